@@ -1,0 +1,45 @@
+"""k-means under rules: sizes, must-link, cannot-link and any linear constraints.
+
+Start with `kmeans` or `ConstrainedKMeans`; `check` says whether rules can be obeyed and why not;
+`verify` checks any labels against any rules.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from bckm.api import kmeans
+from bckm.constraints import AttributeSum, Constraints, LinearRows
+from bckm.exceptions import InfeasibleError, UndecidedError, UnsupportedError
+from bckm.feasibility import Feasibility, check
+from bckm.result import Result, Status, Step
+from bckm.verify import Violation, verify
+
+if TYPE_CHECKING:
+    from bckm.estimators import ConstrainedKMeans
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AttributeSum",
+    "ConstrainedKMeans",
+    "Constraints",
+    "Feasibility",
+    "InfeasibleError",
+    "LinearRows",
+    "Result",
+    "Status",
+    "Step",
+    "UndecidedError",
+    "UnsupportedError",
+    "Violation",
+    "check",
+    "kmeans",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn is imported only for those who use the estimator
+    if name == "ConstrainedKMeans":
+        return import_module("bckm.estimators").ConstrainedKMeans
+    raise AttributeError(f"module 'bckm' has no attribute {name!r}")

@@ -1,0 +1,215 @@
+"""`kmeans`: data and rules in, a verified `Result` out."""
+
+from __future__ import annotations
+
+import numbers
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bckm._types import FloatArray
+from bckm.assign import Deadline, choose
+from bckm.constraints import Constraints
+from bckm.feasibility import feasible_start
+from bckm.lloyd import Limits, Run, alternate
+from bckm.problem import Problem
+from bckm.result import Result, Status, Step
+from bckm.seeding import match, scatter, spread
+from bckm.verify import verify
+
+_SEEDINGS = {"k-means++": spread, "random": scatter}
+
+
+def kmeans(
+    X: Any,  # noqa: N803
+    n_clusters: int,
+    constraints: Constraints | None = None,
+    *,
+    solver: str = "auto",
+    init: Any = "k-means++",
+    n_init: int | str = "auto",
+    bounds: str = "matched",
+    max_iter: int = 300,
+    tol: float = 1e-4,
+    time_limit: float | None = None,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    on_step: Callable[[Step], None] | None = None,
+) -> Result:
+    """Cluster samples under rules, or prove that the rules cannot be obeyed.
+
+    Minimises the sum of squared distances of samples to the centre of their cluster over all labels
+    that obey the constraints, by alternating optimal assignments and means (a local optimum).
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Data: NumPy array, nested list, pandas or polars frame.
+    n_clusters : int
+        Number of clusters, k.
+    constraints : Constraints, optional
+        What labels must obey. No cluster is empty unless ``size_min=0`` is asked for.
+    solver : {"auto", "nearest", "exact", "pump", "greedy"}
+        Engine of the assignment steps. "auto" takes the simplest one that is exact.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
+        First centres.
+    n_init : int or "auto"
+        Number of starts; the best is returned. "auto" is 10 for "random", else 1.
+    bounds : {"matched", "fixed"}
+        Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
+        "fixed" ties label i to row i of `init`, which must then be an array.
+    max_iter : int
+        Iterations per start.
+    tol : float
+        Stop when the squared movement of the centres falls below this share of the mean variance
+        of the features; 0 iterates until nothing changes.
+    time_limit : float, optional
+        Seconds for the whole call; the best labels found by then are returned.
+    sample_weight : array of shape (n_samples,), optional
+        Weights in the objective; sizes always count samples.
+    random_state : int, Generator, RandomState or None
+        Seed. Each start draws from its own generator.
+    on_step : callable, optional
+        Called with each `Step`. Ctrl-C (or KeyboardInterrupt raised here) ends the fit with the
+        best labels so far.
+
+    Returns
+    -------
+    Result
+        Labels that passed `verify`, with centres, inertia, bound, status and history.
+
+    Raises
+    ------
+    InfeasibleError
+        If no labels obey the constraints; it names a minimal conflict.
+    UndecidedError
+        If `time_limit` passed before feasible labels or a proof were found.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
+    >>> rules = bckm.Constraints(cannot_link=[(0, 1)], size_min=2, size_max=2)
+    >>> result = bckm.kmeans(X, 3, rules, random_state=0)
+    >>> result.sizes.tolist(), bool(result.labels[0] != result.labels[1])
+    ([2, 2, 2], True)
+    >>> bckm.verify(result.labels, rules, 3)
+    []
+    """
+    began = time.perf_counter()
+    max_iter = _whole(max_iter, "max_iter")
+    tol = _not_negative(tol, "tol")
+    deadline = Deadline.after(
+        None if time_limit is None else _not_negative(time_limit, "time_limit")
+    )
+    if bounds not in ("matched", "fixed"):
+        raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
+    constraints = Constraints() if constraints is None else constraints
+    problem = Problem.build(X, n_clusters, constraints, sample_weight)
+    given = _given_centres(init, problem)
+    if bounds == "fixed" and given is None:
+        raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
+    starts = _starts(n_init, init, given)
+    engine = choose(solver, problem)
+    assigner = engine.prepare(problem)
+    start = feasible_start(problem.structure, problem.rules, deadline)
+    limits = Limits(max_iter, tol, deadline)
+    free = bounds == "matched" and not problem.structure.interchangeable
+
+    best: Run | None = None
+    for number, rng in enumerate(_generators(random_state, starts)):
+        centres = given if given is not None else _SEEDINGS[init](problem, rng)
+        run = alternate(
+            problem,
+            assigner,
+            match(problem, centres) if free else centres,
+            start,
+            limits,
+            exchange=free,
+            on_step=on_step,
+            number=number,
+            began=began,
+        )
+        ended = run.status
+        if best is None or run.cost < best.cost:
+            best = run
+        if ended in (Status.INTERRUPTED, Status.TIME_LIMIT):
+            best.status = ended
+            break
+    assert best is not None
+    labels = problem.structure.expand(best.labels)
+    broken = verify(labels, constraints, problem.structure.n_clusters)
+    if broken:  # cannot happen; if it does, no labels leave the library
+        raise RuntimeError(
+            f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
+        )
+    inertia = problem.inertia(best.cost)
+    proven = best.cost - best.bound <= 1e-9 * abs(best.cost)
+    return Result(
+        labels=labels,
+        centres=problem.centres_out(best.centres),
+        inertia=inertia,
+        lower_bound=min(problem.inertia(best.bound), inertia),
+        status=best.status,
+        assignment=Status.OPTIMAL if proven else Status.FEASIBLE,
+        history=tuple(best.history),
+        seconds=time.perf_counter() - began,
+        sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
+        solver=engine.name,
+        counters=dict(assigner.counters),
+    )
+
+
+def _given_centres(init: Any, problem: Problem) -> FloatArray | None:
+    """Centres from `init` in the units of the problem; None when they are to be chosen."""
+    if isinstance(init, str):
+        if init not in _SEEDINGS:
+            raise ValueError(f"init must be 'k-means++', 'random' or an array; got {init!r}.")
+        return None
+    centres = np.asarray(init)
+    if centres.dtype.kind not in "biuf":
+        raise ValueError(f"init must be 'k-means++', 'random' or an array; got {init!r:.60}.")
+    shape = (problem.structure.n_clusters, problem.points.shape[1])
+    if centres.shape != shape:
+        raise ValueError(f"init has shape {centres.shape}; {shape} was expected.")
+    if not np.isfinite(centres).all():
+        raise ValueError("init holds NaN or infinity.")
+    return problem.centres_in(centres.astype(np.float64))
+
+
+def _starts(n_init: Any, init: Any, given: FloatArray | None) -> int:
+    if given is not None:
+        return 1  # the same centres lead to the same result
+    if n_init == "auto":
+        return 10 if init == "random" else 1
+    return _whole(n_init, "n_init")
+
+
+def _generators(random_state: Any, number: int) -> list[np.random.Generator]:
+    """One generator per start, so that a start does not depend on those before it."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state.spawn(number)
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    elif random_state is np.random:
+        random_state = int(np.random.mtrand._rand.randint(2**31))
+    if random_state is not None and not isinstance(random_state, int | np.integer):
+        raise ValueError(
+            f"random_state must be an integer, a generator or None; got {random_state!r}."
+        )
+    seeds = np.random.SeedSequence(random_state).spawn(number)
+    return [np.random.default_rng(seed) for seed in seeds]
+
+
+def _whole(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{what} must be a whole number, at least 1; got {value!r}.")
+    return int(value)
+
+
+def _not_negative(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not value >= 0:
+        raise ValueError(f"{what} must be a number, at least 0; got {value!r}.")
+    return float(value)

@@ -1,0 +1,6 @@
+"""Assignment engines: a cost matrix in, labels out, one file per engine."""
+
+from bckm.assign.base import Assigner, Assignment, Deadline, Engine
+from bckm.assign.choose import ENGINES, choose
+
+__all__ = ["ENGINES", "Assigner", "Assignment", "Deadline", "Engine", "choose"]

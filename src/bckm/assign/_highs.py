@@ -1,0 +1,171 @@
+"""The only module that talks to HiGHS: scaling, options, status map, hot start, interrupts.
+
+HiGHS works with absolute tolerances. Costs enter here already relative to what each item pays at
+least; they are divided by their largest value, and every objective that leaves is in the caller's
+units again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bckm._types import FloatArray, Sparse
+from bckm.assign.base import Deadline
+
+TOLERANCE = 1e-9
+INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What HiGHS found: values of columns, duals of rows, and a bound on the objective.
+
+    `values` is None when nothing feasible was found; `infeasible` repeats the solver's claim, which
+    is not a proof.
+    """
+
+    values: FloatArray | None
+    duals: FloatArray | None
+    bound: float
+    finished: bool
+    infeasible: bool
+
+
+class Model:
+    """min cost·x subject to row_lower <= A x <= row_upper, 0 <= x <= column_upper.
+
+    Parameters
+    ----------
+    matrix : sparse (rows, columns)
+        A.
+    row_lower, row_upper : arrays
+        Bounds of the rows.
+    integer : bool
+        Whether x is integral.
+    column_upper : array, optional
+        Upper bounds of x; ones when None.
+    """
+
+    def __init__(
+        self,
+        matrix: Sparse,
+        row_lower: FloatArray,
+        row_upper: FloatArray,
+        *,
+        integer: bool = False,
+        column_upper: FloatArray | None = None,
+    ) -> None:
+        import highspy
+
+        matrix = matrix.tocsc()
+        rows, columns = matrix.shape
+        program = highspy.HighsLp()
+        program.num_col_, program.num_row_ = columns, rows
+        program.col_cost_ = np.zeros(columns)
+        program.col_lower_ = np.zeros(columns)
+        program.col_upper_ = np.ones(columns) if column_upper is None else column_upper
+        program.row_lower_, program.row_upper_ = row_lower, row_upper
+        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        program.a_matrix_.start_ = matrix.indptr
+        program.a_matrix_.index_ = matrix.indices
+        program.a_matrix_.value_ = matrix.data
+        if integer:
+            program.integrality_ = [highspy.HighsVarType.kInteger] * columns
+        self._solver = highspy.Highs()
+        self._integer = integer
+        self._set(
+            output_flag=False,
+            threads=1,
+            random_seed=0,
+            primal_feasibility_tolerance=TOLERANCE,
+            dual_feasibility_tolerance=TOLERANCE,
+            mip_feasibility_tolerance=1e-7,
+            mip_rel_gap=0.0,
+            mip_abs_gap=0.0,
+        )
+        self._solver.passModel(program)
+
+    def _set(self, **options: Any) -> None:
+        for name, value in options.items():
+            self._solver.setOptionValue(name, value)
+
+    def solve(
+        self,
+        cost: FloatArray,
+        deadline: Deadline,
+        *,
+        start: FloatArray | None = None,
+        max_nodes: int | None = None,
+    ) -> Solution:
+        """Minimise; a model that was solved before starts from its last basis.
+
+        Parameters
+        ----------
+        cost : array (columns,)
+            Objective.
+        deadline : Deadline
+            When to stop.
+        start : array (columns,), optional
+            A feasible point, for integer models.
+        max_nodes : int, optional
+            Work limit of the tree search; unlike a time limit it is repeatable.
+        """
+        scale = float(np.abs(cost).max(initial=0.0)) or 1.0
+        columns = cost.size
+        self._solver.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost / scale)
+        # HiGHS counts its time from the creation of the model
+        limit = min(self._solver.getRunTime() + deadline.left, 1e30)
+        self._set(time_limit=limit)
+        if max_nodes is not None:
+            self._set(mip_max_nodes=max_nodes)
+        if start is not None:
+            self._offer(start)
+        self._run()
+        return self._read(scale)
+
+    def _offer(self, start: FloatArray) -> None:
+        import highspy
+
+        point = highspy.HighsSolution()
+        point.col_value = start.tolist()
+        point.value_valid = True
+        self._solver.setSolution(point)
+
+    def _run(self) -> None:
+        if not self._integer:
+            self._solver.run()
+            return
+        # a tree search may last: run it in a thread, so that Ctrl-C reaches Python
+        self._solver.HandleUserInterrupt = True
+        thread = self._solver.startSolve()
+        try:
+            while thread.is_alive():
+                thread.join(0.05)
+        except KeyboardInterrupt:
+            self._solver.cancelSolve()
+            thread.join()
+            raise
+
+    def _read(self, scale: float) -> Solution:
+        import highspy
+
+        status = self._solver.getModelStatus()
+        optimal = status == highspy.HighsModelStatus.kOptimal
+        infeasible = status == highspy.HighsModelStatus.kInfeasible
+        info = self._solver.getInfo()
+        found = optimal or (
+            self._integer
+            and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        )
+        solution = self._solver.getSolution()
+        bound = info.mip_dual_bound if self._integer else info.objective_function_value
+        return Solution(
+            values=np.asarray(solution.col_value) if found else None,
+            duals=np.asarray(solution.row_dual) if found and not self._integer else None,
+            bound=float(bound) * scale,
+            finished=optimal or infeasible,
+            infeasible=infeasible,
+        )

@@ -1,0 +1,121 @@
+"""The LP relaxation of an assignment step by column generation.
+
+Few clusters matter to an item. The LP starts with the near columns of each item and the columns of
+known labels (so it is feasible), prices all others, adds those that pay, and repeats. Any coupling
+row has a dual, so this works with any rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bckm._types import BoolArray, FloatArray, IntArray
+from bckm.assign._highs import TOLERANCE, Model
+from bckm.assign._program import Program, Restriction
+from bckm.assign.base import Deadline
+
+NEAR = 6  # columns per item to begin with: fewer need more rounds, more a larger LP
+GROWTH = 3  # columns kept from earlier costs, as a multiple of the near ones, before a fresh start
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """Solution of the relaxation.
+
+    Attributes
+    ----------
+    values : array (m, k)
+        Shares of each item in each cluster.
+    reduced : array (m, k)
+        What a column costs beyond the bound: labels that use it cost at least bound + reduced.
+    bound : float
+        Lower bound on the cost of any labels, from weak duality, not from the solver.
+    """
+
+    values: FloatArray
+    reduced: FloatArray
+    bound: float
+
+
+class Relaxation:
+    """The LP of a program, kept between calls so that it can start from its last basis."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._prices: FloatArray = np.zeros(program.lower.size)
+        self._active: BoolArray | None = None
+        self._model: Model | None = None
+        self._restriction: Restriction | None = None
+
+    def solve(
+        self, cost: FloatArray, start: IntArray, deadline: Deadline, *, prune: bool = True
+    ) -> Relaxed | None:
+        """Minimise the cost over shares; None when the deadline passed before the first answer.
+
+        Parameters
+        ----------
+        cost : array (m, k)
+            Costs, at least zero, with a zero in each row.
+        start : array (m,)
+            Feasible labels.
+        deadline : Deadline
+            When to stop.
+        prune : bool
+            Leave out columns that only labels worse than `start` use. The bound stays true for
+            better labels, but shares may differ from those of the whole LP.
+        """
+        program = self._program
+        items = np.arange(program.n_items)
+        limit = cost[items, start].sum() * (1 + TOLERANCE) if prune else np.inf
+        allowed = cost <= limit  # labels that use a dearer column are worse than `start`
+        allowed[items, start] = True
+        priced = program.priced(cost, self._prices)
+        near = min(NEAR, program.n_clusters)
+        wanted = np.zeros(cost.shape, bool)
+        nearest = np.argpartition(np.where(allowed, priced, np.inf), near - 1, axis=1)[:, :near]
+        np.put_along_axis(wanted, nearest, True, axis=1)
+        wanted &= allowed
+        wanted[items, start] = True
+        if self._active is not None and self._active.sum() <= GROWTH * wanted.sum():
+            wanted |= self._active
+
+        best: Relaxed | None = None
+        while True:
+            solution = self._solve_active(wanted, cost, deadline)
+            if solution is None:
+                return best
+            values, self._prices = solution
+            priced = np.where(allowed, program.priced(cost, self._prices), np.inf)
+            bound = program.bound(priced, self._prices)
+            cheapest = priced.min(axis=1)
+            if best is None or bound > best.bound:
+                best = Relaxed(values, priced - cheapest[:, None], bound)
+            else:
+                best = Relaxed(values, best.reduced, best.bound)
+            paying = np.where(wanted, priced, np.inf).min(axis=1) - cheapest
+            scale = cost[wanted].max(initial=0.0)
+            if not (paying > 10 * TOLERANCE * scale).any():
+                return best
+            dearest = cheapest + 0.5 * paying  # the most negative half: fewer, better columns
+            wanted |= (priced <= dearest[:, None]) & (paying > 10 * TOLERANCE * scale)[:, None]
+
+    def _solve_active(
+        self, active: BoolArray, cost: FloatArray, deadline: Deadline
+    ) -> tuple[FloatArray, FloatArray] | None:
+        if self._active is None or not np.array_equal(active, self._active):
+            self._active = active.copy()
+            self._restriction = self._program.restrict(active)
+            self._model = Model(
+                self._restriction.matrix, self._restriction.lower, self._restriction.upper
+            )
+        assert self._model is not None and self._restriction is not None
+        solution = self._model.solve(cost.ravel()[self._restriction.columns], deadline)
+        if solution.values is None or solution.duals is None:
+            self._active = None  # do not trust the basis again
+            return None
+        return (
+            self._restriction.values(solution.values),
+            self._restriction.prices(solution.duals),
+        )

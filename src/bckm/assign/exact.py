@@ -1,0 +1,143 @@
+"""The core method: a proven optimal assignment under any rules.
+
+LP over near columns -> prices and bound -> integer program over the columns whose reduced cost is
+below the distance of bound and best answer. A column outside this core cannot occur in better
+labels, so an optimum of the core is an optimum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bckm._types import FloatArray, IntArray
+from bckm.assign._highs import INTEGRAL, Model
+from bckm.assign._program import Program
+from bckm.assign._relaxation import Relaxation, Relaxed
+from bckm.assign.base import OPTIMALITY, Assigner, Assignment, Deadline, Engine
+from bckm.problem import Feature, Problem
+
+WIDEN = 4.0  # growth of a core that held no labels
+
+
+class ExactAssigner(Assigner):
+    """See the module.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to obey.
+    max_nodes : int or None
+        Work limit of each tree search; None searches until the optimum is proven.
+    """
+
+    def __init__(self, problem: Problem, max_nodes: int | None = None) -> None:
+        super().__init__(problem)
+        self._program = Program.of(problem.structure)
+        self._relaxation = Relaxation(self._program)
+        self._max_nodes = max_nodes
+
+    def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        """Assign; see the module."""
+        least = cost.min(axis=1)
+        # every item is assigned once, so a row shift changes no argmin
+        shifted = cost - least[:, None]
+        offset = float(least.sum())
+        relaxed = self._relaxation.solve(shifted, start, deadline)
+        best = _Best(start, self._total(shifted, start), 0.0, round_off=1e-12 * offset)
+        if relaxed is not None:
+            self._improve(best, shifted, relaxed, deadline)
+        total = best.cost + offset
+        return Assignment(best.labels, total, min(best.bound + offset, total))
+
+    def _total(self, cost: FloatArray, labels: IntArray) -> float:
+        return float(cost[np.arange(labels.size), labels].sum())
+
+    def _improve(self, best: _Best, cost: FloatArray, relaxed: Relaxed, deadline: Deadline) -> None:
+        best.bound = max(best.bound, relaxed.bound)
+        self._offer(best, cost, relaxed.values)
+        width = _first_width(relaxed)
+        while not best.proven and not deadline.passed:
+            width = min(width, best.cost - relaxed.bound)
+            outcome = self._search_core(best, cost, relaxed.reduced <= width, deadline)
+            # labels outside the core cost at least bound + width
+            best.bound = max(best.bound, min(outcome.bound, relaxed.bound + width, best.cost))
+            if not outcome.finished or width >= best.cost - relaxed.bound:
+                return
+            width = best.cost - relaxed.bound if outcome.improved else width * WIDEN
+
+    def _search_core(
+        self, best: _Best, cost: FloatArray, core: FloatArray, deadline: Deadline
+    ) -> _Outcome:
+        core = core.copy()
+        core[np.arange(best.labels.size), best.labels] = True
+        restriction = self._program.restrict(core)
+        model = Model(restriction.matrix, restriction.lower, restriction.upper, integer=True)
+        solution = model.solve(
+            cost.ravel()[restriction.columns],
+            deadline,
+            start=restriction.indicator(best.labels),
+            max_nodes=self._max_nodes,
+        )
+        self.counters["searches"] += 1
+        improved = solution.values is not None and self._offer(
+            best, cost, restriction.values(solution.values)
+        )
+        if solution.infeasible or not solution.finished:  # `best` lies in the core: a wrong claim
+            bound = -np.inf if solution.infeasible else solution.bound
+            return _Outcome(bound, finished=False, improved=improved)
+        return _Outcome(best.cost, finished=True, improved=improved)
+
+    def _offer(self, best: _Best, cost: FloatArray, values: FloatArray) -> bool:
+        """Take the labels of an integral point if they are feasible and better."""
+        if (values.max(axis=1) < 1 - INTEGRAL).any():
+            return False
+        labels = values.argmax(axis=1)
+        total = self._total(cost, labels)
+        if total >= best.cost or not self.structure.feasible(labels):
+            return False
+        best.labels, best.cost = labels, total
+        return True
+
+
+class _Best:
+    """Best labels so far and the best bound: both only improve."""
+
+    def __init__(self, labels: IntArray, cost: float, bound: float, round_off: float) -> None:
+        self.labels, self.cost, self.bound, self._round_off = labels, cost, bound, round_off
+
+    @property
+    def proven(self) -> bool:
+        return self.cost - self.bound <= OPTIMALITY * self.cost + self._round_off
+
+
+class _Outcome:
+    def __init__(self, bound: float, finished: bool, improved: bool) -> None:
+        self.bound, self.finished, self.improved = bound, finished, improved
+
+
+def _first_width(relaxed: Relaxed) -> float:
+    """Guess how much dearer than the bound the optimum is: room for what is fractional to settle."""
+    fractional = int((relaxed.values.max(axis=1) < 1 - INTEGRAL).sum())
+    reduced = relaxed.reduced[np.isfinite(relaxed.reduced)]
+    room = min(reduced.size - 1, relaxed.values.shape[0] + 100 + 30 * fractional)
+    return float(np.partition(reduced, room)[room])
+
+
+class Exact(Engine):
+    """Proven optimal assignment under any rules.
+
+    Parameters
+    ----------
+    max_nodes : int or None
+        Work limit of each tree search; None: none.
+    """
+
+    name = "exact"
+    handles = Feature.NONEMPTY | Feature.SIZES | Feature.CONFLICTS | Feature.ROWS
+
+    def __init__(self, max_nodes: int | None = None) -> None:
+        self._max_nodes = max_nodes
+
+    def prepare(self, problem: Problem) -> ExactAssigner:
+        """Write the program; it is solved again for each cost."""
+        return ExactAssigner(problem, self._max_nodes)

@@ -1,0 +1,243 @@
+"""COP order with repair: place items one by one, then mend what does not fit.
+
+COP-k-means (Wagstaff et al. 2001) takes samples in the order given and fails when none of the
+clusters is left. Here the items with the fewest choices come first, and a tabu search mends the
+rest; when even that fails, the labels at hand stay. The same construction, with costs of zero,
+looks for feasible labels before a fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bckm._types import BoolArray, FloatArray, IntArray
+from bckm.assign.base import Assigner, Assignment, Deadline, Engine
+from bckm.problem import Feature, Problem
+from bckm.structure import Structure
+
+
+def construct(
+    structure: Structure, cost: FloatArray, rng: np.random.Generator | None = None
+) -> IntArray | None:
+    """Build feasible labels of low cost, or return None when the repair gives up.
+
+    Parameters
+    ----------
+    structure : Structure
+        What to obey.
+    cost : array (m, k)
+        Cost of each item in each cluster.
+    rng : Generator, optional
+        Shuffles ties, for repeated tries.
+    """
+    if structure.contradictions:
+        return None
+    labels = _place(structure, cost, rng)
+    return labels if structure.feasible(labels) else _repair(structure, cost, labels, rng)
+
+
+def _place(s: Structure, cost: FloatArray, rng: np.random.Generator | None) -> IntArray:
+    """Put every item into its cheapest cluster that has room, hardest items first."""
+    m, k = cost.shape
+    labels = np.full(m, -1)
+    sizes = np.zeros(k, np.int64)
+    neighbours = s.neighbours
+    degree = np.diff(neighbours.indptr)
+    blocked = np.zeros((m, k), bool)  # a neighbour of the item is in the cluster
+    saturation = np.zeros(m, np.int64)  # blocked clusters of each item
+    regret = _regret(cost) if k > 1 else np.zeros(m)
+    if rng is not None:
+        regret = rng.permutation(m) / m
+    waiting = np.flatnonzero(degree > 0)
+    # fewest choices first (DSATUR); then large items, which need most room; then costly ones
+    free = np.flatnonzero(degree == 0)
+    queue = free[np.lexsort((-regret[free], -s.count[free]))].tolist()
+    remaining = int(s.count.sum())
+    for _ in range(waiting.size):
+        rank = np.lexsort(
+            (-regret[waiting], -s.count[waiting], -degree[waiting], -saturation[waiting])
+        )
+        j = int(waiting[rank[0]])
+        waiting = np.delete(waiting, rank[0])
+        remaining = _put(s, cost, j, labels, sizes, blocked[j], remaining)
+        around = neighbours.indices[neighbours.indptr[j] : neighbours.indptr[j + 1]]
+        fresh = around[~blocked[around, labels[j]]]
+        blocked[fresh, labels[j]] = True
+        saturation[fresh] += 1
+    for j in queue:
+        remaining = _put(s, cost, j, labels, sizes, None, remaining)
+    return labels
+
+
+def _put(
+    s: Structure,
+    cost: FloatArray,
+    j: int,
+    labels: IntArray,
+    sizes: IntArray,
+    blocked: BoolArray | None,
+    remaining: int,
+) -> int:
+    """Place item j; where nothing is allowed, in the cluster that breaks least."""
+    size = int(s.count[j])
+    missing = np.maximum(s.lower - sizes, 0)
+    filled = np.minimum(missing, size)
+    # what is left must still be enough to fill every cluster to its lower bound
+    broken = np.maximum(sizes + size - s.upper, 0) + np.maximum(
+        missing.sum() - filled - (remaining - size), 0
+    )
+    if blocked is not None:
+        broken = broken + blocked * s.item.size
+    choices = np.flatnonzero(broken == broken.min())
+    i = int(choices[cost[j, choices].argmin()])
+    labels[j] = i
+    sizes[i] += size
+    return remaining - size
+
+
+def _regret(cost: FloatArray) -> FloatArray:
+    two = np.partition(cost, 1, axis=1)[:, :2]
+    return np.asarray(two[:, 1] - two[:, 0])
+
+
+class _Repair:
+    """Labels with their violations, kept up to date move by move."""
+
+    def __init__(self, s: Structure, labels: IntArray) -> None:
+        self.s, self.labels = s, labels.copy()
+        k = s.n_clusters
+        self.sizes = s.sizes(labels)
+        self.clash = np.zeros((s.n_items, k), np.int64)  # neighbours of an item in a cluster
+        for a, b in ((0, 1), (1, 0)):
+            np.add.at(self.clash, (s.edges[:, a], labels[s.edges[:, b]]), 1)
+        self.activity = s.activity(labels)
+        self.items = np.arange(s.n_items)
+
+    @property
+    def clashing(self) -> BoolArray:
+        return np.asarray(self.clash[self.items, self.labels] > 0)
+
+    def row_excess(self, activity: FloatArray, rows: IntArray | slice) -> FloatArray:
+        low, up = self.s.row_lower[rows], self.s.row_upper[rows]
+        return np.maximum(low - activity, 0) + np.maximum(activity - up, 0)
+
+    @property
+    def violation(self) -> float:
+        clashes = self.clash[self.items, self.labels].sum() / 2
+        sizes = np.maximum(self.s.lower - self.sizes, 0) + np.maximum(self.sizes - self.s.upper, 0)
+        rows = self.row_excess(self.activity, slice(None)).sum() if self.activity.size else 0.0
+        return float(clashes + sizes.sum() + rows)
+
+    def candidates(self) -> IntArray:
+        """Items whose move may help."""
+        chosen = self.clashing | (self.sizes > self.s.upper)[self.labels]
+        if (self.sizes < self.s.lower).any() or (
+            self.activity.size and self.row_excess(self.activity, slice(None)).any()
+        ):
+            chosen[:] = True
+        return np.flatnonzero(chosen)
+
+    def change(self, items: IntArray) -> FloatArray:
+        """How the violation changes when an item moves to a cluster, (items, k)."""
+        s, here = self.s, self.labels[items]
+        count = s.count[items][:, None]
+        delta = (self.clash[items] - self.clash[items, here][:, None]).astype(float)
+
+        def excess(sizes: IntArray) -> IntArray:
+            return np.maximum(s.lower - sizes, 0) + np.maximum(sizes - s.upper, 0)
+
+        now = excess(self.sizes)
+        delta += excess(self.sizes + count) - now
+        left = self.sizes[here] - count[:, 0]
+        delta += (
+            np.maximum(s.lower[here] - left, 0) + np.maximum(left - s.upper[here], 0) - now[here]
+        )[:, None]
+        if self.activity.size:
+            delta += self._row_change(items)
+        delta[np.arange(items.size), here] = np.inf
+        return delta
+
+    def _row_change(self, items: IntArray) -> FloatArray:
+        """Rows: exact unless a row holds an item in both clusters of a move."""
+        s, k = self.s, self.s.n_clusters
+        columns = (items[:, None] * k + np.arange(k)).ravel()
+        part = s.columns[:, columns].tocoo()
+        r, c, a = part.coords[0], part.coords[1], part.data
+        now = self.row_excess(self.activity, slice(None))
+        add = np.bincount(
+            c, self.row_excess(self.activity[r] + a, r) - now[r], columns.size
+        ).reshape(-1, k)
+        drop = np.bincount(
+            c, self.row_excess(self.activity[r] - a, r) - now[r], columns.size
+        ).reshape(-1, k)
+        return np.asarray(add + drop[np.arange(items.size), self.labels[items]][:, None])
+
+    def move(self, j: int, i: int) -> None:
+        s, old = self.s, self.labels[j]
+        around = s.neighbours.indices[s.neighbours.indptr[j] : s.neighbours.indptr[j + 1]]
+        self.clash[around, old] -= 1
+        self.clash[around, i] += 1
+        self.sizes[old] -= s.count[j]
+        self.sizes[i] += s.count[j]
+        self.labels[j] = i
+        if self.activity.size:
+            self.activity = s.activity(self.labels)
+
+
+def _repair(
+    s: Structure, cost: FloatArray, labels: IntArray, rng: np.random.Generator | None
+) -> IntArray | None:
+    """Tabu search on the violation; the cost breaks ties."""
+    state = _Repair(s, labels)
+    m, k = cost.shape
+    scale = float(cost.max()) or 1.0
+    tabu = np.zeros((m, k), np.int64)
+    best = state.violation
+    rounds, patience = 0, 100 + min(m, 400)
+    last_gain = 0
+    while rounds - last_gain < patience:
+        items = state.candidates()
+        delta = state.change(items)
+        violation = state.violation
+        if violation < best:
+            best, last_gain = violation, rounds
+        score = delta + 1e-3 * (cost[items] - cost[items, state.labels[items]][:, None]) / scale
+        if rng is not None:
+            score = score + 1e-2 * rng.random(score.shape)
+        forbidden = (tabu[items] > rounds) & (violation + delta >= best)
+        score[forbidden] = np.inf
+        at = int(score.argmin())
+        if not np.isfinite(score.ravel()[at]):
+            rounds += 1
+            continue
+        j, i = int(items[at // k]), at % k
+        tabu[j, state.labels[j]] = rounds + 7 + int(0.6 * state.clashing.sum())
+        state.move(j, i)
+        if s.feasible(state.labels):
+            return state.labels
+        rounds += 1
+    return None
+
+
+class GreedyAssigner(Assigner):
+    """See the module."""
+
+    def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        """Assign; keeps `start` when nothing better is found."""
+        items = np.arange(start.size)
+        best, total = start, float(cost[items, start].sum())
+        labels = construct(self.structure, cost)
+        if labels is not None and (found := float(cost[items, labels].sum())) < total:
+            best, total = labels, found
+        return Assignment(best, total, float(cost.min(axis=1).sum()))
+
+
+class Greedy(Engine):
+    """Fast and feasible, without any promise of quality."""
+
+    name = "greedy"
+    handles = Feature.NONEMPTY | Feature.SIZES | Feature.CONFLICTS | Feature.ROWS
+
+    def prepare(self, problem: Problem) -> GreedyAssigner:
+        """Compile nothing."""
+        return GreedyAssigner(problem)

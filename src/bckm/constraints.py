@@ -1,0 +1,420 @@
+"""What is asked: `Constraints` and the linear rules it may hold.
+
+A `Constraints` knows neither the data nor the number of clusters, so the same object serves several
+fits. What depends on them is checked by `Constraints.rules`, the one door from here to the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from bckm._types import FloatArray, IntArray, Sparse
+from bckm.rules import (
+    CannotLink,
+    MustLink,
+    NonEmpty,
+    RowBound,
+    Rule,
+    SizeMax,
+    SizeMin,
+    SumBound,
+    name_samples,
+)
+
+
+class LinearRows:
+    """Any linear rules: lower <= A s <= upper over the sample x cluster indicator.
+
+    ``s[p * n_clusters + i]`` is 1 when sample p has label i, else 0, so `A` has
+    n_samples * n_clusters columns.
+
+    Parameters
+    ----------
+    A : array or scipy.sparse array of shape (r, n_samples * n_clusters)
+        Coefficients, one row per rule.
+    lower, upper : float or array of shape (r,), optional
+        Bounds of each row; None leaves that side free.
+    name : str
+        What messages call these rows.
+
+    Examples
+    --------
+    Samples 0 and 1 together at most once in cluster 0 (3 samples, 2 clusters):
+
+    >>> import numpy as np, bckm
+    >>> A = np.zeros((1, 6)); A[0, [0 * 2 + 0, 1 * 2 + 0]] = 1
+    >>> rows = bckm.LinearRows(A, upper=1, name="not both in 0")
+    >>> labels = bckm.kmeans([[0.], [1.], [9.]], 2, bckm.Constraints(rows=[rows])).labels
+    >>> bool(labels[0] == labels[1] == 0)
+    False
+    """
+
+    def __init__(self, A: Any, lower: Any = None, upper: Any = None, name: str = "row") -> None:  # noqa: N803
+        matrix = sp.csr_array(A if sp.issparse(A) else np.atleast_2d(np.asarray(A)), dtype=float)
+        if matrix.ndim != 2:
+            raise ValueError(f"A must have two dimensions; got shape {np.shape(A)}.")
+        if not np.all(np.isfinite(matrix.data)):
+            raise ValueError(f"the coefficients of {name!r} hold NaN or infinity.")
+        matrix.sum_duplicates()
+        self.A: Sparse = matrix
+        self.name = name
+        self.lower = _side(lower, -np.inf, matrix.shape[0], f"lower of {name!r}")
+        self.upper = _side(upper, np.inf, matrix.shape[0], f"upper of {name!r}")
+        _refuse_crossed(self.lower, self.upper, f"row of {name!r}")
+
+    def __repr__(self) -> str:
+        return f"LinearRows({self.A.shape[0]} rows, name={self.name!r})"
+
+
+class AttributeSum:
+    """The sum of an attribute over the samples of each cluster lies between bounds.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,)
+        The attribute: kilograms, minutes, 0/1 for membership in a class.
+    lower, upper : float or array of shape (n_clusters,), optional
+        One bound for every cluster, or one per cluster; None leaves that side free.
+    name : str
+        What messages call the attribute.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> weight = bckm.AttributeSum([5, 1, 1, 5], upper=6, name="weight")
+    >>> result = bckm.kmeans([[0.], [1.], [2.], [3.]], 2, bckm.Constraints(rows=[weight]))
+    >>> bool(result.labels[0] != result.labels[3])
+    True
+    """
+
+    def __init__(
+        self, values: Any, lower: Any = None, upper: Any = None, name: str = "attribute"
+    ) -> None:
+        self.values: FloatArray = _numbers(values, f"values of {name!r}")
+        if self.values.ndim != 1:
+            raise ValueError(f"values of {name!r} must be one number per sample.")
+        self.name = name
+        self.lower = None if lower is None else _numbers(lower, f"lower of {name!r}", finite=False)
+        self.upper = None if upper is None else _numbers(upper, f"upper of {name!r}", finite=False)
+        for side, word in ((self.lower, "lower"), (self.upper, "upper")):
+            if side is not None and side.ndim > 1:
+                raise ValueError(f"{word} of {name!r} must be a number or one per cluster.")
+        if (
+            self.lower is not None
+            and self.upper is not None
+            and (
+                self.lower.ndim == 0 or self.upper.ndim == 0 or self.lower.shape == self.upper.shape
+            )
+        ):
+            _refuse_crossed(
+                *np.broadcast_arrays(np.atleast_1d(self.lower), np.atleast_1d(self.upper)),
+                f"cluster for {name!r}",
+            )
+
+    def __repr__(self) -> str:
+        return f"AttributeSum({self.values.size} samples, name={self.name!r})"
+
+
+class Constraints:
+    """Rules that a clustering must obey; all of them together, all of them hard.
+
+    Parameters
+    ----------
+    must_link : array of shape (p, 2), or iterable of pairs or sets of sample indices, optional
+        The samples of each pair or set share a cluster.
+    cannot_link : array of shape (p, 2), or iterable of pairs or sets of sample indices, optional
+        No two samples of a pair or set share a cluster.
+    size_min, size_max : int or sequence of int, optional
+        Bounds on the number of samples, one for every cluster or one per cluster. No cluster is
+        empty unless ``size_min=0`` is asked for.
+    rows : LinearRows, AttributeSum, or a sequence of them, optional
+        Further linear rules.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> asked = bckm.Constraints(must_link=[(0, 1)], cannot_link=[{1, 2, 3}], size_max=3)
+    >>> asked
+    Constraints(must_link=1, cannot_link=1, size_max=3)
+    >>> asked & bckm.Constraints(size_max=2, size_min=1)
+    Constraints(must_link=1, cannot_link=1, size_min=1, size_max=2)
+    """
+
+    # no __len__: cross-validation slices whatever has a length equal to that of X
+    __slots__ = ("cannot_link", "must_link", "rows", "size_max", "size_min")
+
+    must_link: tuple[tuple[int, ...], ...]
+    cannot_link: tuple[tuple[int, ...], ...]
+    size_min: IntArray | None
+    size_max: IntArray | None
+    rows: tuple[LinearRows | AttributeSum, ...]
+
+    def __init__(
+        self,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        *,
+        size_min: Any = None,
+        size_max: Any = None,
+        rows: LinearRows | AttributeSum | Sequence[LinearRows | AttributeSum] | None = None,
+    ) -> None:
+        together = _links(must_link, "must_link")
+        apart = _links(cannot_link, "cannot_link")
+        for samples in apart:
+            if len(set(samples)) < len(samples):
+                twice = next(p for p in samples if samples.count(p) > 1)
+                raise ValueError(f"cannot_link asks sample {twice} to be apart from itself.")
+        blocks = (rows,) if isinstance(rows, LinearRows | AttributeSum) else tuple(rows or ())
+        for block in blocks:
+            if not isinstance(block, LinearRows | AttributeSum):
+                raise TypeError(
+                    f"rows takes LinearRows or AttributeSum; got {type(block).__name__}."
+                )
+        lower, upper = _sizes(size_min, "size_min"), _sizes(size_max, "size_max")
+        _refuse_crossed_sizes(lower, upper)
+        values = {
+            # a sample is always together with itself: such links ask nothing
+            "must_link": tuple(
+                unique for samples in together if len(unique := tuple(dict.fromkeys(samples))) > 1
+            ),
+            "cannot_link": tuple(samples for samples in apart if len(samples) > 1),
+            "size_min": lower,
+            "size_max": upper,
+            "rows": blocks,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Constraints are frozen; join new rules with & instead of {name}=.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+    def __and__(self, other: Constraints) -> Constraints:
+        """Ask for both: links and rows add up, of the size bounds the tighter ones hold."""
+        if not isinstance(other, Constraints):
+            return NotImplemented
+        return Constraints(
+            self.must_link + other.must_link,
+            self.cannot_link + other.cannot_link,
+            size_min=_tighter(self.size_min, other.size_min, np.maximum, "size_min"),
+            size_max=_tighter(self.size_max, other.size_max, np.minimum, "size_max"),
+            rows=self.rows + other.rows,
+        )
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{name}={len(value)}"
+            for name in ("must_link", "cannot_link", "rows")
+            if (value := getattr(self, name))
+        ]
+        sizes = [
+            f"{name}={value.tolist()}"
+            for name in ("size_min", "size_max")
+            if (value := getattr(self, name)) is not None
+        ]
+        at = sum(bool(getattr(self, name)) for name in ("must_link", "cannot_link"))
+        return f"Constraints({', '.join(parts[:at] + sizes + parts[at:])})"
+
+    def rules(self, n_samples: int, n_clusters: int) -> list[Rule]:
+        """List the single rules, after checking that they fit this many samples and clusters.
+
+        Parameters
+        ----------
+        n_samples, n_clusters : int
+            Shape of the problem.
+
+        Returns
+        -------
+        list of Rule
+            Must-links, cannot-links, size bounds and row bounds, in the order they were asked.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> for rule in bckm.Constraints(must_link=[(0, 2)], size_max=2).rules(3, 2):
+        ...     print(rule)
+        must-link: samples 0 and 2 together
+        size_max: at most 2 samples in every cluster
+        no cluster may be empty (implied; size_min=0 allows empty clusters)
+        """
+        _check_range(self.must_link, n_samples, "must_link")
+        _check_range(self.cannot_link, n_samples, "cannot_link")
+        found: list[Rule] = [MustLink(samples) for samples in self.must_link]
+        found += [CannotLink(samples) for samples in self.cannot_link]
+        for value, cluster in _per_cluster(self.size_min, n_clusters, "size_min"):
+            if value > 0:
+                found.append(SizeMin(int(value), cluster))
+        for value, cluster in _per_cluster(self.size_max, n_clusters, "size_max"):
+            if value < n_samples:
+                found.append(SizeMax(int(value), cluster))
+        if self.size_min is None:
+            found.append(NonEmpty())
+        for block in self.rows:
+            if isinstance(block, LinearRows):
+                found += _row_rules(block, n_samples, n_clusters)
+            else:
+                found += _sum_rules(block, n_samples, n_clusters)
+        return found
+
+
+def _row_rules(block: LinearRows, n_samples: int, n_clusters: int) -> list[Rule]:
+    if block.A.shape[1] != n_samples * n_clusters:
+        raise ValueError(
+            f"A of {block.name!r} has {block.A.shape[1]} columns; "
+            f"{n_samples} samples x {n_clusters} clusters need {n_samples * n_clusters}."
+        )
+    found: list[Rule] = []
+    for r in range(block.A.shape[0]):
+        if np.isfinite(block.lower[r]):
+            found.append(RowBound(block, "min", float(block.lower[r]), r))
+        if np.isfinite(block.upper[r]):
+            found.append(RowBound(block, "max", float(block.upper[r]), r))
+    return found
+
+
+def _sum_rules(block: AttributeSum, n_samples: int, n_clusters: int) -> list[Rule]:
+    if block.values.size != n_samples:
+        raise ValueError(
+            f"values of {block.name!r} has {block.values.size} numbers; the data have "
+            f"{n_samples} samples."
+        )
+    sides: tuple[tuple[Literal["min", "max"], FloatArray | None, str], ...] = (
+        ("min", block.lower, f"lower of {block.name!r}"),
+        ("max", block.upper, f"upper of {block.name!r}"),
+    )
+    return [
+        SumBound(block, side, float(value), cluster)
+        for side, bounds, what in sides
+        for value, cluster in _per_cluster(bounds, n_clusters, what)
+        if np.isfinite(value)
+    ]
+
+
+def _per_cluster(bounds: Any, n_clusters: int, what: str) -> list[tuple[float, int | None]]:
+    """Pair each bound with its cluster; a scalar is one rule for every cluster (None)."""
+    if bounds is None:
+        return []
+    if bounds.ndim == 0:
+        return [(bounds.item(), None)]
+    if bounds.size != n_clusters:
+        raise ValueError(
+            f"{what} has {bounds.size} values; give one number, or one for each of the "
+            f"{n_clusters} clusters."
+        )
+    return list(zip(bounds.tolist(), range(n_clusters), strict=True))
+
+
+def _links(links: Any, what: str) -> tuple[tuple[int, ...], ...]:
+    """Read pairs or sets of sample indices; nothing here depends on the number of samples."""
+    if links is None:
+        return ()
+    if hasattr(links, "to_numpy"):  # pandas and polars
+        links = links.to_numpy()
+    if isinstance(links, str | bytes) or not isinstance(links, Iterable):
+        raise TypeError(f"{what} must hold pairs or sets of sample indices; got {links!r}.")
+    found: list[tuple[int, ...]] = []
+    for link in links.tolist() if isinstance(links, np.ndarray) else links:
+        if isinstance(link, str | bytes) or not isinstance(link, Iterable):
+            raise ValueError(
+                f"{what} must hold pairs or sets of sample indices; got the single value {link!r}."
+                f" For one pair write {what}=[(a, b)]."
+            )
+        # sets have no order of their own; sorting makes messages and results repeatable
+        members = sorted(link) if isinstance(link, set | frozenset) else list(link)
+        for p in members:
+            if isinstance(p, bool | np.bool_) or not isinstance(p, int | np.integer):
+                raise ValueError(f"{what} takes sample indices (integers); got {p!r} in {link!r}.")
+            if p < 0:
+                raise ValueError(
+                    f"{what} takes sample indices from 0 on; got {p} (indices do not count "
+                    f"from the end here)."
+                )
+        if not members:
+            raise ValueError(f"{what} holds an empty link.")
+        found.append(tuple(map(int, members)))
+    return tuple(found)
+
+
+def _check_range(links: tuple[tuple[int, ...], ...], n_samples: int, what: str) -> None:
+    for samples in links:
+        if max(samples) >= n_samples:
+            raise ValueError(
+                f"{what} names {name_samples(samples)}, but the data have samples 0 to "
+                f"{n_samples - 1}."
+            )
+
+
+def _numbers(value: Any, what: str, finite: bool = True) -> Any:
+    """Read a float array without accepting strings, objects or NaN."""
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{what} must be numbers; got {value!r:.60}.")
+    array = array.astype(float)
+    if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
+        raise ValueError(f"{what} holds NaN{' or infinity' if finite else ''}.")
+    return array
+
+
+def _sizes(value: Any, what: str) -> Any:
+    """Read size bounds: whole numbers, not negative."""
+    if value is None:
+        return None
+    array = _numbers(value, what)
+    if array.ndim > 1 or array.size == 0:
+        raise ValueError(f"{what} must be one number or one per cluster; got shape {array.shape}.")
+    if (array != np.floor(array)).any():
+        bad = np.atleast_1d(array)[np.atleast_1d(array != np.floor(array))][0]
+        raise ValueError(f"{what} counts samples and must be whole; got {bad:g}.")
+    if (array < 0).any():
+        raise ValueError(f"{what} must not be negative; got {array.min():g}.")
+    # every cluster holds fewer than 2**53 samples, so clipping changes no answer
+    return np.minimum(array, 2.0**53).astype(np.int64)
+
+
+def _side(value: Any, free: float, n_rows: int, what: str) -> FloatArray:
+    if value is None:
+        return np.full(n_rows, free)
+    array = _numbers(value, what, finite=False)
+    if array.ndim > 1 or (array.ndim == 1 and array.size != n_rows):
+        raise ValueError(f"{what} has shape {array.shape}; there are {n_rows} rows.")
+    return np.broadcast_to(array, n_rows).copy()
+
+
+def _refuse_crossed(lower: Any, upper: Any, what: str) -> None:
+    if (lower > upper).any():
+        at = int(np.argmax(lower > upper))
+        raise ValueError(
+            f"bounds are crossed in {what} {at}: lower {lower[at]:g} > upper {upper[at]:g}."
+        )
+
+
+def _refuse_crossed_sizes(lower: Any, upper: Any) -> None:
+    if lower is None or upper is None:
+        return
+    if lower.ndim and upper.ndim and lower.size != upper.size:
+        raise ValueError(f"size_min has {lower.size} values, size_max {upper.size}.")
+    low, up = np.broadcast_arrays(np.atleast_1d(lower), np.atleast_1d(upper))
+    if (low > up).any():
+        at = int(np.argmax(low > up))
+        where = f" of cluster {at}" if low.size > 1 else ""
+        raise ValueError(f"size_min{where} is {low[at]}, above size_max {up[at]}.")
+
+
+def _tighter(a: Any, b: Any, pick: Any, what: str) -> Any:
+    if a is None or b is None:
+        return b if a is None else a
+    if a.ndim and b.ndim and a.size != b.size:
+        raise ValueError(f"{what} is given for {a.size} and for {b.size} clusters.")
+    return pick(a, b)

@@ -1,0 +1,173 @@
+"""A complete search for feasible labels that owes nothing to a solver: the second opinion.
+
+Depth first over the items that are not free single samples, in a fixed order. Of labels that differ
+only by exchanging clusters or items that no rule tells apart, the lexicographically first is
+looked at: an empty cluster is opened only if no equal one before it is empty, and equal items go
+into clusters of rising number. Free single samples are counted, not searched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bckm._types import FloatArray, IntArray
+from bckm.assign.base import Deadline
+from bckm.feasibility._reduced import Reduced
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """`labels` of items if some were found; `complete` if the search saw everything."""
+
+    labels: IntArray | None
+    complete: bool
+
+
+def search(reduced: Reduced, deadline: Deadline, max_nodes: int) -> Answer:
+    """Search until labels are found, all possibilities are seen, or a limit is reached."""
+    return _Search(reduced, deadline, max_nodes).run()
+
+
+class _Search:
+    def __init__(self, reduced: Reduced, deadline: Deadline, max_nodes: int) -> None:
+        self.reduced, self.deadline, self.max_nodes = reduced, deadline, max_nodes
+        s = reduced.structure
+        self.s, self.k = s, s.n_clusters
+        tied = np.zeros(s.n_items, bool)
+        tied[s.edges.ravel()] = True
+        row_tied = np.zeros(s.n_items, bool)
+        row_tied[s.rows.tocoo().coords[1] // self.k] = True
+        tied |= row_tied
+        single = ~tied & (s.count == 1)
+        self.singles = int(reduced.weight[single].sum())
+        types = np.flatnonzero(~single)
+        # a type of weight w is searched as w equal items in a row
+        self.order = [t for t in self._sequence(types) for _ in range(int(reduced.weight[t]))]
+        self.count = [int(s.count[t]) for t in self.order]
+        self.rest = np.concatenate([np.cumsum(self.count[::-1])[::-1], [0]]).astype(int).tolist()
+        smallest: list[float] = [float("inf")]
+        for c in reversed(self.count):
+            smallest.append(min(c, smallest[-1]))
+        self.smallest = smallest[::-1]
+        self.row_low, self.row_up, self.row_change = self._row_tables()
+
+    def _sequence(self, types: IntArray) -> list[int]:
+        """Most conflicts with earlier items first: contradictions show early."""
+        neighbours = self.s.neighbours
+        degree = np.diff(neighbours.indptr)
+        near = np.zeros(self.s.n_items, np.int64)
+        left = set(types.tolist())
+        order = []
+        while left:
+            t = max(left, key=lambda j: (near[j], degree[j], self.s.count[j], -j))
+            left.remove(t)
+            order.append(t)
+            near[neighbours.indices[neighbours.indptr[t] : neighbours.indptr[t + 1]]] += 1
+        return order
+
+    def _row_tables(self) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+        """What the items from a depth on add to each row, at least and at most."""
+        s, depth = self.s, len(self.order)
+        rows = s.rows.shape[0]
+        low, up = np.zeros((depth + 1, rows)), np.zeros((depth + 1, rows))
+        change = [s.columns[:, t * self.k : (t + 1) * self.k].toarray() for t in self.order]
+        for at in range(depth - 1, -1, -1):
+            low[at] = low[at + 1] + change[at].min(axis=1, initial=np.inf)
+            up[at] = up[at + 1] + change[at].max(axis=1, initial=-np.inf)
+        return low, up, change
+
+    def run(self) -> Answer:
+        if self.s.contradictions:
+            return Answer(None, complete=True)
+        depth, nodes = 0, 0
+        n = len(self.order)
+        labels = [-1] * n
+        sizes = [0] * self.k
+        held = [0] * self.k  # items in each cluster
+        activity = np.zeros((n + 1, self.s.rows.shape[0]))
+        where: dict[int, int] = {}  # cluster of each placed type that has conflicts
+        neighbours = self.s.neighbours
+        around = [
+            neighbours.indices[neighbours.indptr[t] : neighbours.indptr[t + 1]].tolist()
+            for t in self.order
+        ]
+        if not self._promising(0, sizes, activity[0]):
+            return Answer(None, complete=True)
+        while True:
+            if depth == n:
+                return Answer(self._fill(labels, sizes), complete=True)
+            nodes += 1
+            if nodes > self.max_nodes or (nodes % 256 == 0 and self.deadline.passed):
+                return Answer(None, complete=False)
+            taken = {where[t] for t in around[depth] if t in where}
+            advanced = False
+            for i in range(labels[depth] + 1, self.k):
+                if i in taken or not self._lexicographic(depth, i, labels, held):
+                    continue
+                size = self.count[depth]
+                sizes[i] += size
+                activity[depth + 1] = activity[depth] + self.row_change[depth][:, i]
+                if sizes[i] <= self.s.upper[i] and self._promising(
+                    depth + 1, sizes, activity[depth + 1]
+                ):
+                    labels[depth] = i
+                    held[i] += 1
+                    where[self.order[depth]] = i
+                    depth += 1
+                    advanced = True
+                    break
+                sizes[i] -= size
+            if advanced:
+                continue
+            labels[depth] = -1
+            if depth == 0:
+                return Answer(None, complete=True)
+            depth -= 1
+            i = labels[depth]
+            sizes[i] -= self.count[depth]
+            held[i] -= 1
+            where.pop(self.order[depth], None)
+
+    def _lexicographic(self, depth: int, i: int, labels: list[int], held: list[int]) -> bool:
+        same_type = depth > 0 and self.order[depth] == self.order[depth - 1]
+        if same_type and i < labels[depth - 1]:
+            return False
+        if held[i]:
+            return True
+        of_class = self.s.cluster_class[:i] == self.s.cluster_class[i]
+        return not any(held[e] == 0 for e in np.flatnonzero(of_class))
+
+    def _promising(self, depth: int, sizes: list[int], activity: FloatArray) -> bool:
+        """Whether sizes and rows can still come out right; False is a proof that they cannot."""
+        left = self.rest[depth] + self.singles
+        room = missing = stuck = 0
+        for size, low, up in zip(sizes, self.s.lower, self.s.upper, strict=True):
+            room += int(up) - size
+            if size < low:
+                missing += int(low) - size
+                if self.smallest[depth] > up - size:  # only single samples can fill this cluster
+                    stuck += int(low) - size
+        if missing > left or room < left or stuck > self.singles:
+            return False
+        return bool(
+            (activity + self.row_up[depth] >= self.s.row_lower).all()
+            and (activity + self.row_low[depth] <= self.s.row_upper).all()
+        )
+
+    def _fill(self, labels: list[int], sizes: list[int]) -> IntArray | None:
+        """Give the single samples to the clusters that miss them, then to those with room."""
+        amounts = np.zeros((self.s.n_items, self.k), np.int64)
+        for t, i in zip(self.order, labels, strict=True):
+            amounts[t, i] += 1
+        if self.singles:
+            extra = np.maximum(self.s.lower - sizes, 0)
+            spare = self.singles - int(extra.sum())
+            for i in range(self.k):
+                more = min(spare, int(self.s.upper[i]) - sizes[i] - int(extra[i]))
+                extra[i] += more
+                spare -= more
+            single = np.flatnonzero(amounts.sum(axis=1) == 0)
+            amounts[single[0]] = extra
+        return self.reduced.expand(amounts)

@@ -1,0 +1,128 @@
+"""A structure without its repetitions: items that no rule tells apart become one type.
+
+Whether rules can be obeyed depends neither on the data nor on which of a thousand free samples goes
+where. Items that take part in a conflict or a row stay as they are; the free ones of equal count
+merge into a type with a weight. Where only conflicts matter, items with fewer conflicts than
+clusters are set aside: they find a cluster whatever the others do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bckm._types import IntArray
+from bckm.structure import Structure
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A smaller structure that is feasible exactly when the whole one is.
+
+    Attributes
+    ----------
+    whole : Structure
+        Where it comes from.
+    structure : Structure
+        One item per type; its sizes and rows count each type once.
+    weight : array (t,)
+        Items of each type.
+    members : list of arrays
+        The items of each type.
+    aside : list of int
+        Items to be placed last, in this order.
+    """
+
+    whole: Structure
+    structure: Structure
+    weight: IntArray
+    members: list[IntArray]
+    aside: list[int]
+
+    @classmethod
+    def of(cls, s: Structure) -> Reduced:
+        """Reduce a structure."""
+        colouring = _only_conflicts(s)
+        aside = _peel(s) if colouring else []
+        kept = np.setdiff1d(np.arange(s.n_items), aside)
+        tied = np.zeros(s.n_items, bool)
+        tied[s.edges.ravel()] = True
+        tied[s.rows.tocoo().coords[1] // s.n_clusters] = True
+        members = [np.array([j]) for j in kept[tied[kept]]]
+        free = kept[~tied[kept]]
+        members += [free[s.count[free] == c] for c in np.unique(s.count[free])[::-1]]
+        first = np.array([group[0] for group in members], np.int64)
+        position = np.full(s.n_items, -1)
+        position[first] = np.arange(first.size)
+        edges = position[s.edges]
+        k = s.n_clusters
+        structure = replace(
+            s,
+            count=s.count[first],
+            lower=np.zeros_like(s.lower) if colouring else s.lower,
+            edges=edges[(edges >= 0).all(axis=1)],
+            cliques=tuple(
+                part for clique in s.cliques if (part := _present(position[clique])).size > 1
+            ),
+            rows=s.columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
+        )
+        weight = np.array([group.size for group in members], np.int64)
+        return cls(s, structure, weight, members, aside)
+
+    def expand(self, amounts: IntArray) -> IntArray | None:
+        """Labels of all items from the number of each type in each cluster, (t, k).
+
+        None when they turn out not to be feasible, which only a mistaken solver can cause.
+        """
+        s = self.whole
+        labels = np.full(s.n_items, -1)
+        for group, amount in zip(self.members, amounts, strict=True):
+            if amount.sum() != group.size:
+                return None
+            labels[group] = np.repeat(np.arange(s.n_clusters), amount)
+        for j in self.aside:
+            around = s.neighbours.indices[s.neighbours.indptr[j] : s.neighbours.indptr[j + 1]]
+            taken = set(labels[around].tolist())
+            labels[j] = next(i for i in range(s.n_clusters) if i not in taken)
+        if _only_conflicts(s):
+            _spread(labels, s)
+        return labels if s.feasible(labels) else None
+
+
+def _present(position: IntArray) -> IntArray:
+    return position[position >= 0]
+
+
+def _only_conflicts(s: Structure) -> bool:
+    """Conflicts decide alone: a proper colouring of m >= k items can always use all k colours."""
+    loose = (s.lower <= 1).all() and (s.upper >= s.item.size).all()
+    return bool(loose and s.rows.shape[0] == 0 and s.n_items >= (s.lower > 0).sum())
+
+
+def _peel(s: Structure) -> list[int]:
+    """Set aside items with fewer than k conflicts, again and again; last ones out come first."""
+    indptr, indices = s.neighbours.indptr, s.neighbours.indices
+    degree = np.diff(indptr)
+    out = degree < s.n_clusters
+    stack = np.flatnonzero(out).tolist()
+    order = []
+    while stack:
+        j = stack.pop()
+        order.append(j)
+        for other in indices[indptr[j] : indptr[j + 1]]:
+            degree[other] -= 1
+            if degree[other] < s.n_clusters and not out[other]:
+                out[other] = True
+                stack.append(int(other))
+    return order[::-1]
+
+
+def _spread(labels: IntArray, s: Structure) -> None:
+    """Fill clusters that must not be empty from clusters with more than one item."""
+    items = np.bincount(labels, minlength=s.n_clusters)
+    for i in np.flatnonzero((items == 0) & (s.lower > 0)):
+        j = int(np.flatnonzero(items[labels] - (s.lower[labels] > 0) > 0)[0])
+        items[labels[j]] -= 1
+        items[i] += 1
+        labels[j] = i

@@ -1,0 +1,90 @@
+"""Feasibility by HiGHS: labels from an integer program, or a proof from the dual of an LP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from bckm._types import FloatArray, IntArray
+from bckm.assign._highs import Model
+from bckm.assign._program import Program
+from bckm.assign.base import Deadline
+from bckm.feasibility._reduced import Reduced
+
+SAFETY = 1e-10  # share of the sum of all terms by which a dual proof must clear zero
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """`labels` of items, or `infeasible`: the solver's claim, not a proof."""
+
+    labels: IntArray | None
+    infeasible: bool
+
+
+class FeasibilityProgram:
+    """The program of a reduced structure: how many items of each type go into each cluster."""
+
+    def __init__(self, reduced: Reduced) -> None:
+        self._reduced = reduced
+        self._program = Program.of(reduced.structure)
+        t, k = reduced.structure.n_items, reduced.structure.n_clusters
+        self._shape = (t, k)
+        columns = np.arange(t * k)
+        once = sp.csr_array((np.ones(t * k), (columns // k, columns)), (t, t * k))
+        self._matrix = sp.vstack([once, self._program.coupling], format="csc")
+        weight = reduced.weight.astype(float)
+        self._lower = np.concatenate([weight, self._program.lower])
+        self._upper = np.concatenate([weight, self._program.upper])
+
+    def proof_by_prices(self, deadline: Deadline) -> FloatArray | None:
+        """Prices of the coupling rows that prove infeasibility, or None.
+
+        The LP minimises how much the rows are violated. If that is positive, its prices say so for
+        all shares; the claim is recomputed here, with a margin for round-off.
+        """
+        rows = self._program.lower.size
+        equations = sp.csr_array((self._shape[0], 2 * rows))
+        give = sp.hstack([sp.eye_array(rows), -sp.eye_array(rows)])
+        matrix = sp.hstack([self._matrix, sp.vstack([equations, give])], format="csc")
+        free = np.full(matrix.shape[1], np.inf)
+        cost = np.concatenate([np.zeros(self._matrix.shape[1]), np.ones(2 * rows)])
+        model = Model(matrix, self._lower, self._upper, column_upper=free)
+        solution = model.solve(cost, deadline)
+        if solution.duals is None:
+            return None
+        prices = self._program.sane(solution.duals[self._shape[0] :])
+        # prices are at most 1 here: smaller ones are noise
+        prices = np.where(np.abs(prices) > 1e-9, prices, 0.0)
+        refund = (self._program.coupling.T @ prices).reshape(self._shape)
+        up, down = prices > 0, prices < 0
+        terms = np.concatenate(
+            [
+                -refund.max(axis=1) * self._reduced.weight,
+                prices[up] * self._program.lower[up],
+                prices[down] * self._program.upper[down],
+            ]
+        )
+        proven = terms.sum() > SAFETY * np.abs(terms).sum()
+        return prices if proven else None
+
+    def solve(self, deadline: Deadline) -> Answer:
+        """Ask HiGHS for labels."""
+        t, k = self._shape
+        limit = np.repeat(self._reduced.weight.astype(float), k).reshape(t, k)
+        s = self._reduced.structure
+        if s.interchangeable and s.cliques:
+            # clusters are exchangeable: give those of one clique their numbers
+            clique = max(s.cliques, key=len)[:k]
+            limit[clique] = 0.0
+            limit[clique, np.arange(clique.size)] = 1.0
+        model = Model(
+            self._matrix, self._lower, self._upper, integer=True, column_upper=limit.ravel()
+        )
+        solution = model.solve(np.zeros(t * k), deadline)
+        if solution.values is None:
+            return Answer(None, solution.infeasible)
+        amounts = np.rint(solution.values).astype(np.int64).reshape(t, k)
+        return Answer(self._reduced.expand(amounts), infeasible=False)

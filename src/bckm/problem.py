@@ -1,0 +1,239 @@
+"""The one door from raw input to a `Problem`: everything below it trusts what it gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+
+from bckm._types import FloatArray, IntArray
+from bckm.constraints import Constraints
+from bckm.rules import Rule
+from bckm.structure import Structure, contract
+
+
+class Feature(Flag):
+    """What a problem asks of an engine beyond 'every item in its nearest cluster'."""
+
+    NONE = 0
+    NONEMPTY = auto()  # no cluster is empty
+    SIZES = auto()  # bounds on the number of samples
+    CONFLICTS = auto()  # cannot-links
+    ROWS = auto()  # general linear rows
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """min over labels and centres of sum_j mass_j |point_j - centre_label(j)|^2 + scatter.
+
+    Points are centred and divided by a power of two, so that squares neither cancel nor overflow;
+    `inertia` and `centres_out` lead back to the units of X. Items stand in an order that depends on
+    the data alone: permuted rows or rules give the same problem.
+
+    Attributes
+    ----------
+    structure : Structure
+        What labels must obey.
+    rules : list of Rule
+        What was asked, one by one.
+    points : array (m, d)
+        Weighted mean of each item.
+    mass : array (m,)
+        Weight of each item in the objective.
+    scatter : float
+        Inertia inside the items, the same for all labels.
+    origin, unit :
+        X = origin + unit * points.
+    """
+
+    structure: Structure
+    rules: list[Rule]
+    points: FloatArray
+    mass: FloatArray
+    scatter: float
+    origin: FloatArray
+    unit: float
+
+    @classmethod
+    def build(
+        cls,
+        X: Any,  # noqa: N803
+        n_clusters: int,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> Problem:
+        """Validate, contract and normalise."""
+        data = read_data(X)
+        k = read_n_clusters(n_clusters, len(data))
+        weight = read_weight(sample_weight, len(data))
+        if constraints is None:
+            constraints = Constraints()
+        if not isinstance(constraints, Constraints):
+            raise TypeError(
+                f"constraints must be bckm.Constraints; got {type(constraints).__name__}."
+            )
+        rules = constraints.rules(len(data), k)
+        origin = data.mean(axis=0)
+        data = data - origin
+        origin_rest = data.mean(axis=0)  # what rounding left in the first mean
+        data -= origin_rest
+        largest = float(np.abs(data).max())
+        if not np.isfinite(largest) or largest > 1e150:
+            raise ValueError(f"X spreads over {largest:g}: its squares overflow; rescale X.")
+        unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
+        data /= unit
+
+        item = contract(rules, len(data))
+        points, mass = _item_means(data, weight, item)
+        order = _canonical_order(points, mass, np.bincount(item))
+        points, mass, item = points[order], mass[order], np.argsort(order)[item]
+        scatter = float(weight @ np.square(data - points[item]).sum(axis=1))
+        return cls(
+            structure=Structure.compile(rules, item, k),
+            rules=rules,
+            points=points,
+            mass=mass,
+            scatter=scatter,
+            origin=origin + origin_rest,
+            unit=float(unit),
+        )
+
+    @property
+    def features(self) -> Feature:
+        """What an engine must be able to express."""
+        s, asked = self.structure, Feature.NONE
+        if (s.lower > 0).any():
+            asked |= Feature.NONEMPTY
+        if (s.lower > 1).any() or (s.upper < s.item.size).any():
+            asked |= Feature.SIZES
+        if s.edges.size:
+            asked |= Feature.CONFLICTS
+        if s.rows.shape[0]:
+            asked |= Feature.ROWS
+        return asked
+
+    def cost(self, centres: FloatArray) -> FloatArray:
+        """Cost of each item in each cluster, (m, k). The one cost function of the library."""
+        # differences, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far clusters
+        return np.asarray(cdist(self.points, centres, "sqeuclidean") * self.mass[:, None])
+
+    def means(self, labels: IntArray, fallback: FloatArray) -> FloatArray:
+        """Centres that are best for the labels; an empty cluster keeps its `fallback`."""
+        k = self.structure.n_clusters
+        mass = np.bincount(labels, self.mass, k)
+        # a cluster of weightless samples has no weighted mean: its plain mean is as good
+        weightless = mass[labels] == 0
+        weight = np.where(weightless, self.structure.count, self.mass)
+        total = np.bincount(labels, weight, k)
+        where = (labels, np.arange(labels.size))
+        sums = sp.csr_array((weight, where), (k, labels.size)) @ self.points
+        centres = np.array(fallback)
+        held = total > 0
+        centres[held] = sums[held] / total[held, None]
+        return centres
+
+    def within(self, labels: IntArray, centres: FloatArray) -> float:
+        """Sum of the costs of labels, in units of `cost`."""
+        return float(self.mass @ np.square(self.points - centres[labels]).sum(axis=1))
+
+    def inertia(self, cost: float) -> float:
+        """Inertia in the units of X, from a sum of item costs."""
+        return (cost + self.scatter) * self.unit**2
+
+    def centres_in(self, centres: FloatArray) -> FloatArray:
+        """Centres in the units of `points`, from centres in the units of X."""
+        return (centres - self.origin) / self.unit
+
+    def centres_out(self, centres: FloatArray) -> FloatArray:
+        """Centres in the units of X, from centres in the units of `points`."""
+        return centres * self.unit + self.origin
+
+
+def read_data(X: Any) -> FloatArray:  # noqa: N803
+    """Read X as a finite float array (n, d) of its own."""
+    if sp.issparse(X):
+        raise TypeError("sparse X is not supported; pass X.toarray().")
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()  # noqa: N806
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X must be real numbers.")
+    if array.dtype.kind not in "biuf":
+        try:
+            array = array.astype(float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X must hold numbers only: {error}") from error
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions (samples, features); got shape {array.shape}. "
+            "Reshape your data: X.reshape(-1, 1) for one feature."
+        )
+    if 0 in array.shape:
+        raise ValueError(f"X has {array.shape[0]} samples and {array.shape[1]} features.")
+    array = np.array(array, dtype=np.float64, order="C")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"X holds NaN or infinity, first at sample {row}, feature {column}; "
+            "impute or drop such samples before clustering."
+        )
+    return array
+
+
+def read_n_clusters(n_clusters: Any, n_samples: int) -> int:
+    """Read the number of clusters: whole, at least 1, at most the number of samples."""
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
+        raise TypeError(f"n_clusters must be an integer; got {n_clusters!r}.")
+    if n_clusters < 1:
+        raise ValueError(f"n_clusters must be at least 1; got {n_clusters}.")
+    if n_samples < n_clusters:
+        raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
+    return int(n_clusters)
+
+
+def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Read sample weights: not negative, not all zero; ones when None."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    if hasattr(sample_weight, "to_numpy"):
+        sample_weight = sample_weight.to_numpy()
+    weight = np.asarray(sample_weight)
+    if weight.dtype.kind not in "biuf":
+        raise ValueError(f"sample_weight must be numbers; got dtype {weight.dtype}.")
+    weight = weight.astype(np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_samples, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; got {weight.ndim}D array.")
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected {(n_samples,)}: one per sample."
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight holds NaN or infinity.")
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative; got {weight.min():g}.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every sample.")
+    return weight
+
+
+def _item_means(
+    data: FloatArray, weight: FloatArray, item: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    mass = np.bincount(item, weight)
+    # an item of weightless samples is placed at their plain mean
+    share = np.where(mass[item] > 0, weight, 1.0)
+    share = share / np.bincount(item, share)[item]
+    where = (item, np.arange(item.size))
+    return sp.csr_array((share, where), (mass.size, item.size)) @ data, mass
+
+
+def _canonical_order(points: FloatArray, mass: FloatArray, count: IntArray) -> IntArray:
+    """Order items by their values, so that the order of rows decides nothing but exact ties."""
+    keys = [count, mass, *points.T[:8][::-1]]  # lexsort: the last key is the first criterion
+    return np.lexsort(keys).astype(np.int64)

@@ -1,0 +1,138 @@
+"""Values that a fit produces: `Status`, `Step`, `Result`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from bckm._types import FloatArray, IntArray
+
+
+class Status(StrEnum):
+    """How a fit or a single assignment ended; `message` says it in a sentence.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> bckm.Status.TIME_LIMIT.message
+    'stopped at the time limit: this is the best answer found so far'
+    """
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    CONVERGED = "converged"
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def message(self) -> str:
+        """One sentence for a person."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Status.OPTIMAL: "no assignment to these centres is better, and this is proven",
+    Status.FEASIBLE: "every rule holds; a better assignment may exist",
+    Status.CONVERGED: "the clusters no longer change",
+    Status.ITERATION_LIMIT: "stopped at max_iter while the clusters still changed",
+    Status.TIME_LIMIT: "stopped at the time limit: this is the best answer found so far",
+    Status.INTERRUPTED: "stopped by the user: this is the best answer found so far",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration of the loop.
+
+    Attributes
+    ----------
+    start : int
+        Which of the `n_init` starts.
+    iteration : int
+        Counted from 1 in each start.
+    inertia : float
+        After the centres moved to the means; never rises within a start.
+    lower_bound : float
+        Bound on what any labels reach with the centres of this step.
+    status : Status
+        OPTIMAL or FEASIBLE: how the assignment of this step ended.
+    moved : int
+        Samples that changed their cluster.
+    seconds : float
+        Since the fit began.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> steps = []
+    >>> result = bckm.kmeans([[0.], [1.], [8.], [9.]], 2, random_state=0, on_step=steps.append)
+    >>> [step.iteration for step in steps if step.start == 0][:1]
+    [1]
+    """
+
+    start: int
+    iteration: int
+    inertia: float
+    lower_bound: float
+    status: Status
+    moved: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A clustering whose labels obey every rule.
+
+    Attributes
+    ----------
+    labels : array (n,)
+        Cluster of each sample; verified against the rules.
+    centres : array (k, d)
+        Means of the clusters (an empty cluster keeps the centre it last had).
+    inertia : float
+        Weighted sum of squared distances of samples to the centre of their cluster.
+    lower_bound : float
+        No labels that obey the rules have a smaller sum of squared distances *to these centres*.
+        It bounds the last assignment step, not the whole problem.
+    status : Status
+        CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED.
+    assignment : Status
+        OPTIMAL when `lower_bound` proves the labels optimal for the centres.
+    history : tuple of Step
+        Steps of the start that won.
+    seconds : float
+        Time of the whole fit.
+    sizes : array (k,)
+        Samples in each cluster.
+    solver : str
+        Engine that made the assignments.
+    counters : mapping of str to int
+        What the engine counts over the whole fit; for ``solver="pump"`` the steps that the pump
+        finished ``alone`` and those ``completed`` by the exact engine.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> result = bckm.kmeans([[0.], [1.], [8.], [9.]], 2, random_state=0)
+    >>> result.inertia, sorted(result.sizes.tolist()), result.status.value
+    (1.0, [2, 2], 'converged')
+    """
+
+    labels: IntArray
+    centres: FloatArray
+    inertia: float
+    lower_bound: float
+    status: Status
+    assignment: Status
+    history: tuple[Step, ...]
+    seconds: float
+    sizes: IntArray
+    solver: str
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of the start that won."""
+        return len(self.history)

@@ -1,0 +1,67 @@
+"""First centres, and which of them gets which bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from bckm._types import FloatArray
+from bckm.problem import Problem
+
+
+def spread(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """Choose centres among the items by greedy k-means++.
+
+    Each new centre is an item drawn with probability proportional to mass times squared distance to
+    the nearest centre so far; of a few draws the one that lowers the total most is kept.
+
+    References
+    ----------
+    Arthur, Vassilvitskii: k-means++, the advantages of careful seeding (SODA 2007).
+    """
+    points, mass, k = problem.points, problem.mass, problem.structure.n_clusters
+    trials = 2 + int(np.log(k))
+    chosen = np.empty(k, np.int64)
+    chosen[0] = _draw(mass, 1, rng)[0]
+    nearest = cdist(points[chosen[:1]], points, "sqeuclidean")[0]
+    for c in range(1, k):
+        drawn = _draw(mass * nearest, trials, rng)
+        after = np.minimum(nearest, cdist(points[drawn], points, "sqeuclidean"))
+        best = int((after @ mass).argmin())
+        chosen[c], nearest = drawn[best], after[best]
+    return points[chosen]
+
+
+def scatter(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """Choose centres among the items at random, with probability proportional to mass."""
+    mass, k = problem.mass, problem.structure.n_clusters
+    # fewer items with mass than clusters: take the others too
+    weight = np.maximum(mass / mass.sum(), 1e-300)
+    k_items = min(k, mass.size)
+    chosen = rng.choice(mass.size, k_items, replace=False, p=weight / weight.sum())
+    return problem.points[np.resize(chosen, k)]
+
+
+def _draw(weight: FloatArray, number: int, rng: np.random.Generator) -> np.ndarray:
+    total = np.cumsum(weight)
+    if total[-1] <= 0:  # every item coincides with a centre
+        return rng.integers(weight.size, size=number)
+    drawn = np.searchsorted(total, rng.random(number) * total[-1], side="right")
+    return np.minimum(drawn, weight.size - 1)
+
+
+def match(problem: Problem, centres: FloatArray) -> FloatArray:
+    """Order centres so that those with more samples nearby get the larger bounds.
+
+    Labels belong to bounds, but seeds come in any order. Which cluster becomes label i is part of
+    the problem; this is a first guess, which the loop improves.
+    """
+    s = problem.structure
+    if s.interchangeable:
+        return centres
+    nearby = np.bincount(problem.cost(centres).argmin(axis=1), s.count, s.n_clusters)
+    matched = np.empty_like(centres)
+    matched[np.argsort(s.lower + s.upper, kind="stable")] = centres[
+        np.argsort(nearby, kind="stable")
+    ]
+    return matched

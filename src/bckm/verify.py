@@ -1,0 +1,202 @@
+"""The independent checker: labels against the rules as they were stated.
+
+It reads `Constraints` and nothing else: no items, no cliques, no program. Code shared with the
+engines would share their mistakes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from bckm._types import FloatArray, IntArray
+from bckm.constraints import Constraints
+from bckm.rules import (
+    CannotLink,
+    MustLink,
+    NonEmpty,
+    RowBound,
+    Rule,
+    SizeMax,
+    SizeMin,
+    SumBound,
+    name_samples,
+)
+
+ROW_TOLERANCE = 1e-9  # of the largest number in a row: sums of decimals are not exact in binary
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that labels break.
+
+    Attributes
+    ----------
+    rule : Rule
+        The broken rule.
+    message : str
+        What is wrong, with the numbers.
+    amount : float
+        By how much: samples missing or too many, pairs apart or together, or units of the row.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> print(bckm.verify([0, 1], bckm.Constraints(must_link=[(0, 1)]), 2)[0])
+    samples 0 and 1 are must-linked, but lie in clusters 0 and 1.
+    """
+
+    rule: Rule
+    message: str
+    amount: float
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def verify(labels: Any, constraints: Constraints, n_clusters: int) -> list[Violation]:
+    """List every rule that the labels break.
+
+    Parameters
+    ----------
+    labels : array of int, shape (n_samples,)
+        Cluster of each sample, 0 to n_clusters - 1.
+    constraints : Constraints
+        What was asked.
+    n_clusters : int
+        Number of clusters.
+
+    Returns
+    -------
+    list of Violation
+        Empty when every rule holds.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> asked = bckm.Constraints(cannot_link=[(0, 1)], size_max=2)
+    >>> bckm.verify([0, 1, 1], asked, 2)
+    []
+    >>> for violation in bckm.verify([0, 0, 0], asked, 2):
+    ...     print(violation)
+    samples 0 and 1 are cannot-linked, but both lie in cluster 0.
+    cluster 0 holds 3 samples, more than size_max=2.
+    cluster 1 is empty.
+    """
+    found_labels = _read_labels(labels, n_clusters)
+    sizes = np.array([np.count_nonzero(found_labels == i) for i in range(n_clusters)])
+    found: list[Violation] = []
+    for rule in constraints.rules(found_labels.size, n_clusters):
+        found += _check(rule, found_labels, sizes)
+    return found
+
+
+def _read_labels(labels: Any, n_clusters: int) -> IntArray:
+    array = np.asarray(labels)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"labels must be one integer per sample; got shape {array.shape}.")
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"labels must be integers; got dtype {array.dtype}.")
+    if array.min() < 0 or array.max() >= n_clusters:
+        at = int(np.argmax((array < 0) | (array >= n_clusters)))
+        raise ValueError(
+            f"sample {at} has label {array[at]}; labels run from 0 to {n_clusters - 1}."
+        )
+    return array.astype(np.int64)
+
+
+def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
+    match rule:
+        case MustLink(samples):
+            return _check_must_link(rule, samples, labels)
+        case CannotLink(samples):
+            return _check_cannot_link(rule, samples, labels)
+        case SizeMin(value, cluster):
+            return [
+                Violation(
+                    rule,
+                    f"cluster {i} holds {sizes[i]} samples, fewer than size_min={value}.",
+                    float(value - sizes[i]),
+                )
+                for i in (range(sizes.size) if cluster is None else [cluster])
+                if sizes[i] < value
+            ]
+        case SizeMax(value, cluster):
+            return [
+                Violation(
+                    rule,
+                    f"cluster {i} holds {sizes[i]} samples, more than size_max={value}.",
+                    float(sizes[i] - value),
+                )
+                for i in (range(sizes.size) if cluster is None else [cluster])
+                if sizes[i] > value
+            ]
+        case NonEmpty():
+            return [
+                Violation(rule, f"cluster {i} is empty.", 1.0)
+                for i in range(sizes.size)
+                if sizes[i] == 0
+            ]
+        case SumBound(source, side, value, cluster):
+            return [
+                violation
+                for i in (range(sizes.size) if cluster is None else [cluster])
+                for violation in _check_sum(
+                    rule,
+                    source.values[labels == i],
+                    source.values,
+                    side,
+                    value,
+                    f"the sum of {source.name} in cluster {i}",
+                )
+            ]
+        case RowBound(source, side, value, row):
+            start, end = source.A.indptr[row : row + 2]
+            columns, coefficients = source.A.indices[start:end], source.A.data[start:end]
+            held = labels[columns // sizes.size] == columns % sizes.size
+            return _check_sum(
+                rule, coefficients[held], coefficients, side, value, f"{source.name}[{row}]"
+            )
+
+
+def _check_must_link(rule: Rule, samples: tuple[int, ...], labels: IntArray) -> list[Violation]:
+    clusters = [int(labels[p]) for p in samples]
+    if clusters.count(clusters[0]) == len(clusters):
+        return []
+    found = name_samples(tuple(sorted(set(clusters)))).split(" ", 1)[1]
+    apart = sum(c != clusters[0] for c in clusters)
+    return [
+        Violation(
+            rule,
+            f"{name_samples(samples)} are must-linked, but lie in clusters {found}.",
+            float(apart),
+        )
+    ]
+
+
+def _check_cannot_link(rule: Rule, samples: tuple[int, ...], labels: IntArray) -> list[Violation]:
+    if len({int(labels[p]) for p in samples}) == len(samples):
+        return []
+    return [
+        Violation(
+            rule,
+            f"samples {p} and {q} are cannot-linked, but both lie in cluster {labels[p]}.",
+            1.0,
+        )
+        for p, q in combinations(samples, 2)
+        if labels[p] == labels[q]
+    ]
+
+
+def _check_sum(
+    rule: Rule, held: FloatArray, row: FloatArray, side: str, bound: float, what: str
+) -> list[Violation]:
+    total = float(held.sum())
+    beyond = bound - total if side == "min" else total - bound
+    if beyond <= ROW_TOLERANCE * max(abs(bound), float(np.abs(row).max(initial=0.0))):
+        return []
+    word = "below" if side == "min" else "above"
+    return [Violation(rule, f"{what} is {total:.6g}, {word} {bound:g}.", float(beyond))]
