@@ -40,22 +40,22 @@ def draw(seed: int) -> Drawn:
     if rng.random() < 0.6:
         asked["cannot_link"] = [
             tuple(rng.choice(n, rng.integers(2, min(n, 3) + 1), replace=False).tolist())
-            for _ in range(rng.integers(1, 5))
+            for _ in range(rng.integers(1, 4))
         ]
     asked.update(_draw_sizes(rng, n, k))
     rows = []
     if rng.random() < 0.3:
         values = rng.integers(-1, 4, n)
-        low = int(rng.integers(-1, 3))
-        up = low + int(rng.integers(0, 8))
+        low = int(rng.integers(-4, 3))
+        up = low + int(rng.integers(4, 14))
         if rng.random() < 0.5:
             rows.append(bckm.AttributeSum(values, low, up, name="load"))
         else:
             rows.append(bckm.AttributeSum(values, None, [up + i for i in range(k)], name="load"))
     if rng.random() < 0.3:
         A = rng.integers(-1, 2, (int(rng.integers(1, 3)), n * k))
-        up = rng.integers(-1, 4, A.shape[0])
-        rows.append(bckm.LinearRows(A, up - rng.integers(0, 4), up))
+        up = rng.integers(0, 4, A.shape[0])
+        rows.append(bckm.LinearRows(A, up - rng.integers(1, 6), up))
     weight = rng.integers(0, 4, n).astype(float) if rng.random() < 0.3 else None
     if weight is not None and not weight.any():
         weight = None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bckm._types import FloatArray
-from bckm.assign import Deadline, choose
+from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints
 from bckm.feasibility import feasible_start
 from bckm.lloyd import Limits, Run, alternate
@@ -146,14 +146,17 @@ def kmeans(
             f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
         )
     inertia = problem.inertia(best.cost)
-    proven = best.cost - best.bound <= 1e-9 * abs(best.cost)
+    bound = best.bound
+    if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
+        bound = float(problem.cost(best.centres).min(axis=1).sum())
+    last = Assignment(best.labels, best.cost, bound)
     return Result(
         labels=labels,
         centres=problem.centres_out(best.centres),
         inertia=inertia,
-        lower_bound=min(problem.inertia(best.bound), inertia),
+        lower_bound=min(problem.inertia(bound), inertia),
         status=best.status,
-        assignment=Status.OPTIMAL if proven else Status.FEASIBLE,
+        assignment=last.status,
         history=tuple(best.history),
         seconds=time.perf_counter() - began,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
@@ -180,11 +183,10 @@ def _given_centres(init: Any, problem: Problem) -> FloatArray | None:
 
 
 def _starts(n_init: Any, init: Any, given: FloatArray | None) -> int:
-    if given is not None:
-        return 1  # the same centres lead to the same result
-    if n_init == "auto":
-        return 10 if init == "random" else 1
-    return _whole(n_init, "n_init")
+    automatic = isinstance(n_init, str) and n_init == "auto"
+    number = (10 if isinstance(init, str) and init == "random" else 1) if automatic else n_init
+    number = _whole(number, "n_init")
+    return 1 if given is not None else number  # the same centres lead to the same result
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:
@@ -193,12 +195,13 @@ def _generators(random_state: Any, number: int) -> list[np.random.Generator]:
         return random_state.spawn(number)
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
-    elif random_state is np.random:
-        random_state = int(np.random.mtrand._rand.randint(2**31))
-    if random_state is not None and not isinstance(random_state, int | np.integer):
-        raise ValueError(
-            f"random_state must be an integer, a generator or None; got {random_state!r}."
-        )
+    if random_state is not None:
+        whole = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+        if not whole or random_state < 0:
+            raise ValueError(
+                "random_state must be a whole number, at least 0, a generator or None; "
+                f"got {random_state!r}."
+            )
     seeds = np.random.SeedSequence(random_state).spawn(number)
     return [np.random.default_rng(seed) for seed in seeds]
 
@@ -210,6 +213,7 @@ def _whole(value: Any, what: str) -> int:
 
 
 def _not_negative(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not value >= 0:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not float(value) >= 0:
         raise ValueError(f"{what} must be a number, at least 0; got {value!r}.")
     return float(value)

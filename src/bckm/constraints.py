@@ -6,12 +6,13 @@ fits. What depends on them is checked by `Constraints.rules`, the one door from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
+from bckm._reading import read_links, read_numbers, read_sizes
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.rules import (
     CannotLink,
@@ -94,26 +95,24 @@ class AttributeSum:
     def __init__(
         self, values: Any, lower: Any = None, upper: Any = None, name: str = "attribute"
     ) -> None:
-        self.values: FloatArray = _numbers(values, f"values of {name!r}")
+        self.values: FloatArray = read_numbers(values, f"values of {name!r}")
         if self.values.ndim != 1:
             raise ValueError(f"values of {name!r} must be one number per sample.")
         self.name = name
-        self.lower = None if lower is None else _numbers(lower, f"lower of {name!r}", finite=False)
-        self.upper = None if upper is None else _numbers(upper, f"upper of {name!r}", finite=False)
+        self.lower = (
+            None if lower is None else read_numbers(lower, f"lower of {name!r}", finite=False)
+        )
+        self.upper = (
+            None if upper is None else read_numbers(upper, f"upper of {name!r}", finite=False)
+        )
         for side, word in ((self.lower, "lower"), (self.upper, "upper")):
             if side is not None and side.ndim > 1:
                 raise ValueError(f"{word} of {name!r} must be a number or one per cluster.")
-        if (
-            self.lower is not None
-            and self.upper is not None
-            and (
-                self.lower.ndim == 0 or self.upper.ndim == 0 or self.lower.shape == self.upper.shape
-            )
-        ):
-            _refuse_crossed(
-                *np.broadcast_arrays(np.atleast_1d(self.lower), np.atleast_1d(self.upper)),
-                f"cluster for {name!r}",
-            )
+        if self.lower is not None and self.upper is not None:
+            low, up = np.atleast_1d(self.lower), np.atleast_1d(self.upper)
+            if low.size == 1 or up.size == 1 or low.size == up.size:  # else refused by rules()
+                low, up = np.broadcast_arrays(low, up)
+                _refuse_crossed(low, up, f"cluster for {name!r}")
 
     def __repr__(self) -> str:
         return f"AttributeSum({self.values.size} samples, name={self.name!r})"
@@ -162,8 +161,8 @@ class Constraints:
         size_max: Any = None,
         rows: LinearRows | AttributeSum | Sequence[LinearRows | AttributeSum] | None = None,
     ) -> None:
-        together = _links(must_link, "must_link")
-        apart = _links(cannot_link, "cannot_link")
+        together = read_links(must_link, "must_link")
+        apart = read_links(cannot_link, "cannot_link")
         for samples in apart:
             if len(set(samples)) < len(samples):
                 twice = next(p for p in samples if samples.count(p) > 1)
@@ -174,7 +173,7 @@ class Constraints:
                 raise TypeError(
                     f"rows takes LinearRows or AttributeSum; got {type(block).__name__}."
                 )
-        lower, upper = _sizes(size_min, "size_min"), _sizes(size_max, "size_max")
+        lower, upper = read_sizes(size_min, "size_min"), read_sizes(size_max, "size_max")
         _refuse_crossed_sizes(lower, upper)
         values = {
             # a sample is always together with itself: such links ask nothing
@@ -314,37 +313,6 @@ def _per_cluster(bounds: Any, n_clusters: int, what: str) -> list[tuple[float, i
     return list(zip(bounds.tolist(), range(n_clusters), strict=True))
 
 
-def _links(links: Any, what: str) -> tuple[tuple[int, ...], ...]:
-    """Read pairs or sets of sample indices; nothing here depends on the number of samples."""
-    if links is None:
-        return ()
-    if hasattr(links, "to_numpy"):  # pandas and polars
-        links = links.to_numpy()
-    if isinstance(links, str | bytes) or not isinstance(links, Iterable):
-        raise TypeError(f"{what} must hold pairs or sets of sample indices; got {links!r}.")
-    found: list[tuple[int, ...]] = []
-    for link in links.tolist() if isinstance(links, np.ndarray) else links:
-        if isinstance(link, str | bytes) or not isinstance(link, Iterable):
-            raise ValueError(
-                f"{what} must hold pairs or sets of sample indices; got the single value {link!r}."
-                f" For one pair write {what}=[(a, b)]."
-            )
-        # sets have no order of their own; sorting makes messages and results repeatable
-        members = sorted(link) if isinstance(link, set | frozenset) else list(link)
-        for p in members:
-            if isinstance(p, bool | np.bool_) or not isinstance(p, int | np.integer):
-                raise ValueError(f"{what} takes sample indices (integers); got {p!r} in {link!r}.")
-            if p < 0:
-                raise ValueError(
-                    f"{what} takes sample indices from 0 on; got {p} (indices do not count "
-                    f"from the end here)."
-                )
-        if not members:
-            raise ValueError(f"{what} holds an empty link.")
-        found.append(tuple(map(int, members)))
-    return tuple(found)
-
-
 def _check_range(links: tuple[tuple[int, ...], ...], n_samples: int, what: str) -> None:
     for samples in links:
         if max(samples) >= n_samples:
@@ -354,39 +322,14 @@ def _check_range(links: tuple[tuple[int, ...], ...], n_samples: int, what: str) 
             )
 
 
-def _numbers(value: Any, what: str, finite: bool = True) -> Any:
-    """Read a float array without accepting strings, objects or NaN."""
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
-    array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"{what} must be numbers; got {value!r:.60}.")
-    array = array.astype(float)
-    if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
-        raise ValueError(f"{what} holds NaN{' or infinity' if finite else ''}.")
-    return array
-
-
-def _sizes(value: Any, what: str) -> Any:
-    """Read size bounds: whole numbers, not negative."""
-    if value is None:
-        return None
-    array = _numbers(value, what)
-    if array.ndim > 1 or array.size == 0:
-        raise ValueError(f"{what} must be one number or one per cluster; got shape {array.shape}.")
-    if (array != np.floor(array)).any():
-        bad = np.atleast_1d(array)[np.atleast_1d(array != np.floor(array))][0]
-        raise ValueError(f"{what} counts samples and must be whole; got {bad:g}.")
-    if (array < 0).any():
-        raise ValueError(f"{what} must not be negative; got {array.min():g}.")
-    # every cluster holds fewer than 2**53 samples, so clipping changes no answer
-    return np.minimum(array, 2.0**53).astype(np.int64)
+def _optional(value: Any, what: str) -> FloatArray | None:
+    return None if value is None else np.asarray(read_numbers(value, what, finite=False))
 
 
 def _side(value: Any, free: float, n_rows: int, what: str) -> FloatArray:
     if value is None:
         return np.full(n_rows, free)
-    array = _numbers(value, what, finite=False)
+    array = read_numbers(value, what, finite=False)
     if array.ndim > 1 or (array.ndim == 1 and array.size != n_rows):
         raise ValueError(f"{what} has shape {array.shape}; there are {n_rows} rows.")
     return np.broadcast_to(array, n_rows).copy()

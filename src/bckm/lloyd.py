@@ -1,9 +1,9 @@
 """The one loop: assign, update, repeat.
 
 Its promises hold for every engine. Labels are feasible at any time; the inertia never rises; the
-centres are the means of the labels; the nearest assignment is tried first, because if it is feasible
-it is optimal; a heuristic's worse answer is refused; a deadline or Ctrl-C ends it with the best
-labels so far.
+centres are the means of the labels; the nearest assignment is tried first, because if it is
+feasible it is optimal; a heuristic's worse answer is refused; a deadline or Ctrl-C ends it with the
+best labels so far.
 """
 
 from __future__ import annotations
@@ -34,12 +34,16 @@ class Limits:
 
 @dataclass(eq=False)
 class Run:
-    """State and outcome of one start; `cost` is that of the labels at the centres."""
+    """State and outcome of one start.
+
+    `cost` is that of the labels at the centres; `bound` bounds it from below where an assignment
+    to these very centres was made, that is when the loop ended because nothing changed.
+    """
 
     labels: IntArray
     centres: FloatArray
     cost: float
-    bound: float
+    bound: float | None = None
     status: Status = Status.ITERATION_LIMIT
     history: list[Step] = field(default_factory=list)
 
@@ -126,10 +130,8 @@ def alternate(
 
 
 def _run_from(problem: Problem, labels: IntArray, centres: FloatArray) -> Run:
-    """Take labels, with their means as centres and the bound that needs no engine."""
     means = problem.means(labels, centres)
-    bound = float(problem.cost(means).min(axis=1).sum())
-    return Run(labels, means, problem.within(labels, means), bound)
+    return Run(labels, means, problem.within(labels, means))
 
 
 def _better(found: Assignment, run: Run) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
+from bckm._reading import read_data, read_n_clusters, read_weight
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints
 from bckm.rules import Rule
@@ -153,75 +154,6 @@ class Problem:
         return centres * self.unit + self.origin
 
 
-def read_data(X: Any) -> FloatArray:  # noqa: N803
-    """Read X as a finite float array (n, d) of its own."""
-    if sp.issparse(X):
-        raise TypeError("sparse X is not supported; pass X.toarray().")
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()  # noqa: N806
-    array = np.asarray(X)
-    if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported: X must be real numbers.")
-    if array.dtype.kind not in "biuf":
-        try:
-            array = array.astype(float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"X must hold numbers only: {error}") from error
-    if array.ndim != 2:
-        raise ValueError(
-            f"X must have two dimensions (samples, features); got shape {array.shape}. "
-            "Reshape your data: X.reshape(-1, 1) for one feature."
-        )
-    if 0 in array.shape:
-        raise ValueError(f"X has {array.shape[0]} samples and {array.shape[1]} features.")
-    array = np.array(array, dtype=np.float64, order="C")
-    if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(
-            f"X holds NaN or infinity, first at sample {row}, feature {column}; "
-            "impute or drop such samples before clustering."
-        )
-    return array
-
-
-def read_n_clusters(n_clusters: Any, n_samples: int) -> int:
-    """Read the number of clusters: whole, at least 1, at most the number of samples."""
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
-        raise TypeError(f"n_clusters must be an integer; got {n_clusters!r}.")
-    if n_clusters < 1:
-        raise ValueError(f"n_clusters must be at least 1; got {n_clusters}.")
-    if n_samples < n_clusters:
-        raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
-    return int(n_clusters)
-
-
-def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:
-    """Read sample weights: not negative, not all zero; ones when None."""
-    if sample_weight is None:
-        return np.ones(n_samples)
-    if hasattr(sample_weight, "to_numpy"):
-        sample_weight = sample_weight.to_numpy()
-    weight = np.asarray(sample_weight)
-    if weight.dtype.kind not in "biuf":
-        raise ValueError(f"sample_weight must be numbers; got dtype {weight.dtype}.")
-    weight = weight.astype(np.float64)
-    if weight.ndim == 0:
-        weight = np.full(n_samples, float(weight))
-    if weight.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar; got {weight.ndim}D array.")
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight.shape == {weight.shape}, expected {(n_samples,)}: one per sample."
-        )
-    if not np.isfinite(weight).all():
-        raise ValueError("sample_weight holds NaN or infinity.")
-    if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative; got {weight.min():g}.")
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every sample.")
-    return weight
-
-
 def _item_means(
     data: FloatArray, weight: FloatArray, item: IntArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -230,7 +162,8 @@ def _item_means(
     share = np.where(mass[item] > 0, weight, 1.0)
     share = share / np.bincount(item, share)[item]
     where = (item, np.arange(item.size))
-    return sp.csr_array((share, where), (mass.size, item.size)) @ data, mass
+    points: FloatArray = sp.csr_array((share, where), (mass.size, item.size)) @ data
+    return points, mass.astype(np.float64)
 
 
 def _canonical_order(points: FloatArray, mass: FloatArray, count: IntArray) -> IntArray:

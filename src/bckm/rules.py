@@ -25,6 +25,11 @@ def name_samples(samples: tuple[int, ...]) -> str:
     return f"samples {', '.join(map(str, samples[:-1]))} and {samples[-1]}"
 
 
+def plural(number: int, noun: str) -> str:
+    """Count in words: '1 cluster', '3 clusters'."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _where(cluster: int | None) -> str:
     return "every cluster" if cluster is None else f"cluster {cluster}"
 
@@ -57,7 +62,7 @@ class SizeMin:
     cluster: int | None = None
 
     def __str__(self) -> str:
-        return f"size_min: at least {self.value} samples in {_where(self.cluster)}"
+        return f"size_min: at least {plural(self.value, 'sample')} in {_where(self.cluster)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class SizeMax:
     cluster: int | None = None
 
     def __str__(self) -> str:
-        return f"size_max: at most {self.value} samples in {_where(self.cluster)}"
+        return f"size_max: at most {plural(self.value, 'sample')} in {_where(self.cluster)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from bckm._types import FloatArray
+from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
 
 
@@ -42,11 +42,11 @@ def scatter(problem: Problem, rng: np.random.Generator) -> FloatArray:
     return problem.points[np.resize(chosen, k)]
 
 
-def _draw(weight: FloatArray, number: int, rng: np.random.Generator) -> np.ndarray:
+def _draw(weight: FloatArray, number: int, rng: np.random.Generator) -> IntArray:
     total = np.cumsum(weight)
     if total[-1] <= 0:  # every item coincides with a centre
-        return rng.integers(weight.size, size=number)
-    drawn = np.searchsorted(total, rng.random(number) * total[-1], side="right")
+        return np.asarray(rng.integers(weight.size, size=number))
+    drawn: IntArray = np.searchsorted(total, rng.random(number) * total[-1], side="right")
     return np.minimum(drawn, weight.size - 1)
 
 

@@ -164,7 +164,7 @@ class Model:
         bound = info.mip_dual_bound if self._integer else info.objective_function_value
         return Solution(
             values=np.asarray(solution.col_value) if found else None,
-            duals=np.asarray(solution.row_dual) if found and not self._integer else None,
+            duals=np.asarray(solution.row_dual) * scale if found and not self._integer else None,
             bound=float(bound) * scale,
             finished=optimal or infeasible,
             infeasible=infeasible,

@@ -69,7 +69,7 @@ class Program:
 
     def priced(self, cost: FloatArray, prices: FloatArray) -> FloatArray:
         """Cost minus what the prices refund, (m, k)."""
-        return cost - (self.coupling.T @ prices).reshape(cost.shape)
+        return np.asarray(cost - (self.coupling.T @ prices).reshape(cost.shape))
 
     def bound(self, priced: FloatArray, prices: FloatArray) -> float:
         """Lower bound on the cost of any labels: weak duality, true for any prices.
@@ -133,4 +133,4 @@ class Restriction:
     def indicator(self, labels: IntArray) -> FloatArray:
         """Values of the columns for labels, all of whose columns are active."""
         item, cluster = np.divmod(self.columns, self.program.n_clusters)
-        return (labels[item] == cluster).astype(float)
+        return np.asarray(labels[item] == cluster, dtype=np.float64)

@@ -110,7 +110,8 @@ class Relaxation:
             self._model = Model(
                 self._restriction.matrix, self._restriction.lower, self._restriction.upper
             )
-        assert self._model is not None and self._restriction is not None
+        assert self._model is not None
+        assert self._restriction is not None
         solution = self._model.solve(cost.ravel()[self._restriction.columns], deadline)
         if solution.values is None or solution.duals is None:
             self._active = None  # do not trust the basis again

@@ -71,7 +71,7 @@ class Assigner(ABC):
         cost : array (m, k)
             Cost of each item in each cluster; not negative.
         start : array (m,)
-            Feasible labels; the answer is never worse than these.
+            Feasible labels to fall back on; the loop refuses an answer that is worse.
         deadline : Deadline
             When to return the best labels found.
         """

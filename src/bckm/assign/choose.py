@@ -14,9 +14,7 @@ ENGINES: dict[str, type[Engine]] = {
     engine.name: engine for engine in (Nearest, Exact, Pump, Greedy)
 }
 
-# Within a fit one step need not be proven optimal at any price: a work limit that is almost never
-# reached, counted in nodes so that results do not depend on the speed of the machine.
-AUTO_NODES = 500
+AUTO_EFFORT = 20_000  # within a fit, a step need not be proven optimal at any price
 
 
 def choose(solver: str, problem: Problem) -> Engine:
@@ -29,10 +27,10 @@ def choose(solver: str, problem: Problem) -> Engine:
     UnsupportedError
         When the named engine cannot express what the problem asks.
     """
-    if solver == "auto":
+    if isinstance(solver, str) and solver == "auto":
         simple = not problem.features & ~Nearest.handles
-        return Nearest() if simple else Exact(max_nodes=AUTO_NODES)
-    if solver not in ENGINES:
+        return Nearest() if simple else Exact(effort=AUTO_EFFORT)
+    if not isinstance(solver, str) or solver not in ENGINES:
         names = ", ".join(map(repr, ["auto", *ENGINES]))
         raise ValueError(f"unknown solver {solver!r}; choose one of {names}.")
     engine = ENGINES[solver]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
+from bckm._types import BoolArray, FloatArray, IntArray
 from bckm.assign._highs import INTEGRAL, Model
 from bckm.assign._program import Program
 from bckm.assign._relaxation import Relaxation, Relaxed
@@ -26,15 +26,15 @@ class ExactAssigner(Assigner):
     ----------
     problem : Problem
         What to obey.
-    max_nodes : int or None
-        Work limit of each tree search; None searches until the optimum is proven.
+    effort : float or None
+        Work limit of each tree search, see `Exact`.
     """
 
-    def __init__(self, problem: Problem, max_nodes: int | None = None) -> None:
+    def __init__(self, problem: Problem, effort: float | None = None) -> None:
         super().__init__(problem)
         self._program = Program.of(problem.structure)
         self._relaxation = Relaxation(self._program)
-        self._max_nodes = max_nodes
+        self._effort = effort
 
     def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
@@ -55,18 +55,27 @@ class ExactAssigner(Assigner):
     def _improve(self, best: _Best, cost: FloatArray, relaxed: Relaxed, deadline: Deadline) -> None:
         best.bound = max(best.bound, relaxed.bound)
         self._offer(best, cost, relaxed.values)
-        width = _first_width(relaxed)
+        fractional = int((relaxed.values.max(axis=1) < 1 - INTEGRAL).sum())
+        nodes = None if self._effort is None else max(1, int(self._effort / (1 + fractional**2)))
+        width = _first_width(relaxed, fractional)
         while not best.proven and not deadline.passed:
             width = min(width, best.cost - relaxed.bound)
-            outcome = self._search_core(best, cost, relaxed.reduced <= width, deadline)
+            outcome = self._search_core(best, cost, relaxed.reduced <= width, nodes, deadline)
             # labels outside the core cost at least bound + width
             best.bound = max(best.bound, min(outcome.bound, relaxed.bound + width, best.cost))
             if not outcome.finished or width >= best.cost - relaxed.bound:
                 return
-            width = best.cost - relaxed.bound if outcome.improved else width * WIDEN
+            gap = best.cost - relaxed.bound
+            # a core of width 0 would stay empty however often it is widened
+            width = gap if outcome.improved else max(WIDEN * width, gap / WIDEN**3)
 
     def _search_core(
-        self, best: _Best, cost: FloatArray, core: FloatArray, deadline: Deadline
+        self,
+        best: _Best,
+        cost: FloatArray,
+        core: BoolArray,
+        max_nodes: int | None,
+        deadline: Deadline,
     ) -> _Outcome:
         core = core.copy()
         core[np.arange(best.labels.size), best.labels] = True
@@ -76,7 +85,7 @@ class ExactAssigner(Assigner):
             cost.ravel()[restriction.columns],
             deadline,
             start=restriction.indicator(best.labels),
-            max_nodes=self._max_nodes,
+            max_nodes=max_nodes,
         )
         self.counters["searches"] += 1
         improved = solution.values is not None and self._offer(
@@ -115,9 +124,8 @@ class _Outcome:
         self.bound, self.finished, self.improved = bound, finished, improved
 
 
-def _first_width(relaxed: Relaxed) -> float:
-    """Guess how much dearer than the bound the optimum is: room for what is fractional to settle."""
-    fractional = int((relaxed.values.max(axis=1) < 1 - INTEGRAL).sum())
+def _first_width(relaxed: Relaxed, fractional: int) -> float:
+    """Guess how far the optimum lies above the bound: room for what is fractional to settle."""
     reduced = relaxed.reduced[np.isfinite(relaxed.reduced)]
     room = min(reduced.size - 1, relaxed.values.shape[0] + 100 + 30 * fractional)
     return float(np.partition(reduced, room)[room])
@@ -128,16 +136,19 @@ class Exact(Engine):
 
     Parameters
     ----------
-    max_nodes : int or None
-        Work limit of each tree search; None: none.
+    effort : float or None
+        None searches until the optimum is proven. A number limits each tree search to
+        effort / (1 + f^2) nodes, where f items are split by the relaxation: searches that are
+        likely to end soon may go on, hopeless ones end early. Nodes, unlike seconds, make the
+        result independent of the speed of the machine.
     """
 
     name = "exact"
     handles = Feature.NONEMPTY | Feature.SIZES | Feature.CONFLICTS | Feature.ROWS
 
-    def __init__(self, max_nodes: int | None = None) -> None:
-        self._max_nodes = max_nodes
+    def __init__(self, effort: float | None = None) -> None:
+        self._effort = effort
 
     def prepare(self, problem: Problem) -> ExactAssigner:
         """Write the program; it is solved again for each cost."""
-        return ExactAssigner(problem, self._max_nodes)
+        return ExactAssigner(problem, self._effort)

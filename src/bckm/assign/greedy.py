@@ -30,13 +30,11 @@ def construct(
     rng : Generator, optional
         Shuffles ties, for repeated tries.
     """
-    if structure.contradictions:
-        return None
-    labels = _place(structure, cost, rng)
-    return labels if structure.feasible(labels) else _repair(structure, cost, labels, rng)
+    labels = repair(structure, cost, place(structure, cost, rng), rng)
+    return labels if structure.feasible(labels) else None
 
 
-def _place(s: Structure, cost: FloatArray, rng: np.random.Generator | None) -> IntArray:
+def place(s: Structure, cost: FloatArray, rng: np.random.Generator | None = None) -> IntArray:
     """Put every item into its cheapest cluster that has room, hardest items first."""
     m, k = cost.shape
     labels = np.full(m, -1)
@@ -96,8 +94,11 @@ def _put(
 
 
 def _regret(cost: FloatArray) -> FloatArray:
+    """What an item loses in its second-best cluster, of the largest such loss."""
     two = np.partition(cost, 1, axis=1)[:, :2]
-    return np.asarray(two[:, 1] - two[:, 0])
+    regret = two[:, 1] - two[:, 0]
+    # centres often lie on items, and then regrets tie: round-off must not order them
+    return np.asarray(np.round(regret / (float(regret.max()) or 1.0), 9), dtype=np.float64)
 
 
 class _Repair:
@@ -144,7 +145,7 @@ class _Repair:
         delta = (self.clash[items] - self.clash[items, here][:, None]).astype(float)
 
         def excess(sizes: IntArray) -> IntArray:
-            return np.maximum(s.lower - sizes, 0) + np.maximum(sizes - s.upper, 0)
+            return np.asarray(np.maximum(s.lower - sizes, 0) + np.maximum(sizes - s.upper, 0))
 
         now = excess(self.sizes)
         delta += excess(self.sizes + count) - now
@@ -184,39 +185,38 @@ class _Repair:
             self.activity = s.activity(self.labels)
 
 
-def _repair(
-    s: Structure, cost: FloatArray, labels: IntArray, rng: np.random.Generator | None
-) -> IntArray | None:
-    """Tabu search on the violation; the cost breaks ties."""
+def repair(
+    s: Structure, cost: FloatArray, labels: IntArray, rng: np.random.Generator | None = None
+) -> IntArray:
+    """Mend labels by tabu search on what they violate; return the least violating ones seen."""
+    if s.feasible(labels):
+        return labels
     state = _Repair(s, labels)
     m, k = cost.shape
     scale = float(cost.max()) or 1.0
     tabu = np.zeros((m, k), np.int64)
-    best = state.violation
-    rounds, patience = 0, 100 + min(m, 400)
-    last_gain = 0
-    while rounds - last_gain < patience:
+    best, best_labels = state.violation, labels
+    since_gain, patience = 0, 100 + min(m, 400)
+    for number in range(100 * patience):
         items = state.candidates()
-        delta = state.change(items)
-        violation = state.violation
-        if violation < best:
-            best, last_gain = violation, rounds
-        score = delta + 1e-3 * (cost[items] - cost[items, state.labels[items]][:, None]) / scale
+        change = state.change(items)
+        score = change + 1e-3 * (cost[items] - cost[items, state.labels[items]][:, None]) / scale
         if rng is not None:
             score = score + 1e-2 * rng.random(score.shape)
-        forbidden = (tabu[items] > rounds) & (violation + delta >= best)
-        score[forbidden] = np.inf
+        score[(tabu[items] > number) & (state.violation + change >= best)] = np.inf
         at = int(score.argmin())
-        if not np.isfinite(score.ravel()[at]):
-            rounds += 1
-            continue
-        j, i = int(items[at // k]), at % k
-        tabu[j, state.labels[j]] = rounds + 7 + int(0.6 * state.clashing.sum())
-        state.move(j, i)
-        if s.feasible(state.labels):
-            return state.labels
-        rounds += 1
-    return None
+        if np.isfinite(score.ravel()[at]):
+            j, i = int(items[at // k]), at % k
+            tabu[j, state.labels[j]] = number + 7 + int(0.6 * state.clashing.sum())
+            state.move(j, i)
+            if s.feasible(state.labels):
+                return state.labels
+        since_gain += 1
+        if state.violation < best:
+            best, best_labels, since_gain = state.violation, state.labels.copy(), 0
+        if since_gain > patience:
+            break
+    return best_labels
 
 
 class GreedyAssigner(Assigner):

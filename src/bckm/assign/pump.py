@@ -74,7 +74,7 @@ class PumpAssigner(Assigner):
                 return None
             moved = np.square(relaxed.values - shares).sum()
             shares = relaxed.values
-            labels = shares.argmax(axis=1)
+            labels: IntArray = shares.argmax(axis=1)
             if (shares.max(axis=1) >= 1 - INTEGRAL).all() and self.structure.feasible(labels):
                 return labels
             still = still + 1 if moved <= INTEGRAL else 0

@@ -1,53 +1,28 @@
 """Can the rules be obeyed? Decided once per fit, before any clustering.
 
-Feasibility does not depend on the centres. Cheap proofs come first, then greedy construction, then
-a dual proof by LP, a complete search of limited size, and an integer program. A solver's "infeasible"
-alone is never passed on: it must be confirmed by a proof or by the complete search.
+Feasibility does not depend on the centres. Cheap proofs come first, then greedy construction, a
+complete search of limited size, a dual proof by LP, repair, and an integer program. A solver's
+"infeasible" alone is never passed on: a proof or the complete search must confirm it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
+from bckm._reading import read_data, read_n_clusters
 from bckm._types import IntArray
 from bckm.assign.base import Deadline
-from bckm.assign.greedy import construct
 from bckm.constraints import Constraints
 from bckm.exceptions import InfeasibleError, UndecidedError
-from bckm.feasibility import _exhaustive
-from bckm.feasibility._conflict import minimise
-from bckm.feasibility._proofs import Proof, find_proof
-from bckm.feasibility._reduced import Reduced
-from bckm.feasibility._solver import FeasibilityProgram
-from bckm.problem import read_data, read_n_clusters
-from bckm.rules import CannotLink, MustLink, NonEmpty, Rule, SizeMax, SizeMin
+from bckm.feasibility._conflict import Shrinker, tell
+from bckm.feasibility._decide import Verdict, decide, decide_rules
+from bckm.rules import Rule
 from bckm.structure import Structure, contract
 
-QUICK_NODES = 2_000
-CONFIRM_NODES = 400_000
-TRIES = 4
-
-
-class Verdict(StrEnum):
-    """The three answers, and one that only stays inside."""
-
-    FEASIBLE = "feasible"
-    INFEASIBLE = "infeasible"
-    UNKNOWN = "unknown"
-    CLAIMED = "claimed"  # a solver says infeasible; not a proof
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """Labels of items, or a proof, or neither."""
-
-    verdict: Verdict
-    labels: IntArray | None = None
-    proof: Proof | None = None
+__all__ = ["Feasibility", "Verdict", "check", "feasible_start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +79,7 @@ def check(
     *,
     time_limit: float | None = None,
 ) -> Feasibility:
-    """Can these rules be obeyed, and if not, which of them contradict each other?
+    """Tell whether rules can be obeyed and, if not, which of them contradict each other.
 
     Parameters
     ----------
@@ -163,129 +138,15 @@ def feasible_start(structure: Structure, rules: list[Rule], deadline: Deadline) 
         return decision.labels
     if decision.verdict is Verdict.UNKNOWN:
         raise UndecidedError(_UNDECIDED)
-    candidates = decision.proof.rules if decision.proof else tuple(rules)
-    minimal = decision.proof is not None and decision.proof.minimal
-    n, k = structure.item.size, structure.n_clusters
-    if not minimal:
-        candidates, minimal = _shrink(candidates, n, k, deadline)
-        confirmed = _decide_rules(list(candidates), n, k, deadline, confirm=True)
-        if confirmed.verdict is not Verdict.INFEASIBLE:
-            raise UndecidedError(_UNDECIDED)
-        proof = confirmed.proof
-    else:
-        proof = decision.proof
-    raise InfeasibleError(_tell(candidates, proof, minimal), candidates, minimal)
-
-
-def _shrink(
-    rules: tuple[Rule, ...], n: int, k: int, deadline: Deadline
-) -> tuple[tuple[Rule, ...], bool]:
-    """Minimise; second value: whether every question on the way was decided."""
-    sure = True
-
-    def contradicts(part: list[Rule]) -> bool:
-        nonlocal sure
-        verdict = _decide_rules(part, n, k, deadline).verdict
-        sure &= verdict is not Verdict.UNKNOWN
-        return verdict in (Verdict.INFEASIBLE, Verdict.CLAIMED)
-
-    return minimise(rules, contradicts), sure
-
-
-def _decide_rules(
-    rules: list[Rule], n: int, k: int, deadline: Deadline, confirm: bool = False
-) -> Decision:
-    if not rules:
-        return Decision(Verdict.FEASIBLE)
-    if not confirm and all(isinstance(rule, MustLink | CannotLink) for rule in rules):
-        rules, n = _only_linked(rules)
-    structure = Structure.compile(rules, contract(rules, n), k)
-    return decide(structure, rules, deadline, confirm=confirm)
-
-
-def _only_linked(rules: list[Rule]) -> tuple[list[Rule], int]:
-    """Without sizes and rows, samples without links do not matter: leave them out."""
-    links = [rule for rule in rules if isinstance(rule, MustLink | CannotLink)]
-    present = sorted({p for rule in links for p in rule.samples})
-    number = {p: at for at, p in enumerate(present)}
-    renamed: list[Rule] = [type(r)(tuple(number[p] for p in r.samples)) for r in links]
-    return renamed, len(present)
-
-
-def decide(
-    structure: Structure, rules: list[Rule], deadline: Deadline, confirm: bool = False
-) -> Decision:
-    """Decide feasibility; with `confirm`, a solver's claim is searched for a proof at length."""
-    proof = find_proof(rules, structure)
+    proof, conflict, minimal = decision.proof, tuple(rules), False
     if proof is not None:
-        return Decision(Verdict.INFEASIBLE, proof=proof)
-    zero = np.zeros((structure.n_items, structure.n_clusters))
-    labels = construct(structure, zero)
-    if labels is not None:
-        return Decision(Verdict.FEASIBLE, labels)
-    reduced = Reduced.of(structure)
-    if reduced.structure.n_items == 0:
-        labels = reduced.expand(np.zeros((0, structure.n_clusters), np.int64))
-        if labels is not None:
-            return Decision(Verdict.FEASIBLE, labels)
-    quick = _exhaustive.search(reduced, deadline, QUICK_NODES)
-    if quick.labels is not None:
-        return Decision(Verdict.FEASIBLE, quick.labels)
-    if quick.complete:
-        return Decision(Verdict.INFEASIBLE, proof=_by_search(rules))
-    program = FeasibilityProgram(reduced)
-    if program.proof_by_prices(deadline) is not None:
-        return Decision(Verdict.INFEASIBLE, proof=_by_prices(rules))
-    rng = np.random.default_rng(0)
-    for _ in range(TRIES):
-        if deadline.passed:
-            return Decision(Verdict.UNKNOWN)
-        labels = construct(structure, zero, rng)
-        if labels is not None:
-            return Decision(Verdict.FEASIBLE, labels)
-    answer = program.solve(deadline)
-    if answer.labels is not None:
-        return Decision(Verdict.FEASIBLE, answer.labels)
-    if not answer.infeasible:
-        return Decision(Verdict.UNKNOWN)
-    if confirm:
-        full = _exhaustive.search(reduced, deadline, CONFIRM_NODES)
-        if full.labels is not None:
-            return Decision(Verdict.FEASIBLE, full.labels)
-        if full.complete:
-            return Decision(Verdict.INFEASIBLE, proof=_by_search(rules))
-    return Decision(Verdict.CLAIMED)
-
-
-def _by_search(rules: list[Rule]) -> Proof:
-    return Proof(tuple(rules), False, "a complete search found no labels", _ANY)
-
-
-def _by_prices(rules: list[Rule]) -> Proof:
-    return Proof(tuple(rules), False, "a weighted sum of these rules contradicts itself", _ANY)
-
-
-_ANY = "loosen or remove any one of these rules"
-
-
-def _tell(rules: tuple[Rule, ...], proof: Proof | None, minimal: bool) -> str:
-    """Write the message: how many rules, why, what to do, and the rules themselves."""
-    kinds = {
-        "must-link": MustLink,
-        "cannot-link": CannotLink,
-        "size bound": SizeMin | SizeMax | NonEmpty,
-    }
-    counted = [(name, sum(isinstance(r, kind) for r in rules)) for name, kind in kinds.items()]
-    counted.append(("linear rule", len(rules) - sum(number for _, number in counted)))
-    parts = [f"{number} {name}{'s' if number > 1 else ''}" for name, number in counted if number]
-    reason = proof.reason if proof else "no labels obey them"
-    remedy = proof.remedy if proof else _ANY
-    shown = [f"  - {rule}" for rule in rules[:12]]
-    if len(rules) > 12:
-        shown.append(f"  - and {len(rules) - 12} more (see .conflict)")
-    subset = "each proper subset can be obeyed" if minimal else "a subset may already contradict"
-    return (
-        f"no labels obey these rules ({', '.join(parts)}): {reason}; {remedy}.\n"
-        + "\n".join(shown)
-        + f"\n({subset})"
-    )
+        conflict, minimal = proof.rules, proof.minimal
+    if not minimal:
+        n, k = structure.item.size, structure.n_clusters
+        shrinker = Shrinker(n, k, deadline)
+        conflict = shrinker.shrink(conflict)
+        minimal = shrinker.sure
+        proof = decide_rules(list(conflict), n, k, deadline, confirm=True).proof
+    if proof is None:  # a solver's word, or out of time
+        raise UndecidedError(_UNDECIDED)
+    raise InfeasibleError(tell(conflict, proof, minimal), conflict, minimal)

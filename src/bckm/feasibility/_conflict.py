@@ -1,12 +1,84 @@
-"""From a proof to a minimal conflict: the smallest story that is still a contradiction."""
+"""From infeasible rules to a minimal conflict: the smallest story that is still a contradiction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bckm.rules import Rule
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
 
-Contradicts = Callable[[list[Rule]], bool]
+from bckm._types import BoolArray
+from bckm.assign.base import Deadline
+from bckm.assign.greedy import place, repair
+from bckm.feasibility._decide import Verdict, decide_rules
+from bckm.feasibility._proof import Proof
+from bckm.rules import CannotLink, MustLink, NonEmpty, Rule, SizeMax, SizeMin, plural
+from bckm.structure import Structure, contract
+
+Contradicts = Callable[[Sequence[Rule]], bool]
+
+
+class Shrinker:
+    """Finds a minimal conflict; `sure` as long as every question on the way was decided."""
+
+    def __init__(self, n_samples: int, n_clusters: int, deadline: Deadline) -> None:
+        self._n, self._k, self._deadline = n_samples, n_clusters, deadline
+        self.sure = True
+
+    def shrink(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+        """Shrink contradicting rules until every proper subset is feasible."""
+        return minimise(self._near_trouble(list(rules)), self._contradicts)
+
+    def _contradicts(self, rules: Sequence[Rule]) -> bool:
+        verdict = decide_rules(list(rules), self._n, self._k, self._deadline).verdict
+        self.sure &= verdict is not Verdict.UNKNOWN
+        return verdict in (Verdict.INFEASIBLE, Verdict.CLAIMED)
+
+    def _near_trouble(self, rules: list[Rule]) -> list[Rule]:
+        """Leave out most rules at once: those far from what the best labels found still break.
+
+        Links are taken in the order of their distance from the trouble, twice as many each time,
+        until they contradict each other.
+        """
+        links = [rule for rule in rules if isinstance(rule, MustLink | CannotLink)]
+        others = [rule for rule in rules if not isinstance(rule, MustLink | CannotLink)]
+        if len(links) < 40:
+            return rules
+        if others and self._contradicts(links):
+            others = []
+        trouble = self._trouble([*links, *others])
+        if not trouble.any():
+            return [*others, *links]
+        ordered = _by_distance(links, trouble)
+        size = 16
+        while size < len(ordered) and not self._contradicts([*others, *ordered[:size]]):
+            size *= 2
+        return [*others, *ordered[:size]]
+
+    def _trouble(self, rules: list[Rule]) -> BoolArray:
+        """Samples whose cannot-links are broken by the least violating labels found."""
+        s = Structure.compile(rules, contract(rules, self._n), self._k)
+        zero = np.zeros((s.n_items, s.n_clusters))
+        labels = repair(s, zero, place(s, zero))
+        broken = s.edges[labels[s.edges[:, 0]] == labels[s.edges[:, 1]]]
+        return np.isin(s.item, broken)
+
+
+def _by_distance(links: Sequence[MustLink | CannotLink], start: BoolArray) -> list[Rule]:
+    """Order links by their distance from some samples, in steps from link to link."""
+    n = start.size
+    which = np.repeat(np.arange(len(links)), [len(rule.samples) for rule in links])
+    members = np.array([p for rule in links for p in rule.samples])
+    root = n + len(links)  # a node before the first samples
+    first = np.flatnonzero(start)
+    rows = np.concatenate([members, np.full(first.size, root)])
+    columns = np.concatenate([n + which, first])
+    graph = sp.csr_array((np.ones(rows.size), (rows, columns)), (root + 1, root + 1))
+    reached = breadth_first_order(graph, root, directed=False, return_predecessors=False)
+    near = [int(node) - n for node in reached if n <= node < root]
+    far = sorted(set(range(len(links))) - set(near))
+    return [links[at] for at in [*near, *far]]
 
 
 def minimise(rules: Sequence[Rule], contradicts: Contradicts) -> tuple[Rule, ...]:
@@ -24,7 +96,8 @@ def minimise(rules: Sequence[Rule], contradicts: Contradicts) -> tuple[Rule, ...
 
     References
     ----------
-    Junker: QuickXplain, preferred explanations and relaxations for over-constrained problems (2004).
+    Junker: QuickXplain, preferred explanations and relaxations for over-constrained problems
+    (AAAI 2004).
     """
 
     def explain(kept: list[Rule], fresh: bool, part: list[Rule]) -> list[Rule]:
@@ -39,3 +112,24 @@ def minimise(rules: Sequence[Rule], contradicts: Contradicts) -> tuple[Rule, ...
         return left + right
 
     return tuple(explain([], False, list(rules)))  # depth log2(len(rules))
+
+
+def tell(rules: tuple[Rule, ...], proof: Proof, minimal: bool) -> str:
+    """Write the message: how many rules, why, what to do, and the rules themselves."""
+    kinds = {
+        "must-link": MustLink,
+        "cannot-link": CannotLink,
+        "size bound": SizeMin | SizeMax | NonEmpty,
+    }
+    counted = [(name, sum(isinstance(r, kind) for r in rules)) for name, kind in kinds.items()]
+    counted.append(("linear rule", len(rules) - sum(number for _, number in counted)))
+    parts = [plural(number, name) for name, number in counted if number]
+    shown = [f"  - {rule}" for rule in rules[:12]]
+    if len(rules) > 12:
+        shown.append(f"  - and {len(rules) - 12} more (see .conflict)")
+    subset = "each proper subset can be obeyed" if minimal else "a subset may already contradict"
+    return (
+        f"no labels obey these rules ({', '.join(parts)}): {proof.reason}; {proof.remedy}.\n"
+        + "\n".join(shown)
+        + (f"\n({subset})" if len(rules) > 1 else "")
+    )

@@ -35,6 +35,7 @@ class _Search:
         self.reduced, self.deadline, self.max_nodes = reduced, deadline, max_nodes
         s = reduced.structure
         self.s, self.k = s, s.n_clusters
+        self.bounds = list(zip(s.lower.tolist(), s.upper.tolist(), strict=True))
         tied = np.zeros(s.n_items, bool)
         tied[s.edges.ravel()] = True
         row_tied = np.zeros(s.n_items, bool)
@@ -55,16 +56,20 @@ class _Search:
 
     def _sequence(self, types: IntArray) -> list[int]:
         """Most conflicts with earlier items first: contradictions show early."""
-        neighbours = self.s.neighbours
-        degree = np.diff(neighbours.indptr)
-        near = np.zeros(self.s.n_items, np.int64)
-        left = set(types.tolist())
+        neighbours, count = self.s.neighbours, self.s.count
+        degree = np.diff(neighbours.indptr).astype(np.int64)
+        # one number per item: earlier neighbours before degree before count
+        unit = int(count.max(initial=0)) + 1
+        weight = unit * (int(degree.max(initial=0)) + 1)
+        score = np.full(self.s.n_items, -1, np.int64)
+        score[types] = degree[types] * unit + count[types]
         order = []
-        while left:
-            t = max(left, key=lambda j: (near[j], degree[j], self.s.count[j], -j))
-            left.remove(t)
+        for _ in range(types.size):
+            t = int(score.argmax())
             order.append(t)
-            near[neighbours.indices[neighbours.indptr[t] : neighbours.indptr[t + 1]]] += 1
+            score[t] = -1
+            around = neighbours.indices[neighbours.indptr[t] : neighbours.indptr[t + 1]]
+            score[around[score[around] >= 0]] += weight
         return order
 
     def _row_tables(self) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
@@ -109,7 +114,7 @@ class _Search:
                 size = self.count[depth]
                 sizes[i] += size
                 activity[depth + 1] = activity[depth] + self.row_change[depth][:, i]
-                if sizes[i] <= self.s.upper[i] and self._promising(
+                if sizes[i] <= self.bounds[i][1] and self._promising(
                     depth + 1, sizes, activity[depth + 1]
                 ):
                     labels[depth] = i
@@ -143,15 +148,15 @@ class _Search:
         """Whether sizes and rows can still come out right; False is a proof that they cannot."""
         left = self.rest[depth] + self.singles
         room = missing = stuck = 0
-        for size, low, up in zip(sizes, self.s.lower, self.s.upper, strict=True):
-            room += int(up) - size
+        for size, (low, up) in zip(sizes, self.bounds, strict=True):
+            room += up - size
             if size < low:
-                missing += int(low) - size
+                missing += low - size
                 if self.smallest[depth] > up - size:  # only single samples can fill this cluster
-                    stuck += int(low) - size
+                    stuck += low - size
         if missing > left or room < left or stuck > self.singles:
             return False
-        return bool(
+        return activity.size == 0 or bool(
             (activity + self.row_up[depth] >= self.s.row_lower).all()
             and (activity + self.row_low[depth] <= self.s.row_upper).all()
         )

@@ -1,0 +1,140 @@
+"""Reading raw input: the only place that looks at types, NaN and shapes of what a person passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from bckm._types import FloatArray
+
+
+def read_data(X: Any) -> FloatArray:  # noqa: N803
+    """Read X as a finite float array (n, d) of its own."""
+    if sp.issparse(X):
+        raise TypeError("sparse X is not supported; pass X.toarray().")
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()  # noqa: N806
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X must be real numbers.")
+    if array.dtype.kind not in "biuf":
+        try:
+            array = array.astype(float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X must hold numbers only: {error}") from error
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions (samples, features); got shape {array.shape}. "
+            "Reshape your data: X.reshape(-1, 1) for one feature."
+        )
+    if 0 in array.shape:
+        raise ValueError(f"X has {array.shape[0]} samples and {array.shape[1]} features.")
+    array = np.array(array, dtype=np.float64, order="C")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"X holds NaN or infinity, first at sample {row}, feature {column}; "
+            "impute or drop such samples before clustering."
+        )
+    return array
+
+
+def read_n_clusters(n_clusters: Any, n_samples: int) -> int:
+    """Read the number of clusters: whole, at least 1, at most the number of samples."""
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
+        raise TypeError(f"n_clusters must be an integer; got {n_clusters!r}.")
+    if n_clusters < 1:
+        raise ValueError(f"n_clusters must be at least 1; got {n_clusters}.")
+    if n_samples < n_clusters:
+        raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
+    return int(n_clusters)
+
+
+def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Read sample weights: not negative, not all zero; ones when None."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    if hasattr(sample_weight, "to_numpy"):
+        sample_weight = sample_weight.to_numpy()
+    weight = np.asarray(sample_weight)
+    if weight.dtype.kind not in "biuf":
+        raise ValueError(f"sample_weight must be numbers; got dtype {weight.dtype}.")
+    weight = weight.astype(np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_samples, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; got {weight.ndim}D array.")
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected {(n_samples,)}: one per sample."
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight holds NaN or infinity.")
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative; got {weight.min():g}.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every sample.")
+    return weight
+
+
+def read_links(links: Any, what: str) -> tuple[tuple[int, ...], ...]:
+    """Read pairs or sets of sample indices; nothing here depends on the number of samples."""
+    if links is None:
+        return ()
+    if hasattr(links, "to_numpy"):  # pandas and polars
+        links = links.to_numpy()
+    if isinstance(links, str | bytes) or not isinstance(links, Iterable):
+        raise TypeError(f"{what} must hold pairs or sets of sample indices; got {links!r}.")
+    found: list[tuple[int, ...]] = []
+    for link in links.tolist() if isinstance(links, np.ndarray) else links:
+        if isinstance(link, str | bytes) or not isinstance(link, Iterable):
+            raise ValueError(
+                f"{what} must hold pairs or sets of sample indices; got the single value {link!r}."
+                f" For one pair write {what}=[(a, b)]."
+            )
+        # sets have no order of their own; sorting makes messages and results repeatable
+        members = sorted(link) if isinstance(link, set | frozenset) else list(link)
+        for p in members:
+            if isinstance(p, bool | np.bool_) or not isinstance(p, int | np.integer):
+                raise ValueError(f"{what} takes sample indices (integers); got {p!r} in {link!r}.")
+            if p < 0:
+                raise ValueError(
+                    f"{what} takes sample indices from 0 on; got {p} (indices do not count "
+                    f"from the end here)."
+                )
+        if not members:
+            raise ValueError(f"{what} holds an empty link.")
+        found.append(tuple(map(int, members)))
+    return tuple(found)
+
+
+def read_numbers(value: Any, what: str, finite: bool = True) -> Any:
+    """Read a float array without accepting strings, objects or NaN."""
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{what} must be numbers; got {value!r:.60}.")
+    array = array.astype(float)
+    if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
+        raise ValueError(f"{what} holds NaN{' or infinity' if finite else ''}.")
+    return array
+
+
+def read_sizes(value: Any, what: str) -> Any:
+    """Read size bounds: whole numbers, not negative."""
+    if value is None:
+        return None
+    array = read_numbers(value, what)
+    if array.ndim > 1 or array.size == 0:
+        raise ValueError(f"{what} must be one number or one per cluster; got shape {array.shape}.")
+    if (array != np.floor(array)).any():
+        bad = np.atleast_1d(array)[np.atleast_1d(array != np.floor(array))][0]
+        raise ValueError(f"{what} counts samples and must be whole; got {bad:g}.")
+    if (array < 0).any():
+        raise ValueError(f"{what} must not be negative; got {array.min():g}.")
+    # every cluster holds fewer than 2**53 samples, so clipping changes no answer
+    return np.minimum(array, 2.0**53).astype(np.int64)

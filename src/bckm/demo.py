@@ -1,0 +1,96 @@
+"""The main job on bundled data: ``python -m bckm.demo``.
+
+240 customers of a delivery service are to be shared among 8 vans. Each van visits 28 to 32 of them;
+members of a household get the same van; the parties of a dispute must not share one.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+import bckm
+
+VANS = 8
+SIZES = (28, 32)
+OUTPUT = "bckm-demo-labels.csv"
+
+
+def main(output: str = OUTPUT) -> bckm.Result:
+    """Cluster the bundled customers, print what was asked and what came out, write the labels.
+
+    Parameters
+    ----------
+    output : str
+        Where to write the labels as CSV.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from bckm.demo import main
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = main(str(pathlib.Path(folder) / "labels.csv"))  # doctest: +ELLIPSIS
+    Asked
+      240 customers, 8 clusters of 28 to 32
+    ...
+    """
+    with (files("bckm") / "data" / "customers.csv").open(encoding="utf-8") as handle:
+        customers = list(csv.DictReader(handle))
+    X = np.array([[float(c["x_km"]), float(c["y_km"])] for c in customers])  # noqa: N806
+    rules = bckm.Constraints(
+        must_link=_groups(customers, "together"),
+        cannot_link=_groups(customers, "apart"),
+        size_min=SIZES[0],
+        size_max=SIZES[1],
+    )
+    result = bckm.kmeans(X, VANS, rules, n_init=10, random_state=0)
+    plain = bckm.kmeans(X, VANS, n_init=10, random_state=0)
+    _report(rules, result, plain)
+    with Path(output).open("w", newline="", encoding="utf-8") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["customer", "cluster"])
+        writer.writerows(zip((c["customer"] for c in customers), result.labels, strict=True))
+    _say(f"\nLabels written to {output}")
+    return result
+
+
+def _groups(customers: list[dict[str, str]], column: str) -> list[list[int]]:
+    """Rows that share a value of a column, empty values aside."""
+    groups: dict[str, list[int]] = {}
+    for row, customer in enumerate(customers):
+        if customer[column]:
+            groups.setdefault(customer[column], []).append(row)
+    return [rows for rows in groups.values() if len(rows) > 1]
+
+
+def _report(rules: bckm.Constraints, result: bckm.Result, plain: bckm.Result) -> None:
+    broken = bckm.verify(result.labels, rules, VANS)
+    would_break = bckm.verify(plain.labels, rules, VANS)
+    gap = 1 - result.lower_bound / result.inertia
+    asked = len(rules.must_link) + len(rules.cannot_link) + 2
+    _say("Asked")
+    _say(f"  240 customers, {VANS} clusters of {SIZES[0]} to {SIZES[1]}")
+    _say(f"  {len(rules.must_link)} must-link sets, {len(rules.cannot_link)} cannot-link sets")
+    _say("Found")
+    _say(f"  sizes          {' '.join(map(str, result.sizes))}")
+    _say(f"  rules kept     {asked - len({id(v.rule) for v in broken})} of {asked}")
+    _say(f"  inertia        {result.inertia:.2f} km^2")
+    _say(f"  last step      {result.assignment.message}")
+    _say(f"  its bound      {result.lower_bound:.2f} km^2 (gap {max(gap, 0.0):.2%})")
+    _say(f"  ended          {result.status.message}, after {result.n_iter} iterations")
+    _say(f"  time           {result.seconds:.2f} s for 10 starts, solver {result.solver!r}")
+    _say("Plain k-means, for comparison")
+    _say(f"  sizes          {' '.join(map(str, plain.sizes))}")
+    _say(f"  inertia        {plain.inertia:.2f} km^2, with {len(would_break)} violations")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

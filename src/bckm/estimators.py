@@ -1,0 +1,418 @@
+"""`ConstrainedKMeans`: the scikit-learn door to `kmeans`. It validates, calls and copies."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bckm._reading import read_weight
+from bckm._types import FloatArray, IntArray
+from bckm.api import kmeans
+from bckm.constraints import Constraints
+from bckm.result import Result, Step
+
+
+class ConstrainedKMeans(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """k-means under rules, as a scikit-learn estimator.
+
+    Solves, over labels y and centres c,
+
+        min  sum_p w_p |x_p - c_{y_p}|^2
+        s.t. size_min_i <= #{p : y_p = i} <= size_max_i   for every cluster i,
+             y_p = y_q                                     for must-linked samples p, q,
+             y_p != y_q                                    for cannot-linked samples p, q,
+             any further rows of `constraints`,
+
+    by alternating optimal assignments and means: every rule holds in `labels_`, and the inertia is
+    a local minimum. Rules about clusters are parameters; rules about samples belong to the data and
+    go to `fit`. No cluster is empty unless ``size_min=0`` is asked for.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, k.
+    size_min, size_max : int or array-like of shape (n_clusters,), default=None
+        Bounds on the number of samples in each cluster: one for all, or one per cluster.
+    solver : {"auto", "nearest", "exact", "pump", "greedy"}, default="auto"
+        Engine of the assignment steps. "auto" takes the simplest one that is exact.
+    init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
+            default="k-means++"
+        First centres.
+    n_init : int or "auto", default="auto"
+        Number of starts; the best is kept. "auto" is 10 for "random", else 1.
+    bounds : {"matched", "fixed"}, default="matched"
+        Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
+        "fixed" ties label i to row i of `init`, which must then be an array.
+    max_iter : int, default=300
+        Iterations per start.
+    tol : float, default=1e-4
+        Stop when the squared movement of the centres falls below this share of the mean variance
+        of the features; 0 iterates until nothing changes.
+    time_limit : float, default=None
+        Seconds for a whole fit; the best labels found by then are kept.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the first centres.
+    verbose : int, default=0
+        Above 0, each step of a fit is a line on standard output.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample; obeys every rule.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters (an empty cluster keeps the centre it last had).
+    inertia_ : float
+        Weighted sum of squared distances of samples to the centre of their cluster.
+    n_iter_ : int
+        Iterations of the start that was kept.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Samples in each cluster.
+    status_ : str
+        "converged", "iteration limit", "time limit" or "interrupted".
+    lower_bound_ : float
+        No labels that obey the rules have a smaller inertia *with these centres*.
+    result_ : Result
+        All of the above, with history and time, as `kmeans` returned it.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features; only when X had names that are all strings.
+
+    See Also
+    --------
+    bckm.kmeans : The same fit as a function.
+    bckm.Constraints : All rules, also linear ones.
+
+    Examples
+    --------
+    >>> from bckm import ConstrainedKMeans
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
+    >>> model = ConstrainedKMeans(3, size_min=2, size_max=2, random_state=0)
+    >>> labels = model.fit_predict(X, cannot_link=[(0, 1)])
+    >>> model.cluster_sizes_.tolist(), bool(labels[0] != labels[1])
+    ([2, 2, 2], True)
+    >>> model.status_
+    'converged'
+    """
+
+    labels_: NDArray[np.int32]
+    cluster_centers_: FloatArray
+    inertia_: float
+    n_iter_: int
+    cluster_sizes_: IntArray
+    status_: str
+    lower_bound_: float
+    result_: Result
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        size_min: Any = None,
+        size_max: Any = None,
+        solver: str = "auto",
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        bounds: str = "matched",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.size_min = size_min
+        self.size_max = size_max
+        self.solver = solver
+        self.init = init
+        self.n_init = n_init
+        self.bounds = bounds
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Cluster the samples of X under the rules.
+
+        All rules hold together: those of the parameters `size_min` and `size_max` and those given
+        here; of two size bounds the tighter one counts. Sample indices are positions of rows in
+        *this* X, whatever index a frame has: rules about samples do not survive the splits of a
+        cross-validation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data: NumPy array, nested list, pandas or polars frame.
+        y : None
+            Ignored; scikit-learn's convention.
+        must_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
+            Sample indices; the samples of each pair or set share a cluster.
+        cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
+            Sample indices; no two samples of a pair or set share a cluster.
+        constraints : Constraints, default=None
+            Further rules of any kind.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights in the objective; sizes always count samples.
+
+        Returns
+        -------
+        self : ConstrainedKMeans
+            The fitted estimator.
+
+        Raises
+        ------
+        InfeasibleError
+            If no labels obey the rules; it names a minimal conflict.
+        UndecidedError
+            If `time_limit` passed before feasible labels or a proof were found.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
+        >>> heavy = bckm.AttributeSum([4, 1, 1, 1, 1, 4], upper=7, name="weight")
+        >>> model = bckm.ConstrainedKMeans(2, size_max=4, random_state=0)
+        >>> model = model.fit(X, must_link=[(2, 3)], constraints=bckm.Constraints(rows=heavy))
+        >>> bool(model.labels_[2] == model.labels_[3]), int(model.cluster_sizes_.max()) <= 4
+        (True, True)
+        """
+        X = validate_data(self, X, dtype=np.float64)  # noqa: N806
+        rules = Constraints(must_link, cannot_link, size_min=self.size_min, size_max=self.size_max)
+        if constraints is not None:
+            if not isinstance(constraints, Constraints):
+                raise TypeError(
+                    f"constraints must be bckm.Constraints; got {type(constraints).__name__}."
+                )
+            rules &= constraints
+        result = kmeans(
+            X,
+            self.n_clusters,
+            rules,
+            solver=self.solver,
+            init=self.init,
+            n_init=self.n_init,
+            bounds=self.bounds,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            time_limit=self.time_limit,
+            sample_weight=sample_weight,
+            random_state=self.random_state,
+            on_step=_write if self.verbose else None,
+        )
+        self.labels_ = result.labels.astype(np.int32)
+        self.cluster_centers_ = result.centres
+        self.inertia_ = result.inertia
+        self.n_iter_ = result.n_iter
+        self.cluster_sizes_ = result.sizes
+        self.status_ = result.status.value
+        self.lower_bound_ = result.lower_bound
+        self.result_ = result
+        return self
+
+    def fit_predict(
+        self,
+        X: Any,  # noqa: N803
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> NDArray[np.int32]:
+        """Cluster the samples of X under the rules and return their labels.
+
+        These are `labels_`, which obey every rule; ``fit(X).predict(X)`` need not.
+
+        Parameters
+        ----------
+        X, y, must_link, cannot_link, constraints, sample_weight :
+            As for `fit`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Cluster of each sample.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> X = [[0.0], [1.0], [2.0], [9.0]]
+        >>> labels = ConstrainedKMeans(2, size_min=2, random_state=0).fit_predict(X)
+        >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+        True
+        """
+        self.fit(
+            X,
+            y,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            constraints=constraints,
+            sample_weight=sample_weight,
+        )
+        return self.labels_
+
+    def fit_transform(
+        self,
+        X: Any,  # noqa: N803
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Cluster the samples of X under the rules and return their distances to the centres.
+
+        Parameters
+        ----------
+        X, y, must_link, cannot_link, constraints, sample_weight :
+            As for `fit`.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters), or frame after `set_output`
+            Distance of each sample to each centre.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> X = [[0.0], [1.0], [2.0], [9.0]]
+        >>> distances = ConstrainedKMeans(2, size_min=2, random_state=0).fit_transform(X)
+        >>> sorted(distances[3].tolist())
+        [3.5, 8.5]
+        """
+        self.fit(
+            X,
+            y,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            constraints=constraints,
+            sample_weight=sample_weight,
+        )
+        return self.transform(X)
+
+    def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: N803
+        """Return the cluster with the nearest centre for each sample of X.
+
+        Each sample is looked at alone, so its label depends neither on the other samples of X nor
+        on their order. Hence `predict` enforces *neither sizes nor links nor any other rule*: even
+        for the X of `fit` it may differ from `labels_`, which obey them all.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data, old or new.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Index of the nearest centre of each sample; the first one of several.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> X = [[0.0], [1.0], [2.0], [9.0]]
+        >>> model = ConstrainedKMeans(2, size_min=2, random_state=0).fit(X)
+        >>> model.cluster_sizes_.tolist()
+        [2, 2]
+        >>> labels = model.predict(X)  # sample 2 is closer to the centre 0.5 than to 5.5
+        >>> bool(labels[0] == labels[1] == labels[2] != labels[3])
+        True
+        """
+        nearest: IntArray = self._distances(X).argmin(axis=1)
+        return nearest.astype(np.int32)
+
+    def transform(self, X: Any) -> Any:  # noqa: N803
+        """Return the Euclidean distance of each sample of X to each centre.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data, old or new.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters), or frame after `set_output`
+            Entry (p, i) is |x_p - c_i|.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> model = ConstrainedKMeans(1).fit([[0.0, 0.0], [0.0, 0.0]])
+        >>> model.transform([[3.0, 4.0]]).tolist()
+        [[5.0]]
+        """
+        return self._distances(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
+        """Return minus the inertia of X under `predict`: higher is better.
+
+        This is -sum_p w_p min_i |x_p - c_i|^2. The rules of `fit` play no part, so for the X of
+        `fit` it is at least ``-inertia_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data, old or new.
+        y : None
+            Ignored; scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights w; ones when None.
+
+        Returns
+        -------
+        score : float
+            Not positive.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> model = ConstrainedKMeans(1).fit([[0.0, 0.0], [0.0, 0.0]])
+        >>> model.score([[3.0, 4.0], [0.0, 1.0]])
+        -26.0
+        """
+        nearest = self._distances(X).min(axis=1)
+        return -float(read_weight(sample_weight, nearest.size) @ np.square(nearest))
+
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of `transform`; scikit-learn names them after the class."""
+        return len(self.cluster_centers_)
+
+    def _distances(self, X: Any) -> FloatArray:  # noqa: N803
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)  # noqa: N806
+        # differences pair by pair: a row's distances do not depend on the other rows
+        return np.asarray(cdist(X, self.cluster_centers_))
+
+
+def _write(step: Step) -> None:
+    """Write a step as one line; the library's only output, and only for those who ask."""
+    sys.stdout.write(
+        f"start {step.start}, iteration {step.iteration}: inertia {step.inertia:.6g}, "
+        f"{step.moved} samples moved, assignment {step.status.value}, {step.seconds:.2f} s\n"
+    )

@@ -1,0 +1,164 @@
+"""Proofs from bounds: what clusters must and may hold against what there is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bckm.feasibility._proof import Links, Proof, unique
+from bckm.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, SumBound, plural
+from bckm.structure import Structure
+
+
+def _size_rules(rules: list[Rule]) -> list[Rule]:
+    """The few rules about sizes among many links."""
+    return [rule for rule in rules if isinstance(rule, SizeMin | SizeMax | NonEmpty)]
+
+
+def _lower_rule(rules: list[Rule], cluster: int) -> Rule | None:
+    """Return the rule with the largest lower bound on a cluster."""
+    best: Rule | None = None
+    value = 0
+    for rule in rules:
+        if isinstance(rule, NonEmpty) and value < 1:
+            best, value = rule, 1
+        elif isinstance(rule, SizeMin) and rule.cluster in (None, cluster) and rule.value > value:
+            best, value = rule, rule.value
+    return best
+
+
+def _upper_rule(rules: list[Rule], cluster: int) -> Rule | None:
+    """Return the rule with the smallest upper bound on a cluster."""
+    found = [r for r in rules if isinstance(r, SizeMax) and r.cluster in (None, cluster)]
+    return min(found, key=lambda r: r.value, default=None)
+
+
+def bounds_sum(rules: list[Rule], s: Structure) -> Proof | None:
+    n, k, rules = s.item.size, s.n_clusters, _size_rules(rules)
+    if s.lower.sum() > n:
+        order = np.argsort(-s.lower, kind="stable")
+        enough = int(np.argmax(np.cumsum(s.lower[order]) > n)) + 1
+        needed = int(s.lower[order[:enough]].sum())
+        return Proof(
+            unique(_lower_rule(rules, int(i)) for i in order[:enough]),
+            True,  # the largest ones until the sum exceeds n: without any of them it does not
+            f"the lower bounds of {plural(enough, 'cluster')} add up to "
+            f"{plural(needed, 'sample')}, but the data have only {plural(n, 'sample')}",
+            f"lower size_min (at most {n // k} for {plural(k, 'equal cluster')}) or use fewer "
+            "clusters",
+        )
+    if s.upper.sum() < n:
+        return Proof(
+            unique(_upper_rule(rules, i) for i in range(k)),
+            True,
+            f"{plural(k, 'cluster')} may hold at most {plural(int(s.upper.sum()), 'sample')}, but "
+            f"the data have {n}",
+            f"raise size_max (at least {-(-n // k)} for {plural(k, 'equal cluster')}) or use more "
+            "clusters",
+        )
+    return None
+
+
+def bounds_crossed(rules: list[Rule], s: Structure) -> Proof | None:
+    """Only "not empty" can cross an upper bound here: stated bounds that cross are refused."""
+    for i in np.flatnonzero(s.lower > s.upper):
+        return Proof(
+            unique(rule(rules, int(i)) for rule in (_lower_rule, _upper_rule)),
+            True,
+            f"cluster {i} needs at least {s.lower[i]} and at most {s.upper[i]} samples",
+            "raise its size_max, or state size_min with 0 for it",
+        )
+    return None
+
+
+def item_too_large(rules: list[Rule], s: Structure) -> Proof | None:
+    capacity = int(s.upper.max())
+    large = np.flatnonzero(s.count > capacity)
+    if not large.size:
+        return None
+    start = int(np.argmax(s.item == large[0]))
+    links = Links(rules, s.item.size)
+    reached, used = {start}, []
+    for node in links.before(start)[0]:
+        if node >= s.item.size and len(reached) <= capacity:
+            link = links.links[node - s.item.size]
+            if not reached.issuperset(link.samples):
+                used.append(link)
+                reached.update(link.samples)
+    bounds = _size_rules(rules)
+    upper = unique(_upper_rule(bounds, i) for i in range(s.n_clusters))
+    return Proof(
+        (*used, *upper),
+        # a tree of pairs falls apart without any of them, and its parts fit
+        len(upper) == 1 and all(len(link.samples) == 2 for link in used),
+        f"must-links join {len(reached)} samples (among them {min(reached)} and {max(reached)}), "
+        f"but no cluster may hold more than {capacity}",
+        f"raise size_max to at least {len(reached)} or remove must-links",
+    )
+
+
+def too_few_items(rules: list[Rule], s: Structure) -> Proof | None:
+    filled = np.flatnonzero(s.lower > 0)
+    if s.n_items >= filled.size:
+        return None
+    # must-links until fewer groups than such clusters are left
+    parent = np.arange(s.item.size)
+
+    def root(p: int) -> int:
+        while parent[p] != p:
+            parent[p] = parent[parent[p]]
+            p = int(parent[p])
+        return p
+
+    groups, used = s.item.size, []
+    for rule in rules:
+        if not isinstance(rule, MustLink) or groups < filled.size:
+            continue
+        merged = False
+        for p in rule.samples[1:]:
+            a, b = root(rule.samples[0]), root(p)
+            if a != b:
+                parent[b] = a
+                groups -= 1
+                merged = True
+        if merged:
+            used.append(rule)
+    bounds = _size_rules(rules)
+    lower = unique(_lower_rule(bounds, int(i)) for i in filled)
+    pairs = all(len(rule.samples) == 2 for rule in used)
+    plain = all(isinstance(rule, NonEmpty) or rule == SizeMin(1) for rule in lower)
+    return Proof(
+        (*used, *lower),
+        pairs and plain,  # each link of a forest of pairs is needed to get below the number
+        f"must-links leave {plural(groups, 'group')} of samples for "
+        f"{plural(filled.size, 'cluster')} that must not be empty",
+        f"use at most {plural(s.n_items, 'cluster')}, allow empty ones (size_min=0) or remove "
+        "must-links",
+    )
+
+
+def sums(rules: list[Rule], s: Structure) -> Proof | None:
+    """The sums of an attribute over all clusters add up to its total."""
+    for source in dict.fromkeys(rule.source for rule in rules if isinstance(rule, SumBound)):
+        total = float(source.values.sum())
+        for side, word, verb in (("max", "at most", "raise"), ("min", "at least", "lower")):
+            # per cluster the tightest bound and its rule
+            tightest: dict[int, SumBound] = {}
+            for rule in rules:
+                if isinstance(rule, SumBound) and rule.source is source and rule.side == side:
+                    clusters = range(s.n_clusters) if rule.cluster is None else [rule.cluster]
+                    tightest.update(dict.fromkeys(clusters, rule))
+            if len(tightest) < s.n_clusters:
+                continue
+            bound = sum(rule.value for rule in tightest.values())
+            beyond = total - bound if side == "max" else bound - total
+            scale = max(abs(total), abs(bound), float(np.abs(source.values).max()))
+            if beyond > 1e-6 * scale:
+                used = unique(iter(tightest.values()))
+                return Proof(
+                    used,
+                    len(used) == 1,
+                    f"the clusters together may hold {word} {bound:g} of {source.name}, but the "
+                    f"data have {total:g}",
+                    f"{verb} the bound, on average to {total / s.n_clusters:g}",
+                )
+    return None

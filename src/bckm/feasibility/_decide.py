@@ -1,0 +1,135 @@
+"""Decide whether rules can be obeyed: proofs, construction, complete search, solver, in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from bckm._types import IntArray
+from bckm.assign.base import Deadline
+from bckm.assign.greedy import construct, place
+from bckm.feasibility import _exhaustive
+from bckm.feasibility._proof import Proof
+from bckm.feasibility._proofs import find_proof
+from bckm.feasibility._reduced import Reduced
+from bckm.feasibility._solver import FeasibilityProgram
+from bckm.rules import CannotLink, MustLink, Rule
+from bckm.structure import Structure, contract
+
+QUICK_NODES = 500
+CONFIRM_NODES = 400_000
+TRIES = 4
+
+
+class Verdict(StrEnum):
+    """The three answers, and one that only stays inside."""
+
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
+    CLAIMED = "claimed"  # a solver says infeasible; not a proof
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Labels of items, or a proof, or neither."""
+
+    verdict: Verdict
+    labels: IntArray | None = None
+    proof: Proof | None = None
+
+
+def decide(
+    structure: Structure,
+    rules: list[Rule],
+    deadline: Deadline,
+    *,
+    confirm: bool = False,
+    tries: int = TRIES,
+) -> Decision:
+    """Decide feasibility.
+
+    Parameters
+    ----------
+    structure, rules :
+        The same rules, compiled and stated.
+    deadline : Deadline
+        When to give up.
+    confirm : bool
+        Whether a solver's claim of infeasibility is to be searched for a proof at length.
+    tries : int
+        Constructions with repair before the solver is asked.
+    """
+    proof = find_proof(rules, structure)
+    if proof is not None:
+        return Decision(Verdict.INFEASIBLE, proof=proof)
+    zero = np.zeros((structure.n_items, structure.n_clusters))
+    labels = place(structure, zero)
+    if structure.feasible(labels):
+        return Decision(Verdict.FEASIBLE, labels)
+    reduced = Reduced.of(structure)
+    decision = _search(reduced, rules, deadline, QUICK_NODES)
+    if decision is not None:
+        return decision
+    program = FeasibilityProgram(reduced)
+    if program.proof_by_prices(deadline) is not None:
+        proof = Proof(tuple(rules), False, "a weighted sum of these rules contradicts itself", _ANY)
+        return Decision(Verdict.INFEASIBLE, proof=proof)
+    rng = np.random.default_rng(0)
+    for number in range(tries):
+        if deadline.passed:
+            return Decision(Verdict.UNKNOWN)
+        repaired = construct(structure, zero, rng if number else None)
+        if repaired is not None:
+            return Decision(Verdict.FEASIBLE, repaired)
+    answer = program.solve(deadline)
+    if answer.labels is not None:
+        return Decision(Verdict.FEASIBLE, answer.labels)
+    if not answer.infeasible:
+        return Decision(Verdict.UNKNOWN)
+    decision = _search(reduced, rules, deadline, CONFIRM_NODES) if confirm else None
+    return decision or Decision(Verdict.CLAIMED)
+
+
+def decide_rules(
+    rules: list[Rule], n: int, k: int, deadline: Deadline, confirm: bool = False
+) -> Decision:
+    """Decide rules on their own, as if the person had stated no others."""
+    if not rules:
+        return Decision(Verdict.FEASIBLE)
+    if not confirm and all(isinstance(rule, MustLink | CannotLink) for rule in rules):
+        rules, n = _only_linked(rules)
+    structure = Structure.compile(rules, contract(rules, n), k)
+    return decide(structure, rules, deadline, confirm=confirm, tries=1)
+
+
+def _only_linked(rules: list[Rule]) -> tuple[list[Rule], int]:
+    """Without sizes and rows, samples without links do not matter: leave them out."""
+    links = [rule for rule in rules if isinstance(rule, MustLink | CannotLink)]
+    present = sorted({p for rule in links for p in rule.samples})
+    number = {p: at for at, p in enumerate(present)}
+    renamed: list[Rule] = [type(r)(tuple(number[p] for p in r.samples)) for r in links]
+    return renamed, len(present)
+
+
+def _search(
+    reduced: Reduced, rules: list[Rule], deadline: Deadline, max_nodes: int
+) -> Decision | None:
+    answer = _exhaustive.search(reduced, deadline, max_nodes)
+    if answer.labels is not None:
+        return Decision(Verdict.FEASIBLE, answer.labels)
+    if not answer.complete:
+        return None
+    if all(isinstance(rule, MustLink | CannotLink) for rule in rules):
+        k = reduced.structure.n_clusters
+        reason = f"these links need more than {k} clusters (a complete search found no labels)"
+        remedy = "use more clusters or remove any one of these links"
+    else:
+        reason = "they do not fit together (a complete search found no labels)"
+        remedy = _ANY
+    return Decision(Verdict.INFEASIBLE, proof=Proof(tuple(rules), False, reason, remedy))
+
+
+_ANY = "loosen or remove any one of these rules"

@@ -1,0 +1,165 @@
+"""Proofs from links alone: chains, cliques and odd cycles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.sparse.csgraph import breadth_first_order
+
+from bckm._types import IntArray
+from bckm.feasibility._proof import Links, Proof, unique
+from bckm.rules import CannotLink, MustLink, Rule, name_samples
+from bckm.structure import Structure
+
+_CHAIN_SHOWN = 8
+
+
+def _clusters(s: Structure) -> str:
+    k = s.n_clusters
+    return "there is only 1 cluster" if k == 1 else f"there are only {k} clusters"
+
+
+def set_too_large(rules: list[Rule], s: Structure) -> Proof | None:
+    for rule in rules:
+        if isinstance(rule, CannotLink) and len(rule.samples) > s.n_clusters:
+            size = len(rule.samples)
+            return Proof(
+                (rule,),
+                True,
+                f"{size} samples are to be pairwise apart, but {_clusters(s)}",
+                f"use at least {size} clusters or shorten this cannot-link",
+            )
+    return None
+
+
+def contradiction(rules: list[Rule], s: Structure) -> Proof | None:
+    if not s.contradictions:
+        return None
+    links = Links(rules, s.item.size)
+    best: tuple[list[int], list[MustLink], CannotLink] | None = None
+    for rule in s.contradictions[:20]:
+        for p in rule.samples:
+            joined = [q for q in rule.samples if q > p and s.item[q] == s.item[p]]
+            if not joined:
+                continue
+            _, before = links.before(p)
+            for q in joined:
+                samples, used = links.path(before, q)
+                if best is None or len(used) < len(best[1]):
+                    best = (samples, used, rule)
+    assert best is not None
+    samples, used, rule = best
+    shown = [str(p) for p in samples]
+    if len(shown) > _CHAIN_SHOWN:
+        hidden = len(shown) - _CHAIN_SHOWN + 1
+        shown = [*shown[: _CHAIN_SHOWN - 2], f"({hidden} more)", shown[-1]]
+    return Proof(
+        (*used, rule),
+        True,  # a shortest chain between members of the set: a shorter one would connect two others
+        f"samples {samples[0]} and {samples[-1]} are cannot-linked, but must-links join them "
+        f"({' - '.join(shown)})",
+        "remove one of these links",
+    )
+
+
+def clique_too_large(rules: list[Rule], s: Structure) -> Proof | None:
+    clique: list[int] = max((c.tolist() for c in s.cliques), key=len, default=[])
+    if len(clique) <= s.n_clusters:
+        return None
+    clique = clique[: s.n_clusters + 1]
+    story = _story(rules, s, list(combinations(sorted(clique), 2)))
+    samples = tuple(sorted(story.seen.values()))
+    return Proof(
+        story.rules,
+        # without chains or sets: the edges of a complete graph, none of which can be spared
+        story.plain,
+        f"{name_samples(samples)} are pairwise apart, but {_clusters(s)}",
+        f"use at least {len(clique)} clusters or remove one of these links",
+    )
+
+
+def odd_cycle(rules: list[Rule], s: Structure) -> Proof | None:
+    """Two clusters: conflicts must alternate, so a cycle of odd length contradicts itself."""
+    if s.n_clusters != 2 or not s.edges.size:
+        return None
+    seen = np.zeros(s.n_items, bool)
+    for root in np.unique(s.edges):
+        if seen[root]:
+            continue
+        order, before = breadth_first_order(s.neighbours, root, directed=False)
+        seen[order] = True
+        depth = np.full(s.n_items, -1)
+        depth[root] = 0
+        for j in order[1:]:
+            depth[j] = depth[before[j]] + 1
+        a, b = s.edges.T
+        odd = np.flatnonzero((depth[a] >= 0) & (depth[a] % 2 == depth[b] % 2))
+        if odd.size:
+            at = odd[np.argmin(depth[a[odd]] + depth[b[odd]])]
+            ring = _ring(int(a[at]), int(b[at]), before)
+            story = _story(rules, s, list(zip(ring, ring[1:] + ring[:1], strict=True)))
+            samples = tuple(story.seen[j] for j in ring)
+            return Proof(
+                story.rules,
+                story.plain,  # a cycle of pairs is a path, hence feasible, without any of them
+                f"{len(ring)} cannot-links form a cycle of odd length ({name_samples(samples)}), "
+                "which 2 clusters cannot separate",
+                "use at least 3 clusters or remove one of these links",
+            )
+    return None
+
+
+def _ring(a: int, b: int, before: IntArray) -> list[int]:
+    """The cycle that an edge a - b closes in a tree."""
+    left, right = [a], [b]
+    while before[left[-1]] >= 0:
+        left.append(int(before[left[-1]]))
+    while before[right[-1]] >= 0:
+        right.append(int(before[right[-1]]))
+    while len(left) > 1 and len(right) > 1 and left[-2] == right[-2]:
+        left.pop()
+        right.pop()
+    return left + right[-2::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Story:
+    """Rules that put items in conflict; `plain` if they are just one pair per conflict."""
+
+    rules: tuple[Rule, ...]
+    seen: dict[int, int]  # a sample of each item
+    plain: bool
+
+
+def _story(rules: list[Rule], s: Structure, edges: list[tuple[int, int]]) -> _Story:
+    """Tell conflicts between items in rules: a cannot-link each, and the must-links in between."""
+    wanted = {(min(e), max(e)) for e in edges}
+    members = {j for e in wanted for j in e}
+    link: dict[tuple[int, int], tuple[CannotLink, int, int]] = {}
+    apart = [r for r in rules if isinstance(r, CannotLink)]
+    for rule in sorted(apart, key=lambda r: -len(r.samples)):
+        inside = [p for p in rule.samples if int(s.item[p]) in members]
+        for p, q in combinations(inside, 2):
+            a, b = sorted((p, q), key=lambda x: int(s.item[x]))
+            link.setdefault((int(s.item[a]), int(s.item[b])), (rule, a, b))
+    used: list[Rule] = []
+    ends: dict[int, set[int]] = {j: set() for j in members}
+    for pair in sorted(wanted):
+        rule, p, q = link[pair]
+        used.append(rule)
+        ends[pair[0]].add(p)
+        ends[pair[1]].add(q)
+    joining: list[Rule] = []
+    if any(len(samples) > 1 for samples in ends.values()):
+        links = Links(rules, s.item.size)
+        for samples in ends.values():
+            first, *others = sorted(samples)
+            if others:
+                before = links.before(first)[1]
+                for other in others:
+                    joining += links.path(before, other)[1]
+    plain = not joining and all(len(r.samples) == 2 for r in used if isinstance(r, CannotLink))
+    seen = {j: min(samples) for j, samples in ends.items()}
+    return _Story(unique(iter([*joining, *used])), seen, plain)

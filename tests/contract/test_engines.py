@@ -1,0 +1,84 @@
+"""Every engine against brute force on thousands of small instances that mix all kinds of rules."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import bckm
+from bckm.assign import ENGINES, Deadline
+from bckm.feasibility import feasible_start
+from bckm.problem import Problem
+from bckm.result import Status
+from tests.drawing import draw, obeying
+
+BATCH = 100
+BATCHES = 40
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_engines_against_brute_force(batch):
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        drawn = draw(seed)
+        allowed = obeying(drawn)
+        answer = bckm.check(drawn.X, drawn.k, drawn.constraints)
+        assert answer.verdict == ("feasible" if len(allowed) else "infeasible"), seed
+        if not len(allowed):
+            continue
+        assert (allowed == answer.labels).all(axis=1).any(), seed
+        problem = Problem.build(drawn.X, drawn.k, drawn.constraints, drawn.weight)
+        start = feasible_start(problem.structure, problem.rules, Deadline())
+        rng = np.random.default_rng(seed)
+        # centres anywhere, or on the data: then costs tie and vanish
+        on_data = problem.points[rng.integers(len(problem.points), size=drawn.k)]
+        centres = rng.normal(size=on_data.shape) if seed % 3 else on_data
+        cost = problem.cost(centres)
+        share = cost / problem.structure.count[:, None]
+        per_sample = share[problem.structure.item]
+        best = per_sample[np.arange(len(drawn.X)), allowed].sum(axis=1).min()
+        for name, engine in ENGINES.items():
+            if problem.features & ~engine.handles:
+                continue
+            found = engine().prepare(problem)(cost, start, Deadline())
+            labels = problem.structure.expand(found.labels)
+            assert (allowed == labels).all(axis=1).any(), (seed, name)
+            assert found.bound <= best * (1 + 1e-9) + 1e-14, (seed, name)
+            assert found.cost >= best * (1 - 1e-9), (seed, name)
+            if name in ("exact", "nearest"):
+                assert found.cost <= best * (1 + 1e-9) + 1e-14, (seed, name)
+                assert found.status is Status.OPTIMAL, (seed, name)
+
+
+def test_draws_hold_both_kinds_in_number():
+    """The campaign above would prove little if nearly all draws were infeasible."""
+    feasible = sum(len(obeying(draw(seed))) > 0 for seed in range(300))
+    assert 100 < feasible < 250
+
+
+@pytest.mark.slow
+def test_engines_against_brute_force_long():
+    for batch in range(BATCHES, 20 * BATCHES):
+        test_engines_against_brute_force(batch)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whole_fit_is_verified_by_brute_force(seed):
+    """Labels of a fit are among the labels that obey, and no step of any engine rises."""
+    drawn = draw(10_000 + seed)
+    allowed = obeying(drawn)
+    for solver in ("auto", "exact", "pump", "greedy"):
+        if not len(allowed):
+            with pytest.raises(bckm.InfeasibleError):
+                bckm.kmeans(drawn.X, drawn.k, drawn.constraints, solver=solver)
+            continue
+        result = bckm.kmeans(
+            drawn.X,
+            drawn.k,
+            drawn.constraints,
+            solver=solver,
+            sample_weight=drawn.weight,
+            random_state=seed,
+        )
+        assert (allowed == result.labels).all(axis=1).any()
+        inertia = [step.inertia for step in result.history]
+        assert all(b <= a for a, b in pairwise(inertia))

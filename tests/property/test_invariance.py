@@ -1,0 +1,140 @@
+"""The same data in other units, moved, permuted, rules in another order: the same answer."""
+
+import numpy as np
+import pytest
+
+import bckm
+from tests.families import FAMILIES
+
+SOLVERS = ("auto", "exact", "pump", "greedy")
+
+
+def _instances():
+    """Random problems of all kinds, each with starting centres."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n, k = 60, 4
+        X = rng.normal(size=(k, 3))[rng.integers(k, size=n)] * 1.5 + rng.normal(size=(n, 3))
+        together = rng.permutation(n)[:15].reshape(-1, 3).tolist()
+        group = np.arange(n)
+        for members in together:
+            group[members] = members[0]
+        apart = [p for p in rng.integers(n, size=(25, 2)).tolist() if group[p[0]] != group[p[1]]]
+        load = rng.integers(1, 6, n)
+        asked = [
+            {"must_link": together, "cannot_link": apart, "size_min": 13, "size_max": 17},
+            {"size_min": [5, 10, 15, 20], "size_max": [10, 15, 20, 30], "must_link": together},
+            {"cannot_link": apart},
+            {"rows": bckm.AttributeSum(load, load.sum() / k - 4, load.sum() / k + 4)},
+        ][seed]
+        centres = X[rng.choice(n, k, replace=False)]
+        yield X, k, bckm.Constraints(**asked), centres
+    for family in ("odd_cycles", "packing", "mix"):
+        rng = np.random.default_rng(7)
+        X, k, rules = FAMILIES[family](rng, 60)
+        yield X, k, rules, X[rng.choice(60, k, replace=False)]
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(80, 2))
+    yield X, 5, bckm.Constraints(), X[:5]
+
+
+INSTANCES = list(_instances())
+
+
+def _fit(X, k, rules, centres, solver):
+    return bckm.kmeans(X, k, rules, init=centres, solver=solver).labels
+
+
+@pytest.mark.parametrize("number", range(len(INSTANCES)))
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_scale_and_offset(number, solver):
+    X, k, rules, centres = INSTANCES[number]
+    labels = _fit(X, k, rules, centres, solver)
+    for exponent in range(-8, 9, 2):
+        scale = 10.0**exponent
+        np.testing.assert_array_equal(_fit(X * scale, k, rules, centres * scale, solver), labels)
+    offset = 1e6 * X.std()
+    np.testing.assert_array_equal(_fit(X + offset, k, rules, centres + offset, solver), labels)
+
+
+@pytest.mark.parametrize("number", range(len(INSTANCES)))
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rows_permuted(number, solver):
+    X, k, rules, centres = INSTANCES[number]
+    n = len(X)
+    labels = _fit(X, k, rules, centres, solver)
+    order = np.random.default_rng(1).permutation(n)
+    place = np.argsort(order)  # where a sample went
+    moved = bckm.Constraints(
+        [place[list(s)].tolist() for s in rules.must_link],
+        [place[list(s)].tolist() for s in rules.cannot_link],
+        size_min=rules.size_min,
+        size_max=rules.size_max,
+        rows=[
+            bckm.AttributeSum(b.values[order], b.lower, b.upper, name=b.name) for b in rules.rows
+        ],
+    )
+    np.testing.assert_array_equal(_fit(X[order], k, moved, centres, solver), labels[order])
+
+
+@pytest.mark.parametrize("number", range(len(INSTANCES)))
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rules_reordered(number, solver):
+    X, k, rules, centres = INSTANCES[number]
+    labels = _fit(X, k, rules, centres, solver)
+    rng = np.random.default_rng(2)
+
+    def shuffled(links):
+        turned = [tuple(rng.permutation(s).tolist()) for s in links]
+        return [turned[i] for i in rng.permutation(len(turned))]
+
+    other = bckm.Constraints(
+        shuffled(rules.must_link),
+        shuffled(rules.cannot_link),
+        size_min=rules.size_min,
+        size_max=rules.size_max,
+        rows=rules.rows,
+    )
+    np.testing.assert_array_equal(_fit(X, k, other, centres, solver), labels)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_weights_scaled(solver):
+    X, k, rules, centres = INSTANCES[0]
+    weight = np.random.default_rng(3).uniform(0.5, 2, len(X))
+    one = bckm.kmeans(X, k, rules, init=centres, solver=solver, sample_weight=weight)
+    for scale in (1e-8, 1e8):
+        two = bckm.kmeans(X, k, rules, init=centres, solver=solver, sample_weight=weight * scale)
+        np.testing.assert_array_equal(one.labels, two.labels)
+        assert two.inertia == pytest.approx(one.inertia * scale, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_order_of_unequal_bounds_does_not_matter(solver):
+    """Blobs of 10, 30, 60 and 100 samples with exactly these sizes asked in any order."""
+    from itertools import permutations
+
+    rng = np.random.default_rng(0)
+    sizes = np.array([10, 30, 60, 100])
+    middle = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0]])
+    X = np.repeat(middle, sizes, axis=0) + rng.normal(size=(200, 2))
+    found = []
+    for order in permutations(sizes.tolist()):
+        rules = bckm.Constraints(size_min=order, size_max=order)
+        result = bckm.kmeans(X, 4, rules, solver=solver, random_state=0)
+        assert result.sizes.tolist() == list(order)
+        found.append(result.inertia)
+    assert max(found) - min(found) <= 1e-9 * min(found)
+
+
+def test_one_far_outlier_does_not_blur_the_rest():
+    """Costs of the outlier are 1e12 times those of the others: absolute tolerances would drown."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    far = np.vstack([X, [[1e6, 1e6]]])
+    rules = bckm.Constraints(size_max=11, cannot_link=[(0, 1), (2, 3)])
+    centres = np.vstack([X[:4], far[-1:]])
+    result = bckm.kmeans(far, 5, rules, init=centres, solver="exact", tol=0)
+    assert result.assignment == "optimal"
+    without = bckm.kmeans(X, 4, rules, init=centres[:4], solver="exact", tol=0)
+    np.testing.assert_array_equal(result.labels[:-1], without.labels)

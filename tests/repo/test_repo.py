@@ -1,0 +1,64 @@
+"""What the repository promises a newcomer."""
+
+import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bckm
+from bckm.demo import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_demo_writes_labels_that_obey(tmp_path, capsys):
+    result = main(str(tmp_path / "labels.csv"))
+    printed = capsys.readouterr().out
+    assert "rules kept     26 of 26" in printed
+    assert f"{result.inertia:.2f}" in printed
+    with (tmp_path / "labels.csv").open() as handle:
+        rows = list(csv.DictReader(handle))
+    assert [int(row["cluster"]) for row in rows] == result.labels.tolist()
+    assert result.sizes.min() >= 28
+    assert result.sizes.max() <= 32
+
+
+def test_import_needs_neither_solver_nor_scikit_learn():
+    code = (
+        "import bckm, sys; "
+        "print([m for m in ('highspy', 'sklearn', 'pandas', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_has_a_docstring_with_an_example():
+    for name in bckm.__all__:
+        text = getattr(bckm, name).__doc__ or ""
+        assert ">>> " in text, name
+
+
+def test_ci_calls_the_test_command_of_the_readme():
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+    assert "make test" in (ROOT / "README.md").read_text()
+    assert "make demo" in (ROOT / "README.md").read_text()
+
+
+def test_readme_python_runs(capsys):
+    """The Python of the README, as it stands there."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert blocks
+    scope: dict = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), scope)
+    assert "cannot-link" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.py")), ids=lambda p: p.name)
+def test_modules_are_small_and_silent(path):
+    text = path.read_text()
+    assert text.count("\n") <= 420
+    assert not re.search(r"^\s*print\(", text, re.M)

@@ -1,0 +1,271 @@
+"""`Problem`: the same objective on items as on samples, in any order and at any place."""
+
+import numpy as np
+import pytest
+
+from bckm import AttributeSum, Constraints, LinearRows, kmeans
+from bckm.problem import Feature, Problem
+
+
+def direct_inertia(X, weight, labels, centres):
+    """Sum over samples, one by one."""
+    return sum(
+        w * float(((x - centres[i]) ** 2).sum()) for x, w, i in zip(X, weight, labels, strict=True)
+    )
+
+
+def direct_means(X, weight, labels, k):
+    return np.array(
+        [np.average(X[labels == i], axis=0, weights=weight[labels == i]) for i in range(k)]
+    )
+
+
+def drawn(seed, n=30, d=2, shift=0.0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * scale + shift
+    weight = rng.uniform(0.5, 3, n)
+    together = [tuple(rng.choice(n, 3, replace=False).tolist()) for _ in range(4)]
+    apart = [tuple(rng.choice(n, 2, replace=False).tolist()) for _ in range(6)]
+    return rng, X, weight, Constraints(together, apart, size_max=n - 1)
+
+
+def permuted(constraints, order):
+    """Constraints of ``X[order]`` that ask the same as these ask of X."""
+    at = np.argsort(order)
+
+    def move(links):
+        return [tuple(at[list(link)].tolist()) for link in links]
+
+    return Constraints(
+        move(constraints.must_link), move(constraints.cannot_link), size_max=constraints.size_max
+    )
+
+
+# -- the objective ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("shift", [0.0, 1e3])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_cost_of_an_item_is_that_of_its_samples_less_their_scatter(seed, shift, scale):
+    rng, X, weight, asked = drawn(seed, shift=shift * scale, scale=scale)
+    problem = Problem.build(X, 3, asked, weight)
+    centres = rng.normal(size=(3, 2)) * scale + shift * scale
+    cost = problem.cost(problem.centres_in(centres)) * problem.unit**2
+    item = problem.structure.item
+    expected, scatter = np.zeros_like(cost), 0.0
+    for j in range(problem.structure.n_items):
+        mine = item == j
+        mean = np.average(X[mine], axis=0, weights=weight[mine])
+        within = sum(
+            w * ((x - mean) ** 2).sum() for x, w in zip(X[mine], weight[mine], strict=True)
+        )
+        for i in range(3):
+            total = sum(
+                w * ((x - centres[i]) ** 2).sum()
+                for x, w in zip(X[mine], weight[mine], strict=True)
+            )
+            expected[j, i] = total - within
+        scatter += within
+    assert cost == pytest.approx(expected, rel=1e-7, abs=1e-9 * scale**2)
+    assert problem.scatter * problem.unit**2 == pytest.approx(scatter, rel=1e-9)
+    assert problem.mass.sum() == pytest.approx(weight.sum())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_inertia_equals_the_sum_over_samples(seed):
+    rng, X, weight, asked = drawn(seed)
+    problem = Problem.build(X, 3, asked, weight)
+    labels = rng.integers(0, 3, problem.structure.n_items)
+    centres = rng.normal(size=(3, 2))
+    found = problem.inertia(problem.within(labels, problem.centres_in(centres)))
+    of_samples = problem.structure.expand(labels)
+    assert found == pytest.approx(direct_inertia(X, weight, of_samples, centres), rel=1e-12)
+    cost = problem.cost(problem.centres_in(centres))
+    assert problem.within(labels, problem.centres_in(centres)) == pytest.approx(
+        cost[np.arange(labels.size), labels].sum(), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_means_are_weighted_means_of_samples(seed):
+    rng, X, weight, asked = drawn(seed)
+    problem = Problem.build(X, 3, asked, weight)
+    labels = np.concatenate([[0, 1, 2], rng.integers(0, 3, problem.structure.n_items - 3)])
+    means = problem.centres_out(problem.means(labels, np.full((3, 2), np.nan)))
+    of_samples = problem.structure.expand(labels)
+    assert means == pytest.approx(direct_means(X, weight, of_samples, 3), rel=1e-12)
+
+
+def test_an_empty_cluster_keeps_its_centre():
+    problem = Problem.build([[0.0], [2.0], [4.0]], 3)
+    fallback = np.array([[7.0], [8.0], [9.0]])
+    means = problem.means(np.array([0, 0, 2]), fallback)
+    assert means[1] == 8.0
+    assert problem.centres_out(means)[[0, 2]].ravel() == pytest.approx([1.0, 4.0])
+    assert fallback.tolist() == [[7.0], [8.0], [9.0]], "the fallback is not written to"
+
+
+def test_centres_go_in_and_out():
+    _, X, _, _ = drawn(0, shift=50.0, scale=7.0)
+    problem = Problem.build(X, 3)
+    centres = np.array([[1.0, 2.0], [300.0, -4.0], [0.0, 0.0]])
+    assert problem.centres_out(problem.centres_in(centres)) == pytest.approx(centres, rel=1e-13)
+    item = problem.structure.item
+    assert problem.centres_out(problem.points)[item] == pytest.approx(X, rel=1e-13)
+
+
+def test_points_are_of_order_one():
+    for scale in (1e-140, 1e-9, 1.0, 1e9, 1e140):
+        _, X, _, _ = drawn(0, scale=scale)
+        problem = Problem.build(X, 3)
+        assert 1 <= np.abs(problem.points).max() < 2
+        assert np.frexp(problem.unit)[0] == 0.5, "a power of two: dividing by it loses no digit"
+    assert Problem.build(np.full((4, 2), 3.7), 2).points.tolist() == [[0.0, 0.0]] * 4
+
+
+# -- weights ----------------------------------------------------------------------------------
+
+
+def test_weightless_samples_count_but_do_not_pull():
+    X = np.array([[0.0], [10.0], [4.0], [6.0], [100.0]])
+    weight = np.array([1.0, 3.0, 0.0, 0.0, 1.0])
+    problem = Problem.build(X, 2, Constraints([(0, 1), (2, 3)]), weight)
+    item, points = problem.structure.item, problem.centres_out(problem.points).ravel()
+    assert points[item[0]] == pytest.approx(7.5), "weighted mean"
+    assert points[item[2]] == pytest.approx(5.0), "without weight: plain mean"
+    assert problem.mass[item].tolist() == [4.0, 4.0, 0.0, 0.0, 1.0]
+    assert problem.structure.count[item].tolist() == [2, 2, 2, 2, 1]
+    assert problem.scatter * problem.unit**2 == pytest.approx(7.5**2 + 3 * 2.5**2)
+    assert problem.cost(problem.points)[item[2]].tolist() == [0.0] * 3
+
+
+def test_a_cluster_of_weightless_samples_has_their_plain_mean():
+    X = np.array([[0.0], [1.0], [8.0], [10.0], [12.0]])
+    problem = Problem.build(X, 2, Constraints([(2, 3)]), [1.0, 1.0, 0.0, 0.0, 0.0])
+    of_samples = np.array([0, 0, 1, 1, 1])
+    labels = np.zeros(4, int)
+    labels[problem.structure.item] = of_samples
+    means = problem.centres_out(problem.means(labels, np.zeros((2, 1))))
+    assert means.ravel() == pytest.approx([0.5, 10.0])
+
+
+def test_zero_weight_is_like_leaving_the_sample_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    weight = np.repeat([1.0, 0.0], 15)
+    init = X[:3]
+    full = kmeans(X, 3, sample_weight=weight, init=init, tol=0)
+    part = kmeans(X[:15], 3, init=init, tol=0)
+    assert full.inertia == pytest.approx(part.inertia)
+    assert full.centres == pytest.approx(part.centres)
+
+
+def test_whole_weights_are_like_repeating_samples():
+    rng = np.random.default_rng(1)
+    X, weight = rng.normal(size=(20, 2)), rng.integers(1, 4, 20)
+    init = X[:3]
+    weighted = kmeans(X, 3, sample_weight=weight, init=init, tol=0)
+    repeated = kmeans(np.repeat(X, weight, axis=0), 3, init=init, tol=0)
+    assert weighted.inertia == pytest.approx(repeated.inertia)
+    assert weighted.centres == pytest.approx(repeated.centres)
+
+
+# -- order and place --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("shift", [0.0, 1e4])
+def test_permuted_rows_give_the_same_problem(seed, shift):
+    rng, X, weight, asked = drawn(seed, shift=shift)
+    order = rng.permutation(len(X))
+    a = Problem.build(X, 3, asked, weight)
+    b = Problem.build(X[order], 3, permuted(asked, order), weight[order])
+    assert a.points == pytest.approx(b.points, abs=1e-9)
+    assert a.mass == pytest.approx(b.mass, rel=1e-13)
+    assert a.structure.count.tolist() == b.structure.count.tolist()
+    assert a.structure.edges.tolist() == b.structure.edges.tolist()
+    assert a.structure.item[order].tolist() == b.structure.item.tolist()
+
+
+@pytest.mark.parametrize("leading", [1, 7, 8, 9, 30])
+def test_permuted_rows_give_the_same_problem_whatever_the_feature_that_tells(leading):
+    # images: the first pixels of all samples are equal
+    rng, X, _, asked = drawn(0)
+    X = np.hstack([np.zeros((len(X), leading)), X])
+    order = rng.permutation(len(X))
+    a, b = Problem.build(X, 3, asked), Problem.build(X[order], 3, permuted(asked, order))
+    assert a.points == pytest.approx(b.points, abs=1e-9)
+    assert a.structure.edges.tolist() == b.structure.edges.tolist()
+
+
+def test_permuted_rows_give_the_same_problem_despite_round_off():
+    # the mean of item (2, 4, 5, 8) equals other samples, but for the order of a sum
+    X = np.array([0.0, 0.2, 0.2, 0.3, 0.1, 0.1, 0.0, 0.0, 0.0, 0.3, 0.1, 0.1])[:, None]
+    asked = Constraints([(2, 8, 5), (2, 4, 5)])
+    masses = {
+        tuple(Problem.build(X[order], 3, permuted(asked, order)).mass.tolist())
+        for order in (np.random.default_rng(seed).permutation(12) for seed in range(50))
+    }
+    assert len(masses) == 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_reordered_rules_give_the_same_problem(seed):
+    rng, X, weight, asked = drawn(seed)
+
+    def shuffled(links):
+        return [tuple(rng.permutation(links[at]).tolist()) for at in rng.permutation(len(links))]
+
+    other = Constraints(
+        shuffled(asked.must_link), shuffled(asked.cannot_link), size_max=asked.size_max
+    )
+    a, b = Problem.build(X, 3, asked, weight), Problem.build(X, 3, other, weight)
+    assert np.array_equal(a.points, b.points)
+    assert np.array_equal(a.mass, b.mass)
+    assert np.array_equal(a.structure.item, b.structure.item)
+    assert np.array_equal(a.structure.edges, b.structure.edges)
+    assert [c.tolist() for c in a.structure.cliques] == [c.tolist() for c in b.structure.cliques]
+
+
+@pytest.mark.parametrize("shift", [1e6, 1e9, -1e9])
+def test_data_far_from_the_origin(shift):
+    # multiples of 1/8 stay exact after the shift, so nothing but the method can lose digits
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(40, 3)) * 8) / 8
+    near, far = kmeans(X, 4, random_state=0), kmeans(X + shift, 4, random_state=0)
+    assert near.labels.tolist() == far.labels.tolist()
+    assert far.inertia == pytest.approx(near.inertia, rel=1e-9)
+    assert far.centres - shift == pytest.approx(near.centres, abs=1e-6)
+
+
+@pytest.mark.parametrize("factor", [2.0**-300, 2.0**-20, 2.0**20, 2.0**300])
+def test_a_power_of_two_changes_nothing(factor):
+    _, X, weight, asked = drawn(3)
+    a, b = Problem.build(X, 3, asked, weight), Problem.build(X * factor, 3, asked, weight)
+    assert np.array_equal(a.points, b.points)
+    assert b.unit == a.unit * factor
+
+
+# -- features ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "features"),
+    [
+        (None, Feature.NONEMPTY),
+        (Constraints(), Feature.NONEMPTY),
+        (Constraints([(0, 1)]), Feature.NONEMPTY),
+        (Constraints(size_min=0), Feature.NONE),
+        (Constraints(size_min=1), Feature.NONEMPTY),
+        (Constraints(size_max=4), Feature.NONEMPTY),
+        (Constraints(size_min=2), Feature.NONEMPTY | Feature.SIZES),
+        (Constraints(size_min=0, size_max=3), Feature.SIZES),
+        (Constraints(cannot_link=[(0, 1)], size_min=0), Feature.CONFLICTS),
+        (Constraints(size_min=0, rows=AttributeSum([1] * 4, upper=3)), Feature.ROWS),
+        (Constraints(size_min=0, rows=LinearRows(np.ones((1, 8)), upper=9)), Feature.ROWS),
+        (Constraints(size_min=0, rows=AttributeSum([1] * 4)), Feature.NONE),
+    ],
+)
+def test_features(asked, features):
+    assert Problem.build([[0.0], [1.0], [2.0], [3.0]], 2, asked).features == features
