@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from bckm._types import FloatArray
+
+LARGEST = 1e150  # squares of larger values overflow
 
 
 def read_data(X: Any) -> FloatArray:  # noqa: N803
@@ -20,11 +24,10 @@ def read_data(X: Any) -> FloatArray:  # noqa: N803
     array = np.asarray(X)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must be real numbers.")
+    if array.dtype.kind == "O":
+        array = _numbers_of_objects(array)
     if array.dtype.kind not in "biuf":
-        try:
-            array = array.astype(float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"X must hold numbers only: {error}") from error
+        raise ValueError(f"X must hold numbers; got dtype {array.dtype}.")
     if array.ndim != 2:
         raise ValueError(
             f"X must have two dimensions (samples, features); got shape {array.shape}. "
@@ -39,18 +42,59 @@ def read_data(X: Any) -> FloatArray:  # noqa: N803
             f"X holds NaN or infinity, first at sample {row}, feature {column}; "
             "impute or drop such samples before clustering."
         )
+    if (largest := float(np.abs(array).max())) > LARGEST:
+        raise ValueError(f"X holds {largest:g}: its squares overflow; rescale X.")
     return array
 
 
+def _numbers_of_objects(array: NDArray[Any]) -> NDArray[Any]:
+    """Convert an object array, if it holds numbers (None counts as NaN) and no strings or dates."""
+    for value in array.ravel():
+        if value is not None and not isinstance(value, numbers.Number | np.bool_):
+            raise ValueError(f"X must hold numbers; got {value!r:.60}.")
+    try:
+        return array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X must hold numbers: {error}") from error
+
+
 def read_n_clusters(n_clusters: Any, n_samples: int) -> int:
-    """Read the number of clusters: whole, at least 1, at most the number of samples."""
+    """Read the number of clusters to make: whole, at least 1, at most the number of samples."""
+    k = read_cluster_count(n_clusters)
+    if n_samples < k:
+        raise ValueError(
+            f"n_samples={n_samples} should be >= n_clusters={k}; use at most {n_samples} clusters."
+        )
+    return k
+
+
+def read_cluster_count(n_clusters: Any) -> int:
+    """Read a number of clusters: whole, at least 1."""
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
         raise TypeError(f"n_clusters must be an integer; got {n_clusters!r}.")
     if n_clusters < 1:
         raise ValueError(f"n_clusters must be at least 1; got {n_clusters}.")
-    if n_samples < n_clusters:
-        raise ValueError(f"n_samples={n_samples} should be >= n_clusters={n_clusters}.")
     return int(n_clusters)
+
+
+def read_whole(value: Any, what: str) -> int:
+    """Read a whole number, at least 1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{what} must be a whole number, at least 1; got {value!r}.")
+    return int(value)
+
+
+def read_not_negative(value: Any, what: str) -> float:
+    """Read a number, at least 0."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not float(value) >= 0:
+        raise ValueError(f"{what} must be a number, at least 0; got {value!r}.")
+    return float(value)
+
+
+def read_time_limit(value: Any) -> float | None:
+    """Read a time limit in seconds; None means none."""
+    return None if value is None else read_not_negative(value, "time_limit")
 
 
 def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:
@@ -86,7 +130,8 @@ def read_links(links: Any, what: str) -> tuple[tuple[int, ...], ...]:
         return ()
     if hasattr(links, "to_numpy"):  # pandas and polars
         links = links.to_numpy()
-    if isinstance(links, str | bytes) or not isinstance(links, Iterable):
+    no_list = isinstance(links, str | bytes) or not isinstance(links, Iterable)
+    if no_list or (isinstance(links, np.ndarray) and links.ndim == 0):
         raise TypeError(f"{what} must hold pairs or sets of sample indices; got {links!r}.")
     found: list[tuple[int, ...]] = []
     for link in links.tolist() if isinstance(links, np.ndarray) else links:
@@ -95,8 +140,7 @@ def read_links(links: Any, what: str) -> tuple[tuple[int, ...], ...]:
                 f"{what} must hold pairs or sets of sample indices; got the single value {link!r}."
                 f" For one pair write {what}=[(a, b)]."
             )
-        # sets have no order of their own; sorting makes messages and results repeatable
-        members = sorted(link) if isinstance(link, set | frozenset) else list(link)
+        members = list(link)
         for p in members:
             if isinstance(p, bool | np.bool_) or not isinstance(p, int | np.integer):
                 raise ValueError(f"{what} takes sample indices (integers); got {p!r} in {link!r}.")
@@ -107,7 +151,9 @@ def read_links(links: Any, what: str) -> tuple[tuple[int, ...], ...]:
                 )
         if not members:
             raise ValueError(f"{what} holds an empty link.")
-        found.append(tuple(map(int, members)))
+        # sets have no order of their own; sorting makes messages and results repeatable
+        ordered = sorted(members) if isinstance(link, set | frozenset) else members
+        found.append(tuple(map(int, ordered)))
     return tuple(found)
 
 
@@ -128,6 +174,8 @@ def read_sizes(value: Any, what: str) -> Any:
     """Read size bounds: whole numbers, not negative."""
     if value is None:
         return None
+    if isinstance(value, bool):
+        raise ValueError(f"{what} must be whole numbers; got {value!r}.")
     array = read_numbers(value, what)
     if array.ndim > 1 or array.size == 0:
         raise ValueError(f"{what} must be one number or one per cluster; got shape {array.shape}.")
@@ -137,4 +185,6 @@ def read_sizes(value: Any, what: str) -> Any:
     if (array < 0).any():
         raise ValueError(f"{what} must not be negative; got {array.min():g}.")
     # every cluster holds fewer than 2**53 samples, so clipping changes no answer
-    return np.minimum(array, 2.0**53).astype(np.int64)
+    sizes = np.minimum(array, 2.0**53).astype(np.int64)
+    sizes.setflags(write=False)
+    return sizes

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from bckm._reading import LARGEST, read_not_negative, read_time_limit, read_whole
 from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
-from bckm.constraints import Constraints
+from bckm.constraints import Constraints, as_constraints
 from bckm.feasibility import feasible_start
 from bckm.lloyd import Limits, Run, alternate
 from bckm.problem import Problem
@@ -99,19 +100,19 @@ def kmeans(
     []
     """
     began = time.perf_counter()
-    max_iter = _whole(max_iter, "max_iter")
-    tol = _not_negative(tol, "tol")
-    deadline = Deadline.after(
-        None if time_limit is None else _not_negative(time_limit, "time_limit")
-    )
+    max_iter = read_whole(max_iter, "max_iter")
+    tol = read_not_negative(tol, "tol")
+    deadline = Deadline.after(read_time_limit(time_limit))
+    if on_step is not None and not callable(on_step):
+        raise TypeError(f"on_step must be callable; got {on_step!r}.")
     if bounds not in ("matched", "fixed"):
         raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
-    constraints = Constraints() if constraints is None else constraints
+    constraints = as_constraints(constraints)
     problem = Problem.build(X, n_clusters, constraints, sample_weight)
     given = _given_centres(init, problem)
     if bounds == "fixed" and given is None:
         raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
-    starts = _starts(n_init, init, given)
+    generators = _generators(random_state, _starts(n_init, init, given))
     engine = choose(solver, problem)
     assigner = engine.prepare(problem)
     start = feasible_start(problem.structure, problem.rules, deadline)
@@ -119,7 +120,7 @@ def kmeans(
     free = bounds == "matched" and not problem.structure.interchangeable
 
     best: Run | None = None
-    for number, rng in enumerate(_generators(random_state, starts)):
+    for number, rng in enumerate(generators):
         centres = given if given is not None else _SEEDINGS[init](problem, rng)
         run = alternate(
             problem,
@@ -179,13 +180,15 @@ def _given_centres(init: Any, problem: Problem) -> FloatArray | None:
         raise ValueError(f"init has shape {centres.shape}; {shape} was expected.")
     if not np.isfinite(centres).all():
         raise ValueError("init holds NaN or infinity.")
+    if (largest := float(np.abs(centres).max())) > LARGEST:
+        raise ValueError(f"init holds {largest:g}: its squares overflow.")
     return problem.centres_in(centres.astype(np.float64))
 
 
 def _starts(n_init: Any, init: Any, given: FloatArray | None) -> int:
     automatic = isinstance(n_init, str) and n_init == "auto"
     number = (10 if isinstance(init, str) and init == "random" else 1) if automatic else n_init
-    number = _whole(number, "n_init")
+    number = read_whole(number, "n_init")
     return 1 if given is not None else number  # the same centres lead to the same result
 
 
@@ -204,16 +207,3 @@ def _generators(random_state: Any, number: int) -> list[np.random.Generator]:
             )
     seeds = np.random.SeedSequence(random_state).spawn(number)
     return [np.random.default_rng(seed) for seed in seeds]
-
-
-def _whole(value: Any, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{what} must be a whole number, at least 1; got {value!r}.")
-    return int(value)
-
-
-def _not_negative(value: Any, what: str) -> float:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not float(value) >= 0:
-        raise ValueError(f"{what} must be a number, at least 0; got {value!r}.")
-    return float(value)

@@ -55,9 +55,13 @@ class LinearRows:
     """
 
     def __init__(self, A: Any, lower: Any = None, upper: Any = None, name: str = "row") -> None:  # noqa: N803
-        matrix = sp.csr_array(A if sp.issparse(A) else np.atleast_2d(np.asarray(A)), dtype=float)
+        if sp.issparse(A):
+            matrix = sp.csr_array(A, dtype=float, copy=True)
+        else:
+            matrix = np.atleast_2d(read_numbers(A, f"the coefficients of {name!r}"))
         if matrix.ndim != 2:
-            raise ValueError(f"A must have two dimensions; got shape {np.shape(A)}.")
+            raise ValueError(f"A of {name!r} must have two dimensions; got shape {matrix.shape}.")
+        matrix = sp.csr_array(matrix)
         if not np.all(np.isfinite(matrix.data)):
             raise ValueError(f"the coefficients of {name!r} hold NaN or infinity.")
         matrix.sum_duplicates()
@@ -99,12 +103,8 @@ class AttributeSum:
         if self.values.ndim != 1:
             raise ValueError(f"values of {name!r} must be one number per sample.")
         self.name = name
-        self.lower = (
-            None if lower is None else read_numbers(lower, f"lower of {name!r}", finite=False)
-        )
-        self.upper = (
-            None if upper is None else read_numbers(upper, f"upper of {name!r}", finite=False)
-        )
+        self.lower = _optional(lower, -np.inf, f"lower of {name!r}")
+        self.upper = _optional(upper, np.inf, f"upper of {name!r}")
         for side, word in ((self.lower, "lower"), (self.upper, "upper")):
             if side is not None and side.ndim > 1:
                 raise ValueError(f"{word} of {name!r} must be a number or one per cluster.")
@@ -167,20 +167,12 @@ class Constraints:
             if len(set(samples)) < len(samples):
                 twice = next(p for p in samples if samples.count(p) > 1)
                 raise ValueError(f"cannot_link asks sample {twice} to be apart from itself.")
-        blocks = (rows,) if isinstance(rows, LinearRows | AttributeSum) else tuple(rows or ())
-        for block in blocks:
-            if not isinstance(block, LinearRows | AttributeSum):
-                raise TypeError(
-                    f"rows takes LinearRows or AttributeSum; got {type(block).__name__}."
-                )
+        blocks = _blocks(rows)
         lower, upper = read_sizes(size_min, "size_min"), read_sizes(size_max, "size_max")
         _refuse_crossed_sizes(lower, upper)
         values = {
-            # a sample is always together with itself: such links ask nothing
-            "must_link": tuple(
-                unique for samples in together if len(unique := tuple(dict.fromkeys(samples))) > 1
-            ),
-            "cannot_link": tuple(samples for samples in apart if len(samples) > 1),
+            "must_link": tuple(tuple(dict.fromkeys(samples)) for samples in together),
+            "cannot_link": apart,
             "size_min": lower,
             "size_max": upper,
             "rows": blocks,
@@ -191,6 +183,9 @@ class Constraints:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Constraints are frozen; join new rules with & instead of {name}=.")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Constraints are frozen; {name} cannot be deleted.")
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -199,7 +194,10 @@ class Constraints:
             object.__setattr__(self, name, value)
 
     def __and__(self, other: Constraints) -> Constraints:
-        """Ask for both: links and rows add up, of the size bounds the tighter ones hold."""
+        """Ask for both: links and rows add up, of the stated size bounds the tighter ones hold.
+
+        "No cluster is empty" is implied only where neither side states `size_min`.
+        """
         if not isinstance(other, Constraints):
             return NotImplemented
         return Constraints(
@@ -248,8 +246,9 @@ class Constraints:
         """
         _check_range(self.must_link, n_samples, "must_link")
         _check_range(self.cannot_link, n_samples, "cannot_link")
-        found: list[Rule] = [MustLink(samples) for samples in self.must_link]
-        found += [CannotLink(samples) for samples in self.cannot_link]
+        # a link of one sample asks nothing: it is always together with itself
+        found: list[Rule] = [MustLink(s) for s in self.must_link if len(s) > 1]
+        found += [CannotLink(s) for s in self.cannot_link if len(s) > 1]
         for value, cluster in _per_cluster(self.size_min, n_clusters, "size_min"):
             if value > 0:
                 found.append(SizeMin(int(value), cluster))
@@ -264,6 +263,27 @@ class Constraints:
             else:
                 found += _sum_rules(block, n_samples, n_clusters)
         return found
+
+
+def as_constraints(constraints: Any) -> Constraints:
+    """Read what a caller passes as constraints; None asks nothing."""
+    if constraints is None:
+        return Constraints()
+    if not isinstance(constraints, Constraints):
+        raise TypeError(f"constraints must be bckm.Constraints; got {constraints!r:.60}.")
+    return constraints
+
+
+def _blocks(rows: Any) -> tuple[LinearRows | AttributeSum, ...]:
+    if rows is None:
+        return ()
+    blocks = tuple(rows) if isinstance(rows, list | tuple) else (rows,)
+    for block in blocks:
+        if not isinstance(block, LinearRows | AttributeSum):
+            raise TypeError(
+                f"rows takes LinearRows or AttributeSum, one or a list; got {block!r:.60}."
+            )
+    return blocks
 
 
 def _row_rules(block: LinearRows, n_samples: int, n_clusters: int) -> list[Rule]:
@@ -322,14 +342,20 @@ def _check_range(links: tuple[tuple[int, ...], ...], n_samples: int, what: str) 
             )
 
 
-def _optional(value: Any, what: str) -> FloatArray | None:
-    return None if value is None else np.asarray(read_numbers(value, what, finite=False))
+def _optional(value: Any, free: float, what: str) -> FloatArray | None:
+    """Read a bound; infinity may leave a side free, but not ask the impossible."""
+    if value is None:
+        return None
+    array: FloatArray = read_numbers(value, what, finite=False)
+    if (array == -free).any():
+        raise ValueError(f"{what} is {-free:g}; infinity cannot be reached.")
+    return array
 
 
 def _side(value: Any, free: float, n_rows: int, what: str) -> FloatArray:
-    if value is None:
+    array = _optional(value, free, what)
+    if array is None:
         return np.full(n_rows, free)
-    array = read_numbers(value, what, finite=False)
     if array.ndim > 1 or (array.ndim == 1 and array.size != n_rows):
         raise ValueError(f"{what} has shape {array.shape}; there are {n_rows} rows.")
     return np.broadcast_to(array, n_rows).copy()

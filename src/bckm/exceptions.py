@@ -59,5 +59,5 @@ class UnsupportedError(ValueError):
     ...     bckm.kmeans([[0.0], [1.0], [2.0]], 2, bckm.Constraints(size_max=2), solver="nearest")
     ... except bckm.UnsupportedError as error:
     ...     print(error)
-    solver 'nearest' cannot express SIZES; use solver='auto'.
+    solver 'nearest' cannot express size bounds; use solver='auto'.
     """

@@ -85,7 +85,7 @@ def alternate(
     """
     began = time.perf_counter() if began is None else began
     deadline = limits.deadline
-    still = limits.tol * _mean_variance(problem)
+    still = limits.tol * problem.variance
     run = _run_from(problem, start, centres)
     try:
         for iteration in range(1, limits.max_iter + 1):
@@ -110,6 +110,7 @@ def alternate(
                 start=number,
                 iteration=iteration,
                 inertia=problem.inertia(after.cost),
+                assigned=problem.inertia(found.cost),
                 lower_bound=problem.inertia(found.bound),
                 status=found.status,
                 moved=int(problem.structure.count[found.labels != run.labels].sum()),
@@ -176,9 +177,3 @@ def _exchange(
         if found.cost < least:
             best, least = _Swap(found, order), found.cost
     return best
-
-
-def _mean_variance(problem: Problem) -> float:
-    weight = problem.structure.count / problem.structure.count.sum()
-    mean = weight @ problem.points
-    return float((weight @ np.square(problem.points - mean)).mean())

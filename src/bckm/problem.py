@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 from bckm._reading import read_data, read_n_clusters, read_weight
 from bckm._types import FloatArray, IntArray
-from bckm.constraints import Constraints
+from bckm.constraints import Constraints, as_constraints
 from bckm.rules import Rule
 from bckm.structure import Structure, contract
 
@@ -25,6 +25,19 @@ class Feature(Flag):
     SIZES = auto()  # bounds on the number of samples
     CONFLICTS = auto()  # cannot-links
     ROWS = auto()  # general linear rows
+
+    @property
+    def words(self) -> str:
+        """The features for a person."""
+        return " and ".join(_FEATURE_WORDS[feature] for feature in self)
+
+
+_FEATURE_WORDS = {
+    Feature.NONEMPTY: "clusters that must not be empty",
+    Feature.SIZES: "size bounds",
+    Feature.CONFLICTS: "cannot-links",
+    Feature.ROWS: "linear rows",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +60,10 @@ class Problem:
         Weight of each item in the objective.
     scatter : float
         Inertia inside the items, the same for all labels.
-    origin, unit :
-        X = origin + unit * points.
+    origin, unit, heavy :
+        X = origin + unit * points, sample_weight = heavy * mass.
+    variance : float
+        Mean variance of the features over the samples.
     """
 
     structure: Structure
@@ -58,6 +73,8 @@ class Problem:
     scatter: float
     origin: FloatArray
     unit: float
+    heavy: float
+    variance: float
 
     @classmethod
     def build(
@@ -71,22 +88,14 @@ class Problem:
         data = read_data(X)
         k = read_n_clusters(n_clusters, len(data))
         weight = read_weight(sample_weight, len(data))
-        if constraints is None:
-            constraints = Constraints()
-        if not isinstance(constraints, Constraints):
-            raise TypeError(
-                f"constraints must be bckm.Constraints; got {type(constraints).__name__}."
-            )
-        rules = constraints.rules(len(data), k)
+        rules = as_constraints(constraints).rules(len(data), k)
         origin = data.mean(axis=0)
         data = data - origin
         origin_rest = data.mean(axis=0)  # what rounding left in the first mean
         data -= origin_rest
-        largest = float(np.abs(data).max())
-        if not np.isfinite(largest) or largest > 1e150:
-            raise ValueError(f"X spreads over {largest:g}: its squares overflow; rescale X.")
-        unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
+        unit, heavy = _power_of_two(np.abs(data).max()), _power_of_two(weight.max())
         data /= unit
+        weight = weight / heavy
 
         item = contract(rules, len(data))
         points, mass = _item_means(data, weight, item)
@@ -100,7 +109,9 @@ class Problem:
             mass=mass,
             scatter=scatter,
             origin=origin + origin_rest,
-            unit=float(unit),
+            unit=unit,
+            heavy=heavy,
+            variance=float(data.var(axis=0).mean()),
         )
 
     @property
@@ -111,7 +122,7 @@ class Problem:
             asked |= Feature.NONEMPTY
         if (s.lower > 1).any() or (s.upper < s.item.size).any():
             asked |= Feature.SIZES
-        if s.edges.size:
+        if s.conflict_sets:
             asked |= Feature.CONFLICTS
         if s.rows.shape[0]:
             asked |= Feature.ROWS
@@ -120,7 +131,15 @@ class Problem:
     def cost(self, centres: FloatArray) -> FloatArray:
         """Cost of each item in each cluster, (m, k). The one cost function of the library."""
         # differences, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far clusters
-        return np.asarray(cdist(self.points, centres, "sqeuclidean") * self.mass[:, None])
+        squares = cdist(self.points, centres, "sqeuclidean")
+        cost = squares * self.mass[:, None]
+        weightless = self.mass == 0
+        if weightless.any():
+            # the objective is indifferent; a touch of cost leads such items to their nearest centre
+            touch = 1e-12 * cost.mean()
+            largest = squares[weightless].max(axis=1, keepdims=True)
+            cost[weightless] = touch * squares[weightless] / np.maximum(largest, 1e-300)
+        return np.asarray(cost)
 
     def means(self, labels: IntArray, fallback: FloatArray) -> FloatArray:
         """Centres that are best for the labels; an empty cluster keeps its `fallback`."""
@@ -143,7 +162,7 @@ class Problem:
 
     def inertia(self, cost: float) -> float:
         """Inertia in the units of X, from a sum of item costs."""
-        return (cost + self.scatter) * self.unit**2
+        return (cost + self.scatter) * self.unit**2 * self.heavy
 
     def centres_in(self, centres: FloatArray) -> FloatArray:
         """Centres in the units of `points`, from centres in the units of X."""
@@ -166,7 +185,17 @@ def _item_means(
     return points, mass.astype(np.float64)
 
 
+def _power_of_two(value: float) -> float:
+    """The power of two below a value: dividing by it is exact."""
+    return float(2.0 ** np.floor(np.log2(value))) if value > 0 else 1.0
+
+
 def _canonical_order(points: FloatArray, mass: FloatArray, count: IntArray) -> IntArray:
-    """Order items by their values, so that the order of rows decides nothing but exact ties."""
-    keys = [count, mass, *points.T[:8][::-1]]  # lexsort: the last key is the first criterion
-    return np.lexsort(keys).astype(np.int64)
+    """Order items by their values, so that the order of rows decides nothing but exact ties.
+
+    A fixed random projection tells any two different points apart, whichever features differ; it is
+    rounded, so that round-off in the means does not.
+    """
+    key: FloatArray = points @ np.random.default_rng(0).normal(size=points.shape[1])
+    rounded = np.round(key / (float(np.abs(key).max()) or 1.0), 12)
+    return np.lexsort((count, mass, rounded)).astype(np.int64)

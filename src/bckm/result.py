@@ -54,8 +54,10 @@ class Step:
         Counted from 1 in each start.
     inertia : float
         After the centres moved to the means; never rises within a start.
+    assigned : float
+        Before the centres moved: the labels of this step at the centres they were assigned to.
     lower_bound : float
-        Bound on what any labels reach with the centres of this step.
+        What no labels can get below at these centres; compare it with `assigned`.
     status : Status
         OPTIMAL or FEASIBLE: how the assignment of this step ended.
     moved : int
@@ -75,6 +77,7 @@ class Step:
     start: int
     iteration: int
     inertia: float
+    assigned: float
     lower_bound: float
     status: Status
     moved: int

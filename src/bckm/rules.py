@@ -95,7 +95,7 @@ class SumBound:
 
     def __str__(self) -> str:
         word = "at least" if self.side == "min" else "at most"
-        return f"sum of {self.source.name}: {word} {self.value:g} in {_where(self.cluster)}"
+        return f"sum of {self.source.name}: {word} {self.value:.15g} in {_where(self.cluster)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +109,7 @@ class RowBound:
 
     def __str__(self) -> str:
         word = "at least" if self.side == "min" else "at most"
-        return f"{self.source.name}[{self.row}]: {word} {self.value:g}"
+        return f"{self.source.name}[{self.row}]: {word} {self.value:.15g}"
 
 
 Rule = MustLink | CannotLink | SizeMin | SizeMax | NonEmpty | SumBound | RowBound

@@ -18,7 +18,9 @@ from scipy.sparse.csgraph import connected_components
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.rules import CannotLink, MustLink, NonEmpty, RowBound, Rule, SizeMax, SizeMin, SumBound
 
-ROW_SLACK = 0.5e-9  # of the largest number in a row; half of what the checker accepts
+# Sums of decimals are not exact in binary. The checker accepts 1e-9 of the largest number in a sum;
+# a sum holds at least the smallest number of its row, so half of that is safe.
+ROW_SLACK = 0.5e-9
 
 
 def contract(rules: Iterable[Rule], n_samples: int) -> IntArray:
@@ -58,16 +60,14 @@ class Structure:
         Samples in each item.
     lower, upper : arrays (k,)
         Bounds on the number of samples in each cluster.
-    edges : array (e, 2)
-        Conflicts: pairs of items that must be apart, each once, sorted.
-    cliques : tuple of arrays
-        Sets of items that are pairwise in conflict and together cover all edges.
+    conflict_sets : tuple of tuples of int
+        Sets of items that must be pairwise apart, as stated, largest first.
     contradictions : tuple of CannotLink
         Cannot-links between samples of one item.
     rows : sparse array (r, m * k)
         Linear rows over the item x cluster indicator, each divided by its largest number.
     row_lower, row_upper : arrays (r,)
-        Their bounds, widened by `ROW_SLACK`: sums of decimals are not exact in binary.
+        Their bounds, widened by `ROW_SLACK`.
     cluster_class : array (k,)
         Clusters of one class are interchangeable: the same rules hold for them.
     """
@@ -77,8 +77,7 @@ class Structure:
     count: IntArray
     lower: IntArray
     upper: IntArray
-    edges: IntArray
-    cliques: tuple[IntArray, ...]
+    conflict_sets: tuple[tuple[int, ...], ...]
     contradictions: tuple[CannotLink, ...]
     rows: Sparse
     row_lower: FloatArray
@@ -90,7 +89,6 @@ class Structure:
         """Compile rules, given the item of each sample (see `contract`)."""
         lower, upper = _size_bounds(rules, item.size, n_clusters)
         sets, contradictions = _lift(rules, item)
-        edges = _edges(sets)
         rows, row_lower, row_upper = _rows(rules, item, n_clusters)
         return cls(
             n_clusters=n_clusters,
@@ -98,8 +96,7 @@ class Structure:
             count=np.bincount(item),
             lower=lower,
             upper=upper,
-            edges=edges,
-            cliques=_clique_cover(sets, edges),
+            conflict_sets=sets,
             contradictions=contradictions,
             rows=rows,
             row_lower=row_lower,
@@ -111,6 +108,16 @@ class Structure:
     def n_items(self) -> int:
         """Number of items."""
         return self.count.size
+
+    @cached_property
+    def edges(self) -> IntArray:
+        """Conflicts (e, 2): pairs of items that must be apart, each once, sorted."""
+        return _edges(self.conflict_sets)
+
+    @cached_property
+    def cliques(self) -> tuple[IntArray, ...]:
+        """Sets of items that are pairwise in conflict and together cover all edges."""
+        return _clique_cover(self.conflict_sets, self.edges)
 
     @cached_property
     def neighbours(self) -> Sparse:
@@ -173,7 +180,7 @@ def _size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, I
 
 def _lift(
     rules: list[Rule], item: IntArray
-) -> tuple[list[tuple[int, ...]], tuple[CannotLink, ...]]:
+) -> tuple[tuple[tuple[int, ...], ...], tuple[CannotLink, ...]]:
     """Cannot-links between items: sorted sets of items, and the links that contradict."""
     sets: set[tuple[int, ...]] = set()
     contradictions = []
@@ -184,10 +191,10 @@ def _lift(
                 contradictions.append(rule)
             if len(items) > 1:
                 sets.add(tuple(sorted(items)))
-    return sorted(sets, key=lambda s: (-len(s), s)), tuple(contradictions)
+    return tuple(sorted(sets, key=lambda s: (-len(s), s))), tuple(contradictions)
 
 
-def _edges(sets: list[tuple[int, ...]]) -> IntArray:
+def _edges(sets: tuple[tuple[int, ...], ...]) -> IntArray:
     if not sets:
         return np.empty((0, 2), np.int64)
     parts = []
@@ -198,7 +205,7 @@ def _edges(sets: list[tuple[int, ...]]) -> IntArray:
     return np.unique(np.concatenate(parts), axis=0)
 
 
-def _clique_cover(sets: list[tuple[int, ...]], edges: IntArray) -> tuple[IntArray, ...]:
+def _clique_cover(sets: tuple[tuple[int, ...], ...], edges: IntArray) -> tuple[IntArray, ...]:
     """Cover the edges with cliques: stated sets first, then grown greedily from bare edges."""
     adjacent: dict[int, set[int]] = {}
     for a, b in edges.tolist():
@@ -252,10 +259,9 @@ def _rows(rules: list[Rule], item: IntArray, k: int) -> tuple[Sparse, FloatArray
         row.sum_duplicates()
         row.eliminate_zeros()
         scale = float(np.abs(row.data).max(initial=0.0)) or 1.0
-        slack = [
-            ROW_SLACK * max(abs(bound), float(np.abs(values).max(initial=0.0)))
-            for bound in bounds[key]
-        ]
+        used = np.abs(values[values != 0])
+        smallest = float(used.min()) if used.size else 0.0
+        slack = [ROW_SLACK * max(abs(bound), smallest) for bound in bounds[key]]
         parts.append(row / scale)
         low.append((bounds[key][0] - slack[0]) / scale)
         up.append((bounds[key][1] + slack[1]) / scale)

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from bckm._reading import read_cluster_count
 from bckm._types import FloatArray, IntArray
-from bckm.constraints import Constraints
+from bckm.constraints import Constraints, as_constraints
 from bckm.rules import (
     CannotLink,
     MustLink,
@@ -26,7 +27,7 @@ from bckm.rules import (
     name_samples,
 )
 
-ROW_TOLERANCE = 1e-9  # of the largest number in a row: sums of decimals are not exact in binary
+ROW_TOLERANCE = 1e-9  # of the largest number in a sum: sums of decimals are not exact in binary
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ def verify(labels: Any, constraints: Constraints, n_clusters: int) -> list[Viola
     cluster 0 holds 3 samples, more than size_max=2.
     cluster 1 is empty.
     """
+    constraints = as_constraints(constraints)
+    n_clusters = read_cluster_count(n_clusters)
     found_labels = _read_labels(labels, n_clusters)
     sizes = np.array([np.count_nonzero(found_labels == i) for i in range(n_clusters)])
     found: list[Violation] = []
@@ -147,7 +150,6 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
                 for violation in _check_sum(
                     rule,
                     source.values[labels == i],
-                    source.values,
                     side,
                     value,
                     f"the sum of {source.name} in cluster {i}",
@@ -157,9 +159,7 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
             start, end = source.A.indptr[row : row + 2]
             columns, coefficients = source.A.indices[start:end], source.A.data[start:end]
             held = labels[columns // sizes.size] == columns % sizes.size
-            return _check_sum(
-                rule, coefficients[held], coefficients, side, value, f"{source.name}[{row}]"
-            )
+            return _check_sum(rule, coefficients[held], side, value, f"{source.name}[{row}]")
 
 
 def _check_must_link(rule: Rule, samples: tuple[int, ...], labels: IntArray) -> list[Violation]:
@@ -191,12 +191,10 @@ def _check_cannot_link(rule: Rule, samples: tuple[int, ...], labels: IntArray) -
     ]
 
 
-def _check_sum(
-    rule: Rule, held: FloatArray, row: FloatArray, side: str, bound: float, what: str
-) -> list[Violation]:
+def _check_sum(rule: Rule, held: FloatArray, side: str, bound: float, what: str) -> list[Violation]:
     total = float(held.sum())
     beyond = bound - total if side == "min" else total - bound
-    if beyond <= ROW_TOLERANCE * max(abs(bound), float(np.abs(row).max(initial=0.0))):
+    if beyond <= ROW_TOLERANCE * max(abs(bound), float(np.abs(held).max(initial=0.0))):
         return []
     word = "below" if side == "min" else "above"
-    return [Violation(rule, f"{what} is {total:.6g}, {word} {bound:g}.", float(beyond))]
+    return [Violation(rule, f"{what} is {total:.15g}, {word} {bound:.15g}.", float(beyond))]

@@ -194,7 +194,7 @@ def test_everything_reaches_kmeans(X, monkeypatch):
         ({"size_min": 5, "size_max": 4}, ValueError, "size_min"),
         ({"size_max": [10, 20]}, ValueError, "size_max has 2 values"),
         ({"solver": "gurobi"}, ValueError, "unknown solver 'gurobi'"),
-        ({"solver": "nearest", "size_max": 11}, bckm.UnsupportedError, "SIZES"),
+        ({"solver": "nearest", "size_max": 11}, bckm.UnsupportedError, "size bounds"),
         ({"init": "spread"}, ValueError, "init"),
         ({"init": [[0.0, 0.0]]}, ValueError, "init has shape"),
         ({"n_init": 0}, ValueError, "n_init"),

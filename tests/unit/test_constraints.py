@@ -70,7 +70,9 @@ def test_sets_longer_than_a_pair_stay_one_link():
 
 def test_a_sample_must_linked_to_itself_asks_nothing():
     asked = Constraints(must_link=[(1, 1), (2, 3, 2), (4,)])
-    assert asked.must_link == ((2, 3),)
+    assert [str(rule) for rule in asked.rules(5, 2)[:-1]] == ["must-link: samples 2 and 3 together"]
+    with pytest.raises(ValueError, match=r"sample 4\b.*0 to 3"):
+        asked.rules(4, 2)
 
 
 def test_duplicated_links_are_fine():

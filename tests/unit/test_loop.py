@@ -179,8 +179,9 @@ def test_other_exceptions_of_on_step_are_not_swallowed():
 @solvers
 @pytest.mark.parametrize("max_iter", [1, 2])
 def test_max_iter(solver, max_iter):
-    X, asked = drawn(0)
-    options = {"solver": solver, "random_state": 0, "tol": 0}
+    X = np.random.default_rng(0).uniform(size=(80, 2))
+    asked = Constraints(size_min=18, size_max=22)
+    options = {"solver": solver, "init": X[:K], "tol": 0}
     assert kmeans(X, K, asked, **options).n_iter > 2
     found = kmeans(X, K, asked, max_iter=max_iter, **options)
     assert found.n_iter == max_iter

@@ -37,6 +37,6 @@ def choose(solver: str, problem: Problem) -> Engine:
     missing: Feature = problem.features & ~engine.handles
     if missing:
         raise UnsupportedError(
-            f"solver {solver!r} cannot express {missing.name}; use solver='auto'."
+            f"solver {solver!r} cannot express {missing.words}; use solver='auto'."
         )
     return engine()

@@ -8,6 +8,8 @@ looks for feasible labels before a fit.
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 
 from bckm._types import BoolArray, FloatArray, IntArray
@@ -39,30 +41,33 @@ def place(s: Structure, cost: FloatArray, rng: np.random.Generator | None = None
     m, k = cost.shape
     labels = np.full(m, -1)
     sizes = np.zeros(k, np.int64)
-    neighbours = s.neighbours
-    degree = np.diff(neighbours.indptr)
+    indptr, indices = s.neighbours.indptr, s.neighbours.indices
+    degree = np.diff(indptr)
     blocked = np.zeros((m, k), bool)  # a neighbour of the item is in the cluster
     saturation = np.zeros(m, np.int64)  # blocked clusters of each item
-    regret = _regret(cost) if k > 1 else np.zeros(m)
-    if rng is not None:
-        regret = rng.permutation(m) / m
-    waiting = np.flatnonzero(degree > 0)
-    # fewest choices first (DSATUR); then large items, which need most room; then costly ones
-    free = np.flatnonzero(degree == 0)
-    queue = free[np.lexsort((-regret[free], -s.count[free]))].tolist()
+    regret = rng.permutation(m) / m if rng is not None else _regret(cost)
     remaining = int(s.count.sum())
-    for _ in range(waiting.size):
-        rank = np.lexsort(
-            (-regret[waiting], -s.count[waiting], -degree[waiting], -saturation[waiting])
-        )
-        j = int(waiting[rank[0]])
-        waiting = np.delete(waiting, rank[0])
+
+    # items in conflict: fewest choices first (DSATUR)
+    rank = np.empty(m, np.int64)
+    rank[np.lexsort((-regret, -s.count, -degree))] = np.arange(m)
+    heap = [(0, int(rank[j]), int(j)) for j in np.flatnonzero(degree > 0)]
+    heapq.heapify(heap)
+    while heap:
+        fewer, _, j = heapq.heappop(heap)
+        if labels[j] >= 0 or -fewer < saturation[j]:  # an entry from before it was blocked more
+            continue
         remaining = _put(s, cost, j, labels, sizes, blocked[j], remaining)
-        around = neighbours.indices[neighbours.indptr[j] : neighbours.indptr[j + 1]]
+        around = indices[indptr[j] : indptr[j + 1]]
         fresh = around[~blocked[around, labels[j]]]
         blocked[fresh, labels[j]] = True
         saturation[fresh] += 1
-    for j in queue:
+        for other in fresh[labels[fresh] < 0].tolist():
+            heapq.heappush(heap, (-int(saturation[other]), int(rank[other]), other))
+
+    # then large items, which need most room; then costly ones
+    free = np.flatnonzero(degree == 0)
+    for j in free[np.lexsort((-regret[free], -s.count[free]))].tolist():
         remaining = _put(s, cost, j, labels, sizes, None, remaining)
     return labels
 
@@ -95,6 +100,8 @@ def _put(
 
 def _regret(cost: FloatArray) -> FloatArray:
     """What an item loses in its second-best cluster, of the largest such loss."""
+    if cost.shape[1] < 2:
+        return np.zeros(cost.shape[0])
     two = np.partition(cost, 1, axis=1)[:, :2]
     regret = two[:, 1] - two[:, 0]
     # centres often lie on items, and then regrets tie: round-off must not order them

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from bckm._reading import read_data, read_n_clusters
+from bckm._reading import read_data, read_n_clusters, read_time_limit
 from bckm._types import IntArray
 from bckm.assign.base import Deadline
-from bckm.constraints import Constraints
+from bckm.constraints import Constraints, as_constraints
 from bckm.exceptions import InfeasibleError, UndecidedError
 from bckm.feasibility._conflict import Shrinker, tell
 from bckm.feasibility._decide import Verdict, decide, decide_rules
@@ -35,8 +35,8 @@ class Feasibility:
         "feasible", "infeasible" or "unknown".
     labels : array (n,) or None
         Labels that obey every rule, if feasible; any, not good ones.
-    error : InfeasibleError or None
-        The proof, if infeasible: what a fit would raise.
+    error : InfeasibleError, UndecidedError or None
+        What a fit would raise.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Feasibility:
 
     verdict: Verdict
     labels: IntArray | None
-    error: InfeasibleError | None
+    error: InfeasibleError | UndecidedError | None
 
     def __bool__(self) -> bool:
         return self.verdict is Verdict.FEASIBLE
@@ -56,16 +56,18 @@ class Feasibility:
     @property
     def conflict(self) -> tuple[Rule, ...]:
         """The rules that contradict each other; empty unless infeasible."""
-        return self.error.conflict if self.error is not None else ()
+        return self.error.conflict if isinstance(self.error, InfeasibleError) else ()
 
     @property
     def message(self) -> str:
         """The answer in words."""
-        if self.error is not None:
-            return str(self.error)
-        return "the rules can be obeyed." if self else _UNDECIDED
+        return "the rules can be obeyed." if self.error is None else str(self.error)
 
 
+_UNCONFIRMED = (
+    "not decided: a solver finds the rules infeasible, but a solver alone is not trusted, and the "
+    "complete search that should confirm it reached its work limit; loosen the rules."
+)
 _UNDECIDED = (
     "not decided within the time limit: neither labels that obey the rules nor a proof that none "
     "exist were found; raise time_limit or loosen the rules."
@@ -90,7 +92,8 @@ def check(
     constraints : Constraints, optional
         What is asked.
     time_limit : float, optional
-        Seconds; without it the search goes on until it is decided.
+        Seconds. Even without it the answer can be "unknown", when a solver finds the rules
+        infeasible but the complete search that has to confirm it reaches its work limit.
 
     Returns
     -------
@@ -112,14 +115,14 @@ def check(
     """
     n = int(X) if isinstance(X, int | np.integer) else len(read_data(X))
     k = read_n_clusters(n_clusters, n)
-    rules = (constraints or Constraints()).rules(n, k)
+    rules = as_constraints(constraints).rules(n, k)
     structure = Structure.compile(rules, contract(rules, n), k)
     try:
-        labels = feasible_start(structure, rules, Deadline.after(time_limit))
+        labels = feasible_start(structure, rules, Deadline.after(read_time_limit(time_limit)))
     except InfeasibleError as error:
         return Feasibility(Verdict.INFEASIBLE, None, error)
-    except UndecidedError:
-        return Feasibility(Verdict.UNKNOWN, None, None)
+    except UndecidedError as error:
+        return Feasibility(Verdict.UNKNOWN, None, error)
     return Feasibility(Verdict.FEASIBLE, structure.expand(labels), None)
 
 
@@ -147,6 +150,6 @@ def feasible_start(structure: Structure, rules: list[Rule], deadline: Deadline) 
         conflict = shrinker.shrink(conflict)
         minimal = shrinker.sure
         proof = decide_rules(list(conflict), n, k, deadline, confirm=True).proof
-    if proof is None:  # a solver's word, or out of time
-        raise UndecidedError(_UNDECIDED)
+    if proof is None:
+        raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
     raise InfeasibleError(tell(conflict, proof, minimal), conflict, minimal)

@@ -55,15 +55,13 @@ class Reduced:
         first = np.array([group[0] for group in members], np.int64)
         position = np.full(s.n_items, -1)
         position[first] = np.arange(first.size)
-        edges = position[s.edges]
         k = s.n_clusters
         structure = replace(
             s,
             count=s.count[first],
             lower=np.zeros_like(s.lower) if colouring else s.lower,
-            edges=edges[(edges >= 0).all(axis=1)],
-            cliques=tuple(
-                part for clique in s.cliques if (part := _present(position[clique])).size > 1
+            conflict_sets=tuple(
+                part for sets in s.conflict_sets if len(part := _present(position, sets)) > 1
             ),
             rows=s.columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
         )
@@ -90,8 +88,8 @@ class Reduced:
         return labels if s.feasible(labels) else None
 
 
-def _present(position: IntArray) -> IntArray:
-    return position[position >= 0]
+def _present(position: IntArray, items: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(at) for j in items if (at := position[j]) >= 0)
 
 
 def _only_conflicts(s: Structure) -> bool:
