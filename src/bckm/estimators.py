@@ -14,6 +14,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bckm._reading import read_weight
@@ -220,7 +221,10 @@ class ConstrainedKMeans(
             tol=self.tol,
             time_limit=self.time_limit,
             sample_weight=sample_weight,
-            random_state=self.random_state,
+            # scikit-learn's custom: None draws from the global state, so np.random.seed repeats a fit
+            random_state=check_random_state(None)
+            if self.random_state is None
+            else self.random_state,
             on_step=_write if self.verbose else None,
         )
         self.labels_ = result.labels.astype(np.int32)

@@ -537,3 +537,12 @@ def test_the_core_does_without_scikit_learn():
         "bckm.ConstrainedKMeans; assert 'sklearn' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_seed_follows_the_global_state_of_numpy():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    labels = []
+    for _ in range(2):
+        np.random.seed(3)
+        labels.append(ConstrainedKMeans(5, size_max=14).fit_predict(X))
+    np.testing.assert_array_equal(*labels)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from bckm._types import FloatArray, Sparse
+from bckm._types import FloatArray, IntArray, Sparse
 from bckm.assign.base import Deadline
 
 TOLERANCE = 1e-9
+AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
 
 
@@ -32,6 +33,14 @@ class Solution:
     bound: float
     finished: bool
     infeasible: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """State of each column and row at a vertex: `AT_LOWER`, `BASIC`, or another of HiGHS."""
+
+    columns: IntArray
+    rows: IntArray
 
 
 class Model:
@@ -125,6 +134,25 @@ class Model:
             self._offer(start)
         self._run()
         return self._read(scale)
+
+    def basis(self) -> Basis:
+        """The basis of the last solution: where a similar model may start."""
+        found = self._solver.getBasis()
+        return Basis(
+            np.fromiter(map(int, found.col_status), np.int64),
+            np.fromiter(map(int, found.row_status), np.int64),
+        )
+
+    def start_from(self, basis: Basis) -> None:
+        """Start the next solve from a basis; HiGHS completes one that does not quite fit."""
+        import highspy
+
+        start = highspy.HighsBasis()
+        status = [highspy.HighsBasisStatus(value) for value in range(5)]
+        start.col_status = [status[value] for value in basis.columns]
+        start.row_status = [status[value] for value in basis.rows]
+        start.valid = start.alien = True
+        self._solver.setBasis(start)
 
     def _offer(self, start: FloatArray) -> None:
         import highspy

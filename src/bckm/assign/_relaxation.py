@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bckm._types import BoolArray, FloatArray, IntArray
-from bckm.assign._highs import TOLERANCE, Model
+from bckm.assign._highs import AT_LOWER, BASIC, TOLERANCE, Basis, Model
 from bckm.assign._program import Program, Restriction
 from bckm.assign.base import Deadline
 
@@ -105,11 +105,7 @@ class Relaxation:
         self, active: BoolArray, cost: FloatArray, deadline: Deadline
     ) -> tuple[FloatArray, FloatArray] | None:
         if self._active is None or not np.array_equal(active, self._active):
-            self._active = active.copy()
-            self._restriction = self._program.restrict(active)
-            self._model = Model(
-                self._restriction.matrix, self._restriction.lower, self._restriction.upper
-            )
+            self._rebuild(active)
         assert self._model is not None
         assert self._restriction is not None
         solution = self._model.solve(cost.ravel()[self._restriction.columns], deadline)
@@ -120,3 +116,22 @@ class Relaxation:
             self._restriction.values(solution.values),
             self._restriction.prices(solution.duals),
         )
+
+    def _rebuild(self, active: BoolArray) -> None:
+        """Write the LP of other columns; it starts from the basis of the last one."""
+        before, model = self._restriction, self._model
+        self._active = active.copy()
+        now = self._restriction = self._program.restrict(active)
+        self._model = Model(now.matrix, now.lower, now.upper)
+        if before is not None and model is not None:
+            self._model.start_from(_carry_over(model.basis(), before, now))
+
+
+def _carry_over(basis: Basis, before: Restriction, now: Restriction) -> Basis:
+    """The basis for other columns and rows: new columns at zero, new rows slack."""
+    m = now.program.n_items
+    columns = np.full(m * now.program.n_clusters, AT_LOWER)
+    rows = np.full(now.program.lower.size, BASIC)
+    columns[before.columns] = basis.columns
+    rows[before.rows] = basis.rows[m:]
+    return Basis(columns[now.columns], np.concatenate([basis.rows[:m], rows[now.rows]]))

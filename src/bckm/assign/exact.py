@@ -16,7 +16,7 @@ from bckm.assign._relaxation import Relaxation, Relaxed
 from bckm.assign.base import OPTIMALITY, Assigner, Assignment, Deadline, Engine
 from bckm.problem import Feature, Problem
 
-WIDEN = 4.0  # growth of a core that held no labels
+WIDEN = 4.0  # growth of a core whose best labels are not yet proven optimal
 
 
 class ExactAssigner(Assigner):
@@ -65,9 +65,8 @@ class ExactAssigner(Assigner):
             best.bound = max(best.bound, min(outcome.bound, relaxed.bound + width, best.cost))
             if not outcome.finished or width >= best.cost - relaxed.bound:
                 return
-            gap = best.cost - relaxed.bound
             # a core of width 0 would stay empty however often it is widened
-            width = gap if outcome.improved else max(WIDEN * width, gap / WIDEN**3)
+            width = max(WIDEN * width, (best.cost - relaxed.bound) / WIDEN**3)
 
     def _search_core(
         self,
@@ -88,24 +87,21 @@ class ExactAssigner(Assigner):
             max_nodes=max_nodes,
         )
         self.counters["searches"] += 1
-        improved = solution.values is not None and self._offer(
-            best, cost, restriction.values(solution.values)
-        )
+        if solution.values is not None:
+            self._offer(best, cost, restriction.values(solution.values))
         if solution.infeasible or not solution.finished:  # `best` lies in the core: a wrong claim
             bound = -np.inf if solution.infeasible else solution.bound
-            return _Outcome(bound, finished=False, improved=improved)
-        return _Outcome(best.cost, finished=True, improved=improved)
+            return _Outcome(bound, finished=False)
+        return _Outcome(best.cost, finished=True)
 
-    def _offer(self, best: _Best, cost: FloatArray, values: FloatArray) -> bool:
+    def _offer(self, best: _Best, cost: FloatArray, values: FloatArray) -> None:
         """Take the labels of an integral point if they are feasible and better."""
         if (values.max(axis=1) < 1 - INTEGRAL).any():
-            return False
+            return
         labels = values.argmax(axis=1)
         total = self._total(cost, labels)
-        if total >= best.cost or not self.structure.feasible(labels):
-            return False
-        best.labels, best.cost = labels, total
-        return True
+        if total < best.cost and self.structure.feasible(labels):
+            best.labels, best.cost = labels, total
 
 
 class _Best:
@@ -120,14 +116,14 @@ class _Best:
 
 
 class _Outcome:
-    def __init__(self, bound: float, finished: bool, improved: bool) -> None:
-        self.bound, self.finished, self.improved = bound, finished, improved
+    def __init__(self, bound: float, finished: bool) -> None:
+        self.bound, self.finished = bound, finished
 
 
 def _first_width(relaxed: Relaxed, fractional: int) -> float:
     """Guess how far the optimum lies above the bound: room for what is fractional to settle."""
     reduced = relaxed.reduced[np.isfinite(relaxed.reduced)]
-    room = min(reduced.size - 1, relaxed.values.shape[0] + 100 + 30 * fractional)
+    room = min(reduced.size - 1, relaxed.values.shape[0] + 1000 + 50 * fractional)
     return float(np.partition(reduced, room)[room])
 
 
