@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bckm._reading import read_weight
 from bckm._types import FloatArray, IntArray
 from bckm.api import kmeans
-from bckm.constraints import Constraints
+from bckm.constraints import Constraints, as_constraints
 from bckm.result import Result, Step
 
 
@@ -203,12 +203,10 @@ class ConstrainedKMeans(
         """
         X = validate_data(self, X, dtype=np.float64)  # noqa: N806
         rules = Constraints(must_link, cannot_link, size_min=self.size_min, size_max=self.size_max)
-        if constraints is not None:
-            if not isinstance(constraints, Constraints):
-                raise TypeError(
-                    f"constraints must be bckm.Constraints; got {type(constraints).__name__}."
-                )
-            rules &= constraints
+        rules &= as_constraints(constraints)
+        seed = self.random_state
+        if seed is None:  # scikit-learn's custom: np.random.seed makes a fit repeatable
+            seed = check_random_state(None)
         result = kmeans(
             X,
             self.n_clusters,
@@ -221,10 +219,7 @@ class ConstrainedKMeans(
             tol=self.tol,
             time_limit=self.time_limit,
             sample_weight=sample_weight,
-            # scikit-learn's custom: None draws from the global state, so np.random.seed repeats a fit
-            random_state=check_random_state(None)
-            if self.random_state is None
-            else self.random_state,
+            random_state=seed,
             on_step=_write if self.verbose else None,
         )
         self.labels_ = result.labels.astype(np.int32)
@@ -236,88 +231,6 @@ class ConstrainedKMeans(
         self.lower_bound_ = result.lower_bound
         self.result_ = result
         return self
-
-    def fit_predict(
-        self,
-        X: Any,  # noqa: N803
-        y: Any = None,
-        *,
-        must_link: Any = None,
-        cannot_link: Any = None,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> NDArray[np.int32]:
-        """Cluster the samples of X under the rules and return their labels.
-
-        These are `labels_`, which obey every rule; ``fit(X).predict(X)`` need not.
-
-        Parameters
-        ----------
-        X, y, must_link, cannot_link, constraints, sample_weight :
-            As for `fit`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-            Cluster of each sample.
-
-        Examples
-        --------
-        >>> from bckm import ConstrainedKMeans
-        >>> X = [[0.0], [1.0], [2.0], [9.0]]
-        >>> labels = ConstrainedKMeans(2, size_min=2, random_state=0).fit_predict(X)
-        >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
-        True
-        """
-        self.fit(
-            X,
-            y,
-            must_link=must_link,
-            cannot_link=cannot_link,
-            constraints=constraints,
-            sample_weight=sample_weight,
-        )
-        return self.labels_
-
-    def fit_transform(
-        self,
-        X: Any,  # noqa: N803
-        y: Any = None,
-        *,
-        must_link: Any = None,
-        cannot_link: Any = None,
-        constraints: Constraints | None = None,
-        sample_weight: Any = None,
-    ) -> Any:
-        """Cluster the samples of X under the rules and return their distances to the centres.
-
-        Parameters
-        ----------
-        X, y, must_link, cannot_link, constraints, sample_weight :
-            As for `fit`.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters), or frame after `set_output`
-            Distance of each sample to each centre.
-
-        Examples
-        --------
-        >>> from bckm import ConstrainedKMeans
-        >>> X = [[0.0], [1.0], [2.0], [9.0]]
-        >>> distances = ConstrainedKMeans(2, size_min=2, random_state=0).fit_transform(X)
-        >>> sorted(distances[3].tolist())
-        [3.5, 8.5]
-        """
-        self.fit(
-            X,
-            y,
-            must_link=must_link,
-            cannot_link=cannot_link,
-            constraints=constraints,
-            sample_weight=sample_weight,
-        )
-        return self.transform(X)
 
     def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: N803
         """Return the cluster with the nearest centre for each sample of X.
