@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint campaign bench clean
+.PHONY: demo test lint campaign bench experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m bckm.demo
@@ -22,6 +22,10 @@ campaign: $(VENV)/.dev-installed  # the long tests, about a quarter of an hour
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/python benchmarks/exact_step.py
+
+# The paper's experiments into results/; DATA=folder of .npz files for its table, QUICK=1 for a part
+experiments: $(VENV)/.dev-installed
+	$(BIN)/python -m experiments all $(if $(DATA),--data $(DATA)) $(if $(QUICK),--quick)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

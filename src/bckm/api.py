@@ -55,7 +55,8 @@ def kmeans(
     solver : {"auto", "nearest", "exact", "pump", "greedy"}
         Engine of the assignment steps. "auto" takes the simplest one that is exact.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
-        First centres.
+        First centres. Where links join samples into groups that must be pairwise apart, the first
+        start of "k-means++" begins with these groups.
     n_init : int or "auto"
         Number of starts; the best is returned. "auto" is 10 for "random", else 1.
     bounds : {"matched", "fixed"}
@@ -121,7 +122,7 @@ def kmeans(
 
     best: Run | None = None
     for number, rng in enumerate(generators):
-        centres = given if given is not None else _SEEDINGS[init](problem, rng)
+        centres = given if given is not None else _SEEDINGS[init](problem, rng, first=number == 0)
         run = alternate(
             problem,
             assigner,

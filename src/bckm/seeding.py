@@ -9,11 +9,12 @@ from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
 
 
-def spread(problem: Problem, rng: np.random.Generator) -> FloatArray:
+def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> FloatArray:
     """Choose centres among the items by greedy k-means++.
 
     Each new centre is an item drawn with probability proportional to mass times squared distance to
-    the nearest centre so far; of a few draws the one that lowers the total most is kept.
+    the nearest centre so far; of a few draws the one that lowers the total most is kept. The first
+    of several starts begins with `anchors` instead of drawn items.
 
     References
     ----------
@@ -22,9 +23,12 @@ def spread(problem: Problem, rng: np.random.Generator) -> FloatArray:
     points, mass, k = problem.points, problem.mass, problem.structure.n_clusters
     trials = 2 + int(np.log(k))
     chosen = np.empty(k, np.int64)
-    chosen[0] = _draw(mass, 1, rng)[0]
-    nearest = cdist(points[chosen[:1]], points, "sqeuclidean")[0]
-    for c in range(1, k):
+    known = anchors(problem) if first else chosen[:0]
+    if known.size == 0:
+        known = _draw(mass, 1, rng)
+    chosen[: known.size] = known
+    nearest = cdist(points[known], points, "sqeuclidean").min(axis=0)
+    for c in range(known.size, k):
         drawn = _draw(mass * nearest, trials, rng)
         after = np.minimum(nearest, cdist(points[drawn], points, "sqeuclidean"))
         best = int((after @ mass).argmin())
@@ -32,7 +36,24 @@ def spread(problem: Problem, rng: np.random.Generator) -> FloatArray:
     return points[chosen]
 
 
-def scatter(problem: Problem, rng: np.random.Generator) -> FloatArray:
+def anchors(problem: Problem) -> IntArray:
+    """Items of several samples that are pairwise apart: each belongs to another cluster.
+
+    Links say where clusters are before any distance does. Of the cliques of conflicts the one whose
+    must-link items hold most samples is taken; without such items there are none.
+
+    References
+    ----------
+    Basu, Bilenko, Mooney: A probabilistic framework for semi-supervised clustering (KDD 2004);
+    groups of linked samples serve as first centres there.
+    """
+    count = problem.structure.count
+    groups = [clique[count[clique] > 1] for clique in problem.structure.cliques]
+    best = max(groups, key=lambda items: int(count[items].sum()), default=np.empty(0, np.int64))
+    return best if best.size > 1 else best[:0]
+
+
+def scatter(problem: Problem, rng: np.random.Generator, first: bool = False) -> FloatArray:  # noqa: ARG001
     """Choose centres among the items at random, with probability proportional to mass."""
     mass, k = problem.mass, problem.structure.n_clusters
     # fewer items with mass than clusters: take the others too

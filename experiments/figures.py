@@ -1,0 +1,96 @@
+"""The figures, drawn from the tidy tables; legible at the width of a paper column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from experiments.summary import Row, summarise, unique
+
+# colours that colour-blind readers tell apart (Okabe and Ito), and a marker each
+STYLE = {
+    "KM": ("#999999", "o"),
+    "CKSC": ("#56B4E9", "s"),
+    "HKC": ("#F0E442", "^"),
+    "BKM": ("#E69F00", "v"),
+    "CKM": ("#0072B2", "D"),
+    "BCLS": ("#CC79A7", "P"),
+    "COP": ("#D55E00", "X"),
+    "BCKM": ("#009E73", "*"),
+    "auto": ("#000000", "p"),
+}
+
+
+def synthetic(rows: list[Row], sigmas: list[str], path: Path) -> None:
+    """NMI (left) and seconds (right) against the number of clusters, a row per sigma."""
+    clusters = sorted(unique(rows, "n_clusters"), key=int)
+    figure, axes = plt.subplots(
+        len(sigmas), 2, figsize=(7, 1.0 + 2.0 * len(sigmas)), sharex=True, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for row, sigma in enumerate(sigmas):
+        for method, (colour, marker) in STYLE.items():
+            cells = [summarise(rows, "synthetic", sigma, k, method) for k in clusters]
+            if not any(cells):
+                continue
+            look = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.2}
+            x = [int(k) for k, cell in zip(clusters, cells, strict=True) if cell]
+            shown = [cell for cell in cells if cell]
+            nmi = np.array([cell.nmi for cell in shown])
+            spread = np.array([cell.nmi_spread for cell in shown])
+            axes[row, 0].plot(x, nmi, label=method, **look)
+            axes[row, 0].fill_between(x, nmi - spread, nmi + spread, color=colour, alpha=0.12)
+            axes[row, 1].plot(x, [cell.seconds for cell in shown], **look)
+        axes[row, 0].set_ylabel(f"NMI   (σ = {sigma})")
+        axes[row, 1].set_ylabel("seconds")
+        axes[row, 1].set_yscale("log")
+    for axis in axes.flat:
+        axis.grid(alpha=0.3)
+        axis.set_xticks([int(k) for k in clusters])
+    for axis in axes[-1]:
+        axis.set_xlabel("number of clusters")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=5, loc="outside upper center")
+    _save(figure, path)
+
+
+def cluster_sizes(rows: list[Row], path: Path) -> None:
+    """Bars of the cluster sizes, k-means beside BCKM."""
+    clusters = sorted(unique(rows, "n_clusters"), key=int)
+    figure, axes = plt.subplots(
+        1, len(clusters), figsize=(7, 2.4), squeeze=False, layout="constrained",
+        width_ratios=[2 + int(k) ** 0.5 for k in clusters],
+    )  # fmt: skip
+    for axis, k in zip(axes[0], clusters, strict=True):
+        for at, method in enumerate(("KM", "BCKM")):
+            row = next(
+                r for r in rows
+                if (r["n_clusters"], r["method"], r["seed"]) == (k, method, "0")
+            )  # fmt: skip
+            sizes = sorted(map(int, row["sizes"].split()), reverse=True)
+            axis.bar(
+                np.arange(len(sizes)) + 0.4 * at, sizes, 0.4, label=method, color=STYLE[method][0]
+            )
+        axis.set_title(f"k = {k}", fontsize=10)
+        axis.set_xlabel("cluster")
+        axis.set_xticks([])
+    axes[0, 0].set_ylabel("samples")
+    axes[0, 0].legend()
+    _save(figure, path)
+
+
+def _save(figure: plt.Figure, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for ending in (".png", ".svg"):
+        # a fixed salt and no date: the same numbers give the same file
+        with plt.rc_context({"svg.hashsalt": "bckm"}):
+            figure.savefig(
+                path.with_suffix(ending),
+                dpi=200,
+                metadata={"Date": None} if ending == ".svg" else None,
+            )
+    plt.close(figure)

@@ -1,0 +1,53 @@
+"""From the tidy table to numbers: means and spreads over seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method on a case, over its seeds."""
+
+    nmi: float
+    nmi_spread: float
+    seconds: float
+    broken: int
+    failed: int
+    runs: int
+
+
+def summarise(rows: list[Row], case: str, sigma: str, n_clusters: str, method: str) -> Cell | None:
+    """Mean and spread over seeds of one cell; None when nothing was run."""
+    mine = [
+        row
+        for row in rows
+        if (row["case"], row["sigma"], row["n_clusters"], row["method"])
+        == (case, sigma, n_clusters, method)
+    ]
+    if not mine:
+        return None
+    good = [row for row in mine if not row["error"]]
+    nmi = [float(row["nmi"]) for row in good]
+    return Cell(
+        nmi=fmean(nmi) if nmi else float("nan"),
+        nmi_spread=pstdev(nmi) if nmi else float("nan"),
+        seconds=fmean(float(row["seconds"]) for row in mine),
+        broken=sum(violations(row) for row in good),
+        failed=len(mine) - len(good),
+        runs=len(mine),
+    )
+
+
+def violations(row: Row) -> int:
+    """Rules that a run broke."""
+    kinds = ("broken_must_link", "broken_cannot_link", "broken_size")
+    return sum(int(row[kind]) for kind in kinds)
+
+
+def unique(rows: list[Row], column: str) -> list[str]:
+    """Values of a column in the order of their first appearance."""
+    return list(dict.fromkeys(row[column] for row in rows))

@@ -1,0 +1,109 @@
+"""The data sets of the experiments, as lists of named tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import bckm
+from bckm.datasets import Labelled, links_by_class, load, make_gaussians, take_classes
+from experiments.objective import Task
+
+CLUSTERS = (5, 10, 20, 25, 50)
+PAPER_SIGMA = (0.1, 0.5, 0.7)
+HARD_SIGMA = (10.0, 30.0, 60.0)
+SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Case:
+    """A task that is made when it is needed; `make` takes a seed."""
+
+    name: str
+    n_clusters: int
+    sigma: float
+    make: Callable[[int], Task]
+
+
+def task_from(data: Labelled, seed: int) -> Task:
+    """Exact balance and 20 % links."""
+    k = int(data.y.max()) + 1
+    n = data.y.size
+    sizes = bckm.Constraints(size_min=n // k, size_max=-(-n // k))
+    return Task(data.X, data.y, k, links_by_class(data.y, SHARE, seed) & sizes)
+
+
+def synthetic(quick: bool) -> list[Case]:
+    """The paper's first figure, and beside it a harder family."""
+    clusters = (5, 20) if quick else CLUSTERS
+    sigmas = (0.7, 30.0) if quick else PAPER_SIGMA + HARD_SIGMA
+
+    def case(k: int, sigma: float) -> Case:
+        return Case(
+            "synthetic",
+            k,
+            sigma,
+            lambda seed: task_from(make_gaussians(k, sigma=sigma, random_state=seed), seed),
+        )
+
+    return [case(k, sigma) for sigma in sigmas for k in clusters]
+
+
+def cluster_sizes(quick: bool) -> list[Case]:
+    """The paper's second figure: sizes found by k-means and by BCKM."""
+    clusters = (10,) if quick else (10, 20, 50)
+    return [
+        Case(
+            "sizes",
+            k,
+            0.7,
+            lambda seed, k=k: task_from(make_gaussians(k, sigma=0.7, random_state=seed), seed),
+        )
+        for k in clusters
+    ]
+
+
+# name of the row: file, classes, samples of each. The paper says "10 to 15 clusters" and equal
+# sizes, but neither which classes nor how many samples; subsets are drawn anew for each seed.
+ROWS = {
+    "MNIST (1)": ("mnist", 10, 50),
+    "MNIST (2)": ("mnist", 10, 50),
+    "MNIST (3)": ("mnist", 10, 50),
+    "Yale (1)": ("yale", 15, 11),
+    "Yale (2)": ("yale", 12, 11),
+    "YaleB (1)": ("yaleb", 10, 50),
+    "YaleB (2)": ("yaleb", 12, 50),
+    "YaleB (3)": ("yaleb", 15, 50),
+    "ORL (1)": ("orl", 15, 10),
+    "ORL (2)": ("orl", 10, 10),
+    "UMIST": ("umist", 15, 19),
+}
+BUNDLED_ROWS = {
+    "digits (1)": ("digits", 10, 50),
+    "digits (2)": ("digits", 10, 100),
+    "iris": ("iris", 3, 50),
+    "wine": ("wine", 3, 48),
+}
+
+
+def real(folder: str | None, quick: bool) -> list[Case]:
+    """The paper's table; without a folder of data, what scikit-learn bundles."""
+    rows = BUNDLED_ROWS if folder is None else ROWS
+    names = list(rows)[:: 4 if quick else 1]
+    cache: dict[str, Labelled] = {}
+
+    def case(at: int, name: str) -> Case:
+        source, classes, each = rows[name]
+
+        def make(seed: int) -> Task:
+            if source not in cache:
+                data = load(source, folder)
+                cache[source] = Labelled(data.X / np.abs(data.X).max(), data.y)
+            # each row of the table has subsets of its own
+            return task_from(take_classes(cache[source], classes, each, 1000 * at + seed), seed)
+
+        return Case(name, classes, float("nan"), make)
+
+    return [case(list(rows).index(name), name) for name in names]

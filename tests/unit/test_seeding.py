@@ -1,0 +1,71 @@
+"""First centres, and which bounds they get."""
+
+import numpy as np
+
+from bckm import Constraints, kmeans
+from bckm.problem import Problem
+from bckm.seeding import anchors, match, scatter, spread
+
+
+def problem(n=40, k=4, **asked):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    return X, Problem.build(X, k, Constraints(**asked))
+
+
+def test_seeds_are_different_items():
+    _, p = problem()
+    for seeding in (spread, scatter):
+        centres = seeding(p, np.random.default_rng(1))
+        assert len(np.unique(centres, axis=0)) == 4
+        assert all((p.points == c).all(axis=1).any() for c in centres)
+
+
+def test_seeds_of_fewer_points_than_clusters():
+    p = Problem.build(np.zeros((5, 2)), 3, Constraints())
+    for seeding in (spread, scatter):
+        assert seeding(p, np.random.default_rng(0)).shape == (3, 2)
+
+
+def test_heavy_far_points_are_preferred():
+    X = np.concatenate([np.zeros((50, 1)), [[100.0]], [[101.0]]])
+    p = Problem.build(X, 2, Constraints())
+    for seed in range(20):
+        centres = p.centres_out(spread(p, np.random.default_rng(seed))).ravel()
+        assert sorted(centres > 50) == [False, True]
+
+
+def test_anchors_are_the_heaviest_groups_that_are_pairwise_apart():
+    _, p = problem(
+        must_link=[(0, 1, 2), (3, 4), (5, 6, 7, 8), (9, 10)],
+        cannot_link=[(0, 3), (3, 5), (0, 5), (9, 20), (21, 22, 23, 24)],
+    )
+    item = p.structure.item
+    assert set(anchors(p)) == {item[0], item[3], item[5]}
+    first = spread(p, np.random.default_rng(0), first=True)
+    np.testing.assert_array_equal(first[:3], p.points[anchors(p)])
+    later = spread(p, np.random.default_rng(0))
+    assert not np.array_equal(first, later)
+
+
+def test_no_groups_no_anchors():
+    assert anchors(problem(cannot_link=[(0, 1), (2, 3)])[1]).size == 0
+    assert anchors(problem(must_link=[(0, 1), (2, 3)])[1]).size == 0
+    assert anchors(problem(must_link=[(0, 1)], cannot_link=[(0, 3)])[1]).size == 0
+
+
+def test_only_the_first_start_begins_with_anchors():
+    """A later start that is better must be able to win."""
+    X, _ = problem()
+    rules = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2)])
+    found = []
+    kmeans(X, 4, rules, n_init=4, random_state=0, on_step=found.append)
+    assert len({step.inertia for step in found if step.iteration == 1}) > 1
+
+
+def test_match_gives_the_larger_bounds_to_the_fuller_clusters():
+    X = np.concatenate([np.zeros((30, 1)), np.full((10, 1), 9.0)])
+    p = Problem.build(X, 2, Constraints(size_min=[10, 30], size_max=[10, 30]))
+    centres = p.centres_in(np.array([[0.0], [9.0]]))
+    np.testing.assert_array_equal(match(p, centres), centres[::-1])
+    p = Problem.build(X, 2, Constraints(size_min=5))
+    np.testing.assert_array_equal(match(p, centres), centres)
