@@ -1,0 +1,41 @@
+"""The methods that the paper compares with, each behind the same estimator door.
+
+`METHODS` finds a method by the name it has in the paper; three have two names there.
+"""
+
+from bckm.methods._base import Method, MethodFailure
+from bckm.methods.bcls import BCLS
+from bckm.methods.bkm import BKM
+from bckm.methods.ckm import CKM, CKMFailure
+from bckm.methods.cksc import CKSC
+from bckm.methods.cop import COP, COPFailure
+from bckm.methods.hkc import HKC
+from bckm.methods.km import KM
+
+METHODS: dict[str, type[Method]] = {
+    "KM": KM,
+    "HKC": HKC,
+    "HKM": HKC,
+    "COP": COP,
+    "COP-KM": COP,
+    "BKM": BKM,
+    "CKM": CKM,
+    "CKSC": CKSC,
+    "BCLS": BCLS,
+    "BCLR": BCLS,
+}
+
+__all__ = [
+    "BCLS",
+    "BKM",
+    "CKM",
+    "CKSC",
+    "COP",
+    "HKC",
+    "KM",
+    "METHODS",
+    "CKMFailure",
+    "COPFailure",
+    "Method",
+    "MethodFailure",
+]

@@ -1,0 +1,265 @@
+"""What all methods share: reading of the input, seeds, one loop, and the attributes of a fit."""
+
+# mypy: disallow-subclassing-any=False
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import validate_data
+
+from bckm._reading import read_data, read_n_clusters, read_whole
+from bckm._types import FloatArray, IntArray
+from bckm.constraints import Constraints
+from bckm.problem import Problem
+from bckm.seeding import spread
+from bckm.verify import Violation, verify
+
+SEED_ITERATIONS = 100  # of the k-means that gives first centres; as in the paper
+
+
+class MethodFailure(RuntimeError):  # noqa: N818 - no error: a result
+    """A method ended without labels; the message says where. Failures are results too.
+
+    Examples
+    --------
+    >>> from bckm.methods import COPFailure, MethodFailure
+    >>> issubclass(COPFailure, MethodFailure)
+    True
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One fit: the data, the number of clusters, the rules and the source of chance."""
+
+    X: FloatArray
+    n_clusters: int
+    constraints: Constraints
+    random: np.random.RandomState
+
+    @cached_property
+    def plain(self) -> Problem:
+        """The data without any rule: items are samples, in an order of the data alone."""
+        return Problem.build(self.X, self.n_clusters, Constraints(size_min=0))
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The data under the rules: items are must-link components."""
+        return Problem.build(self.X, self.n_clusters, self.constraints)
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """X centred and divided by a power of two, so that no scale is too small or too large."""
+        return self.plain.points[self.plain.structure.item]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a method found.
+
+    Attributes
+    ----------
+    labels : array (n,)
+        Cluster of each sample.
+    n_iter : int or None
+        Iterations; None for a method that does not iterate.
+    centres : array (k, d) or None
+        Centres that empty clusters keep, in the units of X.
+    """
+
+    labels: IntArray
+    n_iter: int | None = None
+    centres: FloatArray | None = None
+
+
+class Method(ClusterMixin, BaseEstimator):
+    """A comparison method as a scikit-learn estimator; subclasses write `_cluster`.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters. An empty cluster keeps the last centre it had, or is NaN where the
+        method has no centres.
+    inertia_ : float
+        Sum of squared distances of samples to the mean of their cluster, whatever the method itself
+        minimises: all methods can be compared.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Samples in each cluster.
+    n_iter_ : int
+        Iterations; only where the method iterates.
+    violations_ : list of Violation
+        Rules that the labels break; only where the method knows rules (`knows_links`).
+    """
+
+    knows_links: ClassVar[bool] = False
+
+    n_clusters: int
+    random_state: Any
+    labels_: NDArray[np.int32]
+    cluster_centers_: FloatArray
+    inertia_: float
+    cluster_sizes_: IntArray
+    n_iter_: int
+    violations_: list[Violation]
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+    ) -> Self:
+        """Cluster the samples of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : None
+            Ignored; scikit-learn's convention.
+        must_link, cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, \
+                default=None
+            Sample indices, as in `bckm.Constraints`. Methods whose `knows_links` is False accept
+            and ignore them, so that all methods can be called in the same way.
+
+        Returns
+        -------
+        self : Method
+            The fitted estimator.
+
+        Raises
+        ------
+        MethodFailure
+            If the method ends without labels.
+        """
+        X = read_data(validate_data(self, X, dtype=np.float64))  # noqa: N806
+        k = read_n_clusters(self.n_clusters, len(X))
+        rules = Constraints(size_min=0)
+        if self.knows_links:
+            rules = self._constraints(must_link, cannot_link)
+            rules.rules(len(X), k)  # refuses links and sizes that do not fit the data
+        task = Task(X, k, rules, _random(self.random_state))
+        found = self._cluster(task)
+        self._describe(task, found)
+        return self
+
+    @abstractmethod
+    def _cluster(self, task: Task) -> Found:
+        """Read the parameters and cluster."""
+
+    def _constraints(self, must_link: Any, cannot_link: Any) -> Constraints:
+        """What a method that knows rules reads; empty clusters break none."""
+        return Constraints(must_link, cannot_link, size_min=0)
+
+    def _describe(self, task: Task, found: Found) -> None:
+        plain = task.plain
+        item_labels = np.empty_like(found.labels)
+        item_labels[plain.structure.item] = found.labels
+        fallback = np.full((task.n_clusters, task.X.shape[1]), np.nan)
+        if found.centres is not None:
+            fallback = plain.centres_in(found.centres)
+        centres = plain.means(item_labels, fallback)
+        self.labels_ = found.labels.astype(np.int32)
+        self.cluster_centers_ = plain.centres_out(centres)
+        self.inertia_ = plain.inertia(plain.within(item_labels, centres))
+        self.cluster_sizes_ = np.bincount(found.labels, minlength=task.n_clusters)
+        if found.n_iter is not None:
+            self.n_iter_ = found.n_iter
+        if self.knows_links:
+            self.violations_ = verify(found.labels, task.constraints, task.n_clusters)
+
+
+def seeds(task: Task, init: Any, n_init: Any) -> FloatArray:
+    """First centres (k, d), in the units of the points of `task`.
+
+    Parameters
+    ----------
+    task : Task
+        What to cluster.
+    init : {"k-means", "k-means++"} or array (k, d)
+        Converged plain k-means (the paper's choice), its seeding alone, or centres.
+    n_init : int
+        Starts of the plain k-means; the best is kept.
+    """
+    number = read_whole(n_init, "n_init")
+    if isinstance(init, str):
+        if init == "k-means":
+            return np.asarray(plain_kmeans(task, number).cluster_centers_)
+        if init == "k-means++":
+            return spread(task.plain, np.random.default_rng(task.random.randint(2**31)))
+        raise ValueError(f"init must be 'k-means', 'k-means++' or an array; got {init!r}.")
+    centres = check_array(init, dtype=np.float64, input_name="init")
+    shape = (task.n_clusters, task.X.shape[1])
+    if centres.shape != shape:
+        raise ValueError(f"init has shape {centres.shape}; {shape} was expected.")
+    return task.plain.centres_in(centres)
+
+
+def plain_kmeans(task: Task, n_init: int) -> Any:
+    """Run scikit-learn's `KMeans` on the points of a task, as a start for something else."""
+    model = KMeans(
+        task.n_clusters, n_init=n_init, max_iter=SEED_ITERATIONS, random_state=task.random
+    )
+    with warnings.catch_warnings():
+        # fewer distinct samples than clusters: no reason to warn about a mere start
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(task.points)
+
+
+def alternate(
+    problem: Problem,
+    centres: FloatArray,
+    assign: Callable[[FloatArray], IntArray],
+    max_iter: Any,
+) -> Found:
+    """Assign and update until the labels stand still or come back.
+
+    Unlike `bckm.lloyd.alternate` this loop takes any labels: nothing is checked, the inertia may
+    rise, and an assignment that is no function of the costs alone may run in circles. Labels that
+    were seen before end it, since all that follows would repeat.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its items are assigned; its centres are their means.
+    centres : array (k, d)
+        First centres.
+    assign : callable
+        Labels of items from centres.
+    max_iter : int
+        Largest number of assignments.
+    """
+    seen: set[bytes] = set()
+    labels = np.zeros(problem.structure.n_items, np.int64)
+    n_iter, limit = 0, read_whole(max_iter, "max_iter")
+    while n_iter < limit:
+        n_iter += 1
+        labels = assign(centres)
+        if (key := labels.tobytes()) in seen:
+            break
+        seen.add(key)
+        centres = problem.means(labels, centres)
+    return Found(problem.structure.expand(labels), n_iter, problem.centres_out(centres))
+
+
+def _random(random_state: Any) -> np.random.RandomState:
+    """scikit-learn's custom, and NumPy's generators besides."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(int(random_state.integers(2**31)))
+    found: np.random.RandomState = check_random_state(random_state)
+    return found
