@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.feasibility import feasible_start
-from bckm.lloyd import Limits, Run, alternate
+from bckm.lloyd import Limits, alternate, run_from
 from bckm.problem import Problem
 from bckm.result import Result, Status, Step
 from bckm.seeding import match, scatter, spread
@@ -75,7 +76,7 @@ def kmeans(
         Seed. Each start draws from its own generator.
     on_step : callable, optional
         Called with each `Step`. Ctrl-C (or KeyboardInterrupt raised here) ends the fit with the
-        best labels so far.
+        best labels so far; before feasible labels are known it is passed on.
 
     Returns
     -------
@@ -115,32 +116,37 @@ def kmeans(
         raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
     generators = _generators(random_state, _starts(n_init, init, given))
     engine = choose(solver, problem)
-    assigner = engine.prepare(problem)
     start = feasible_start(problem.structure, problem.rules, deadline)
     limits = Limits(max_iter, tol, deadline)
     free = bounds == "matched" and not problem.structure.interchangeable
 
-    best: Run | None = None
-    for number, rng in enumerate(generators):
-        centres = given if given is not None else _SEEDINGS[init](problem, rng, first=number == 0)
-        run = alternate(
-            problem,
-            assigner,
-            match(problem, centres) if free else centres,
-            start,
-            limits,
-            exchange=free,
-            on_step=on_step,
-            number=number,
-            began=began,
-        )
-        ended = run.status
-        if best is None or run.cost < best.cost:
-            best = run
-        if ended in (Status.INTERRUPTED, Status.TIME_LIMIT):
-            best.status = ended
-            break
-    assert best is not None
+    # an answer from the beginning: Ctrl-C and time limits never leave with nothing
+    best = run_from(problem, start, np.zeros((problem.structure.n_clusters, len(problem.origin))))
+    best.status, counters = Status.INTERRUPTED, Counter[str]()
+    try:
+        for number, rng in enumerate(generators):
+            centres = given if given is not None else _SEEDINGS[init](problem, rng, number == 0)
+            # a start does not depend on those before it: not even on the last basis of the engine
+            assigner = engine.prepare(problem)
+            run = alternate(
+                problem,
+                assigner,
+                match(problem, centres) if free else centres,
+                start,
+                limits,
+                exchange=free,
+                on_step=on_step,
+                number=number,
+                began=began,
+            )
+            counters += assigner.counters
+            if number == 0 or run.cost < best.cost:
+                best = run
+            if run.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
+                best.status = run.status
+                break
+    except KeyboardInterrupt:
+        best.status = Status.INTERRUPTED
     labels = problem.structure.expand(best.labels)
     broken = verify(labels, constraints, problem.structure.n_clusters)
     if broken:  # cannot happen; if it does, no labels leave the library
@@ -163,7 +169,7 @@ def kmeans(
         seconds=time.perf_counter() - began,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         solver=engine.name,
-        counters=dict(assigner.counters),
+        counters=dict(counters),
     )
 
 

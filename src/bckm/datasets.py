@@ -17,7 +17,7 @@ class Labelled(NamedTuple):
     Examples
     --------
     >>> from bckm.datasets import load
-    >>> load("iris").y.max()
+    >>> int(load("iris").y.max())
     2
     """
 

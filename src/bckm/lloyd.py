@@ -86,7 +86,7 @@ def alternate(
     began = time.perf_counter() if began is None else began
     deadline = limits.deadline
     still = limits.tol * problem.variance
-    run = _run_from(problem, start, centres)
+    run = run_from(problem, start, centres)
     try:
         for iteration in range(1, limits.max_iter + 1):
             if deadline.passed:
@@ -102,7 +102,7 @@ def alternate(
                     run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
                     return run
                 found, centres = swap.assignment, centres[swap.order]
-            after = _run_from(problem, found.labels, centres)
+            after = run_from(problem, found.labels, centres)
             if iteration > 1 and after.cost >= run.cost:  # round-off, no progress
                 run.status = Status.CONVERGED
                 return run
@@ -130,7 +130,8 @@ def alternate(
     return run
 
 
-def _run_from(problem: Problem, labels: IntArray, centres: FloatArray) -> Run:
+def run_from(problem: Problem, labels: IntArray, centres: FloatArray) -> Run:
+    """Labels with their means as centres; an empty cluster keeps its given one."""
     means = problem.means(labels, centres)
     return Run(labels, means, problem.within(labels, means))
 
@@ -160,7 +161,7 @@ def _exchange(
 ) -> _Swap | None:
     """Try two centres with each other's bounds; return the best exchange that lowers the cost."""
     s = problem.structure
-    rank = np.argsort(s.lower + s.upper, kind="stable")
+    rank = s.cluster_order
     pairs = [
         (rank[a], rank[b])
         for a, b in sorted(combinations(range(rank.size), 2), key=lambda p: p[1] - p[0])

@@ -82,7 +82,5 @@ def match(problem: Problem, centres: FloatArray) -> FloatArray:
         return centres
     nearby = np.bincount(problem.cost(centres).argmin(axis=1), s.count, s.n_clusters)
     matched = np.empty_like(centres)
-    matched[np.argsort(s.lower + s.upper, kind="stable")] = centres[
-        np.argsort(nearby, kind="stable")
-    ]
+    matched[s.cluster_order] = centres[np.argsort(nearby, kind="stable")]
     return matched

@@ -18,9 +18,10 @@ from scipy.sparse.csgraph import connected_components
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.rules import CannotLink, MustLink, NonEmpty, RowBound, Rule, SizeMax, SizeMin, SumBound
 
-# Sums of decimals are not exact in binary. The checker accepts 1e-9 of the largest number in a sum;
-# a sum holds at least the smallest number of its row, so half of that is safe.
+# Sums of decimals are not exact in binary. The checker tolerates 1e-9 of the bound or the smallest
+# coefficient, and what rounding may add to a sum; here half of that counts as kept.
 ROW_SLACK = 0.5e-9
+ROUNDING = 4 * np.finfo(float).eps
 
 
 def contract(rules: Iterable[Rule], n_samples: int) -> IntArray:
@@ -65,11 +66,14 @@ class Structure:
     contradictions : tuple of CannotLink
         Cannot-links between samples of one item.
     rows : sparse array (r, m * k)
-        Linear rows over the item x cluster indicator, each divided by its largest number.
+        Linear rows over the item x cluster indicator, each divided by a power of two near its
+        largest number.
     row_lower, row_upper : arrays (r,)
         Their bounds, widened by `ROW_SLACK`.
     cluster_class : array (k,)
         Clusters of one class are interchangeable: the same rules hold for them.
+    cluster_order : array (k,)
+        Clusters from small to large bounds; depends on the bounds, not on their order.
     """
 
     n_clusters: int
@@ -83,6 +87,7 @@ class Structure:
     row_lower: FloatArray
     row_upper: FloatArray
     cluster_class: IntArray
+    cluster_order: IntArray
 
     @classmethod
     def compile(cls, rules: list[Rule], item: IntArray, n_clusters: int) -> Structure:
@@ -102,6 +107,7 @@ class Structure:
             row_lower=row_lower,
             row_upper=row_upper,
             cluster_class=_cluster_classes(rules, lower, upper),
+            cluster_order=_cluster_order(rules, lower, upper),
         )
 
     @property
@@ -258,10 +264,13 @@ def _rows(rules: list[Rule], item: IntArray, k: int) -> tuple[Sparse, FloatArray
         row = sp.coo_array((values, (np.zeros(at.size, np.int64), at)), (1, m * k)).tocsr()
         row.sum_duplicates()
         row.eliminate_zeros()
-        scale = float(np.abs(row.data).max(initial=0.0)) or 1.0
+        # a power of two: whole numbers stay exact
+        scale = 2.0 ** np.floor(np.log2(float(np.abs(row.data).max(initial=0.0)) or 1.0))
         used = np.abs(values[values != 0])
         smallest = float(used.min()) if used.size else 0.0
-        slack = [ROW_SLACK * max(abs(bound), smallest) for bound in bounds[key]]
+        slack = [
+            ROW_SLACK * max(abs(bound), smallest) + ROUNDING * used.sum() for bound in bounds[key]
+        ]
         parts.append(row / scale)
         low.append((bounds[key][0] - slack[0]) / scale)
         up.append((bounds[key][1] + slack[1]) / scale)
@@ -289,3 +298,12 @@ def _cluster_classes(rules: list[Rule], lower: IntArray, upper: IntArray) -> Int
             keys[rule.cluster].append((id(rule.source), rule.side, rule.value))
     seen: dict[tuple[object, ...], int] = {}
     return np.array([seen.setdefault(tuple(key), len(seen)) for key in keys])
+
+
+def _cluster_order(rules: list[Rule], lower: IntArray, upper: IntArray) -> IntArray:
+    """Sort clusters by size bounds, then by the bounds of sums."""
+    keys: list[list[float]] = [[float(a + b), float(a)] for a, b in zip(lower, upper, strict=True)]
+    for rule in rules:
+        if isinstance(rule, SumBound) and rule.cluster is not None:
+            keys[rule.cluster].append(rule.value)
+    return np.array(sorted(range(lower.size), key=lambda i: keys[i]), dtype=np.int64)

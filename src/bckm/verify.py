@@ -27,7 +27,10 @@ from bckm.rules import (
     name_samples,
 )
 
-ROW_TOLERANCE = 1e-9  # of the largest number in a sum: sums of decimals are not exact in binary
+# Sums of decimals are not exact in binary: tolerated are this share of the bound or of the smallest
+# coefficient, and what rounding may add to a sum of all coefficients.
+TOLERANCE = 1e-9
+ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,7 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
                 for violation in _check_sum(
                     rule,
                     source.values[labels == i],
+                    source.values,
                     side,
                     value,
                     f"the sum of {source.name} in cluster {i}",
@@ -159,7 +163,9 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
             start, end = source.A.indptr[row : row + 2]
             columns, coefficients = source.A.indices[start:end], source.A.data[start:end]
             held = labels[columns // sizes.size] == columns % sizes.size
-            return _check_sum(rule, coefficients[held], side, value, f"{source.name}[{row}]")
+            return _check_sum(
+                rule, coefficients[held], coefficients, side, value, f"{source.name}[{row}]"
+            )
 
 
 def _check_must_link(rule: Rule, samples: tuple[int, ...], labels: IntArray) -> list[Violation]:
@@ -191,10 +197,14 @@ def _check_cannot_link(rule: Rule, samples: tuple[int, ...], labels: IntArray) -
     ]
 
 
-def _check_sum(rule: Rule, held: FloatArray, side: str, bound: float, what: str) -> list[Violation]:
+def _check_sum(
+    rule: Rule, held: FloatArray, row: FloatArray, side: str, bound: float, what: str
+) -> list[Violation]:
     total = float(held.sum())
     beyond = bound - total if side == "min" else total - bound
-    if beyond <= ROW_TOLERANCE * max(abs(bound), float(np.abs(held).max(initial=0.0))):
+    used = np.abs(row[row != 0])
+    smallest = float(used.min()) if used.size else 0.0
+    if beyond <= TOLERANCE * max(abs(bound), smallest) + ROUNDING * float(used.sum()):
         return []
     word = "below" if side == "min" else "above"
     return [Violation(rule, f"{what} is {total:.15g}, {word} {bound:.15g}.", float(beyond))]

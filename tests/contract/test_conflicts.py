@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bckm
+from bckm.feasibility import Verdict
 from tests.drawing import all_labels, draw
 from tests.planted import chain, clique, cycle, glued_clique, groetzsch, hide, noise, wheel
 
@@ -151,3 +152,37 @@ def test_undecided_is_said_honestly():
     assert "not decided" in answer.message
     with pytest.raises(bckm.UndecidedError):
         bckm.kmeans(rng.normal(size=(300, 2)), 4, rules, time_limit=0.0)
+
+
+def test_rows_with_a_large_coefficient_are_not_called_infeasible():
+    """Whole numbers stay exact however far apart they are."""
+    for large in (1e6, 1e7, 1e9, 1e12):
+        A = np.zeros((1, 12))
+        A[0, 0], A[0, [2, 4, 6, 8]], A[0, 11] = large, 1, -large
+        rows = [
+            bckm.LinearRows(A, lower=2, upper=2),
+            bckm.LinearRows(np.eye(1, 12), lower=1, name="pin"),
+        ]
+        asked = bckm.Constraints(rows=rows)
+        assert bckm.verify([0, 0, 0, 1, 1, 1], asked, 2) == []
+        answer = bckm.check(6, 2, asked)
+        assert answer
+        assert bckm.verify(answer.labels, asked, 2) == []
+
+
+def test_a_proof_is_kept_when_time_runs_out_while_it_is_shrunk(monkeypatch):
+    from bckm import feasibility
+    from bckm.feasibility._decide import Decision
+
+    def slow(self, rules):
+        return tuple(rules)
+
+    monkeypatch.setattr(feasibility.Shrinker, "shrink", slow)
+    monkeypatch.setattr(feasibility, "decide_rules", lambda *_, **__: Decision(Verdict.UNKNOWN))
+    asked = hide(
+        wheel(7), noise(np.random.default_rng(0), 50, 100, 3, 30), np.random.default_rng(0)
+    )
+    answer = bckm.check(100, 3, asked)
+    assert answer.verdict == "infeasible"
+    assert not answer.error.minimal
+    assert "a subset may already contradict" in answer.message

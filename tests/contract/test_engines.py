@@ -10,7 +10,7 @@ from bckm.assign import ENGINES, Deadline
 from bckm.feasibility import feasible_start
 from bckm.problem import Problem
 from bckm.result import Status
-from tests.drawing import draw, obeying
+from tests.drawing import all_labels, draw, obeying
 
 BATCH = 100
 BATCHES = 40
@@ -47,6 +47,64 @@ def test_engines_against_brute_force(batch):
             if name in ("exact", "nearest"):
                 assert found.cost <= best * (1 + 1e-9) + 1e-14, (seed, name)
                 assert found.status is Status.OPTIMAL, (seed, name)
+
+
+RANGES = {
+    "wide": lambda rng, shape: 10.0 ** rng.uniform(-4, 4, shape),
+    "very wide": lambda rng, shape: 10.0 ** rng.uniform(-12, 12, shape),
+    "outliers": lambda rng, shape: np.where(rng.random(shape) < 0.2, 1e6, 1) * rng.random(shape),
+    "far outliers": lambda rng, shape: (
+        np.where(rng.random(shape) < 0.2, 1e9, 1) * rng.random(shape)
+    ),
+    "near ties": lambda rng, shape: rng.integers(1, 4, shape) + 1e-8 * rng.integers(-9, 10, shape),
+    "zero": lambda rng, shape: np.zeros(shape),
+    "tiny": lambda rng, shape: 1e-300 * rng.random(shape),
+}
+
+
+@pytest.mark.parametrize("costs", RANGES)
+def test_exact_under_costs_of_any_range(costs):
+    """Solvers work with absolute tolerances: a claim of optimality must survive any costs."""
+    proven = seen = 0
+    for seed in range(300):
+        drawn = draw(seed)
+        allowed = obeying(drawn)
+        if not len(allowed):
+            continue
+        problem = Problem.build(drawn.X, drawn.k, drawn.constraints)
+        s = problem.structure
+        start = feasible_start(s, problem.rules, Deadline())
+        cost = RANGES[costs](np.random.default_rng(seed), (s.n_items, drawn.k))
+        found = ENGINES["exact"]().prepare(problem)(cost, start, Deadline())
+        first = np.array([np.argmax(s.item == j) for j in range(s.n_items)])
+        best = cost[np.arange(s.n_items), allowed[:, first]].sum(axis=1).min()
+        assert found.bound <= best * (1 + 1e-9), seed
+        seen += 1
+        if found.status is Status.OPTIMAL:
+            proven += 1
+            assert found.cost <= best * (1 + 1e-9), seed
+    assert proven >= 0.97 * seen  # the rest is honest about it
+
+
+def test_exact_with_real_coefficients_that_nearly_tie():
+    """Sums that differ by less than a solver's tolerance from their bounds."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, k = 8, 2
+        values = 1 + rng.integers(0, 3, n) + 3e-8 * rng.integers(-3, 4, n)
+        middle = np.floor(values.sum() / 2)
+        rules = bckm.Constraints(rows=bckm.AttributeSum(values, middle - 0.5, middle + 1))
+        labels = np.array([y for y in all_labels(n, k) if not bckm.verify(y, rules, k)])
+        if not len(labels):
+            continue
+        problem = Problem.build(rng.normal(size=(n, 2)), k, rules)
+        cost = problem.cost(problem.points[:k])
+        start = feasible_start(problem.structure, problem.rules, Deadline())
+        found = ENGINES["exact"]().prepare(problem)(cost, start, Deadline())
+        item_labels = labels[:, np.argsort(problem.structure.item)]
+        best = cost[np.arange(n), item_labels].sum(axis=1).min()
+        if found.status is Status.OPTIMAL:
+            assert found.cost <= best * (1 + 1e-9), seed
 
 
 def test_draws_hold_both_kinds_in_number():

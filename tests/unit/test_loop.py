@@ -11,6 +11,7 @@ from bckm import AttributeSum, Constraints, Status, check, kmeans, verify
 from bckm.assign.base import Assigner, Assignment, Deadline
 from bckm.lloyd import Limits, alternate
 from bckm.problem import Problem
+from bckm.seeding import spread
 
 SOLVERS = ("auto", "exact", "pump", "greedy")
 N, K = 40, 4
@@ -432,3 +433,69 @@ def test_weightless_samples_join_their_nearest_cluster():
     found = kmeans(X, 2, sample_weight=[1, 1, 0, 0, 0], init=[[0.0], [10.0]])
     assert found.centres.ravel().tolist() == [0.0, 10.0]
     assert found.labels.tolist() == [0, 1, 0, 1, 1]
+
+
+def test_starts_do_not_depend_on_those_before_them():
+    """Grid data tie often, so an engine that remembers its last basis would give itself away."""
+    for seed in range(5):
+        X = np.random.default_rng(seed).integers(0, 4, (40, 2)).astype(float)
+        asked = Constraints(size_min=8, size_max=12, cannot_link=[(0, 1), (2, 3)])
+        runs = {}
+        for n_init in (1, 3):
+            steps = []
+            kmeans(X, 4, asked, n_init=n_init, random_state=seed, on_step=steps.append)
+            runs[n_init] = [s.inertia for s in steps if s.start == 0]
+        assert runs[1] == runs[3]
+
+
+def test_ctrl_c_between_starts_keeps_the_best(monkeypatch):
+    from bckm import api
+
+    calls = []
+
+    def seeding(problem, rng, first):
+        calls.append(first)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return spread(problem, rng, first)
+
+    monkeypatch.setitem(api._SEEDINGS, "k-means++", seeding)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    asked = Constraints(size_max=20)
+    found = kmeans(X, 4, asked, n_init=5, random_state=0)
+    assert found.status is Status.INTERRUPTED
+    assert found.n_iter > 0
+    assert verify(found.labels, asked, 4) == []
+
+
+def test_ctrl_c_before_the_first_start_still_gives_labels(monkeypatch):
+    from bckm import api
+
+    def seeding(problem, rng, first):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(api._SEEDINGS, "k-means++", seeding)
+    asked = Constraints(size_max=20)
+    found = kmeans(np.random.default_rng(0).normal(size=(60, 2)), 4, asked)
+    assert found.status is Status.INTERRUPTED
+    assert verify(found.labels, asked, 4) == []
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2, 3], [3, 2, 1, 0], [2, 3, 0, 1]])
+def test_order_of_bounds_with_equal_middles(order):
+    low, up = np.array([5, 15, 10, 0]), np.array([25, 15, 20, 30])
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    found = [
+        kmeans(X, 4, Constraints(size_min=low[o], size_max=up[o]), random_state=0, tol=0).inertia
+        for o in (np.arange(4), np.array(order))
+    ]
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
+
+
+def test_a_sum_that_no_sample_touches_keeps_its_bound():
+    """Checker and engines must agree on what counts as kept, for empty sums too."""
+    load = AttributeSum([1, 1, 1, 1], lower=1e-10)
+    X = [[0.0], [0.1], [0.2], [0.3]]
+    asked = Constraints(size_min=0, rows=load)
+    found = kmeans(X, 2, asked, init=[[0.0], [100.0]])
+    assert verify(found.labels, asked, 2) == []

@@ -187,11 +187,11 @@ def test_size_bounds(asked, lower, upper):
 def test_rows_add_up_over_the_samples_of_an_item():
     kg = AttributeSum([1, 2, 4], lower=[0, 1], upper=5, name="kg")
     s = compiled(Constraints([(0, 2)], rows=kg), 3, 2)
-    # one row per cluster, divided by its largest coefficient: 1 + 4 = 5
-    assert (s.rows.toarray() * 5).tolist() == [[5, 0, 2, 0], [0, 5, 0, 2]]
-    assert s.row_lower == pytest.approx([0, 0.2], abs=1e-8)
-    assert s.row_upper == pytest.approx([1, 1], abs=1e-8)
-    assert s.activity(np.array([1, 0])) == pytest.approx([0.4, 1.0])
+    # one row per cluster, divided by the power of two below its largest coefficient: 1 + 4 = 5
+    assert (s.rows.toarray() * 4).tolist() == [[5, 0, 2, 0], [0, 5, 0, 2]]
+    assert s.row_lower * 4 == pytest.approx([0, 1], abs=1e-8)
+    assert s.row_upper * 4 == pytest.approx([5, 5], abs=1e-8)
+    assert s.activity(np.array([1, 0])) * 4 == pytest.approx([2, 5])
 
 
 def test_general_rows_are_lifted_to_items():

@@ -15,7 +15,7 @@ import numpy as np
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.assign.base import Deadline
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-10  # the smallest that HiGHS takes; costs are scaled to at most 1
 AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
 
@@ -56,6 +56,9 @@ class Model:
         Whether x is integral.
     column_upper : array, optional
         Upper bounds of x; ones when None.
+    tolerance : float
+        Of rows, reduced costs and integrality; improvements of an integer program by less than
+        this (after scaling) are overlooked.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Model:
         *,
         integer: bool = False,
         column_upper: FloatArray | None = None,
+        tolerance: float = TOLERANCE,
     ) -> None:
         import highspy
 
@@ -89,9 +93,9 @@ class Model:
             output_flag=False,
             threads=1,
             random_seed=0,
-            primal_feasibility_tolerance=TOLERANCE,
-            dual_feasibility_tolerance=TOLERANCE,
-            mip_feasibility_tolerance=1e-7,
+            primal_feasibility_tolerance=tolerance,
+            dual_feasibility_tolerance=tolerance,
+            mip_feasibility_tolerance=tolerance,
             mip_rel_gap=0.0,
             mip_abs_gap=0.0,
         )

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bckm._types import BoolArray, FloatArray, IntArray
-from bckm.assign._highs import AT_LOWER, BASIC, TOLERANCE, Basis, Model
+from bckm.assign._highs import AT_LOWER, BASIC, Basis, Model
 from bckm.assign._program import Program, Restriction
 from bckm.assign.base import Deadline
 
+PRICING = 1e-9  # columns that pay less, relative to the dearest one, stay out
 NEAR = 6  # columns per item to begin with: fewer need more rounds, more a larger LP
 GROWTH = 3  # columns kept from earlier costs, as a multiple of the near ones, before a fresh start
 
@@ -68,7 +69,7 @@ class Relaxation:
         """
         program = self._program
         items = np.arange(program.n_items)
-        limit = cost[items, start].sum() * (1 + TOLERANCE) if prune else np.inf
+        limit = cost[items, start].sum() * (1 + PRICING) if prune else np.inf
         allowed = cost <= limit  # labels that use a dearer column are worse than `start`
         allowed[items, start] = True
         priced = program.priced(cost, self._prices)
@@ -88,7 +89,7 @@ class Relaxation:
                 return best
             values, self._prices = solution
             priced = np.where(allowed, program.priced(cost, self._prices), np.inf)
-            bound = program.bound(priced, self._prices)
+            bound = program.bound(cost, priced, self._prices)
             cheapest = priced.min(axis=1)
             if best is None or bound > best.bound:
                 best = Relaxed(values, priced - cheapest[:, None], bound)
@@ -96,10 +97,10 @@ class Relaxation:
                 best = Relaxed(values, best.reduced, best.bound)
             paying = np.where(wanted, priced, np.inf).min(axis=1) - cheapest
             scale = cost[wanted].max(initial=0.0)
-            if not (paying > 10 * TOLERANCE * scale).any():
+            if not (paying > PRICING * scale).any():
                 return best
             dearest = cheapest + 0.5 * paying  # the most negative half: fewer, better columns
-            wanted |= (priced <= dearest[:, None]) & (paying > 10 * TOLERANCE * scale)[:, None]
+            wanted |= (priced <= dearest[:, None]) & (paying > PRICING * scale)[:, None]
 
     def _solve_active(
         self, active: BoolArray, cost: FloatArray, deadline: Deadline

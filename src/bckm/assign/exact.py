@@ -7,15 +7,19 @@ labels, so an optimum of the core is an optimum.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from bckm._types import BoolArray, FloatArray, IntArray
-from bckm.assign._highs import INTEGRAL, Model
+from bckm.assign._highs import INTEGRAL, TOLERANCE, Model
 from bckm.assign._program import Program
 from bckm.assign._relaxation import Relaxation, Relaxed
 from bckm.assign.base import OPTIMALITY, Assigner, Assignment, Deadline, Engine
 from bckm.problem import Feature, Problem
+from bckm.structure import Structure
 
+LOOSE = 1e-8  # the other tolerance for rows with real coefficients
 WIDEN = 4.0  # growth of a core whose best labels are not yet proven optimal
 
 
@@ -35,6 +39,9 @@ class ExactAssigner(Assigner):
         self._program = Program.of(problem.structure)
         self._relaxation = Relaxation(self._program)
         self._effort = effort
+        # HiGHS decides sums of real numbers by its tolerance, and a small one makes its cuts
+        # unsafe: such rows are searched with two tolerances, and both must agree
+        self._tolerances = (TOLERANCE, LOOSE) if _real_sums(problem.structure) else (TOLERANCE,)
 
     def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
@@ -60,12 +67,17 @@ class ExactAssigner(Assigner):
         width = _first_width(relaxed, fractional)
         while not best.proven and not deadline.passed:
             width = min(width, best.cost - relaxed.bound)
-            outcome = self._search_core(best, cost, relaxed.reduced <= width, nodes, deadline)
+            before = best.cost
+            # a column dearer than the best labels is no part of better ones
+            core = (relaxed.reduced <= width) & (cost <= before)
+            outcome = self._search_core(best, cost, core, nodes, deadline)
             # labels outside the core cost at least bound + width
             best.bound = max(best.bound, min(outcome.bound, relaxed.bound + width, best.cost))
-            if not outcome.finished or width >= best.cost - relaxed.bound:
+            whole = width >= best.cost - relaxed.bound
+            if not outcome.finished or (whole and best.cost >= before):
                 return
-            # a core of width 0 would stay empty however often it is widened
+            # a core of width 0 would stay empty however often it is widened; and after better
+            # labels were found the same core is searched once more, with costs on a finer scale
             width = max(WIDEN * width, (best.cost - relaxed.bound) / WIDEN**3)
 
     def _search_core(
@@ -76,32 +88,42 @@ class ExactAssigner(Assigner):
         max_nodes: int | None,
         deadline: Deadline,
     ) -> _Outcome:
-        core = core.copy()
         core[np.arange(best.labels.size), best.labels] = True
         restriction = self._program.restrict(core)
-        model = Model(restriction.matrix, restriction.lower, restriction.upper, integer=True)
-        solution = model.solve(
-            cost.ravel()[restriction.columns],
-            deadline,
-            start=restriction.indicator(best.labels),
-            max_nodes=max_nodes,
-        )
-        self.counters["searches"] += 1
-        if solution.values is not None:
-            self._offer(best, cost, restriction.values(solution.values))
-        if solution.infeasible or not solution.finished:  # `best` lies in the core: a wrong claim
-            bound = -np.inf if solution.infeasible else solution.bound
-            return _Outcome(bound, finished=False)
-        return _Outcome(best.cost, finished=True)
+        costs = cost.ravel()[restriction.columns]
+        bound, finished = np.inf, True
+        for tolerance in self._tolerances:
+            model = Model(
+                restriction.matrix,
+                restriction.lower,
+                restriction.upper,
+                integer=True,
+                tolerance=tolerance,
+            )
+            start = restriction.indicator(best.labels)
+            solution = model.solve(costs, deadline, start=start, max_nodes=max_nodes)
+            self.counters["searches"] += 1
+            accepted = solution.values is not None and self._offer(
+                best, cost, restriction.values(solution.values)
+            )
+            # `best` lies in the core, so "infeasible" is a wrong claim; an optimum that does not
+            # obey the rules to the last digit proves nothing either
+            finished &= solution.finished and accepted
+            bound = min(bound, -np.inf if solution.infeasible else solution.bound)
+        if finished:
+            # the solver overlooks what is better by less than its tolerance
+            bound = best.cost - TOLERANCE * float(costs.max())
+        return _Outcome(bound, finished)
 
-    def _offer(self, best: _Best, cost: FloatArray, values: FloatArray) -> None:
-        """Take the labels of an integral point if they are feasible and better."""
-        if (values.max(axis=1) < 1 - INTEGRAL).any():
-            return
+    def _offer(self, best: _Best, cost: FloatArray, values: FloatArray) -> bool:
+        """Whether a point is integral and its labels feasible; better ones are taken."""
         labels = values.argmax(axis=1)
+        if (values.max(axis=1) < 1 - INTEGRAL).any() or not self.structure.feasible(labels):
+            return False
         total = self._total(cost, labels)
-        if total < best.cost and self.structure.feasible(labels):
+        if total < best.cost:
             best.labels, best.cost = labels, total
+        return True
 
 
 class _Best:
@@ -115,9 +137,18 @@ class _Best:
         return self.cost - self.bound <= OPTIMALITY * self.cost + self._round_off
 
 
+@dataclass(frozen=True)
 class _Outcome:
-    def __init__(self, bound: float, finished: bool) -> None:
-        self.bound, self.finished = bound, finished
+    """What a search of a core proved: a bound for its labels, and whether it is their optimum."""
+
+    bound: float
+    finished: bool
+
+
+def _real_sums(structure: Structure) -> bool:
+    """Whether some row holds numbers that are not multiples of a common power of two."""
+    scaled = np.abs(structure.rows.data) * 2.0**30
+    return bool((scaled != np.floor(scaled)).any())
 
 
 def _first_width(relaxed: Relaxed, fractional: int) -> float:

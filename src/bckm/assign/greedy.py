@@ -19,7 +19,10 @@ from bckm.structure import Structure
 
 
 def construct(
-    structure: Structure, cost: FloatArray, rng: np.random.Generator | None = None
+    structure: Structure,
+    cost: FloatArray,
+    deadline: Deadline,
+    rng: np.random.Generator | None = None,
 ) -> IntArray | None:
     """Build feasible labels of low cost, or return None when the repair gives up.
 
@@ -29,10 +32,12 @@ def construct(
         What to obey.
     cost : array (m, k)
         Cost of each item in each cluster.
+    deadline : Deadline
+        When to give up.
     rng : Generator, optional
         Shuffles ties, for repeated tries.
     """
-    labels = repair(structure, cost, place(structure, cost, rng), rng)
+    labels = repair(structure, cost, place(structure, cost, rng), deadline, rng)
     return labels if structure.feasible(labels) else None
 
 
@@ -193,7 +198,11 @@ class _Repair:
 
 
 def repair(
-    s: Structure, cost: FloatArray, labels: IntArray, rng: np.random.Generator | None = None
+    s: Structure,
+    cost: FloatArray,
+    labels: IntArray,
+    deadline: Deadline,
+    rng: np.random.Generator | None = None,
 ) -> IntArray:
     """Mend labels by tabu search on what they violate; return the least violating ones seen."""
     if s.feasible(labels):
@@ -221,7 +230,7 @@ def repair(
         since_gain += 1
         if state.violation < best:
             best, best_labels, since_gain = state.violation, state.labels.copy(), 0
-        if since_gain > patience:
+        if since_gain > patience or deadline.passed:
             break
     return best_labels
 
@@ -233,7 +242,7 @@ class GreedyAssigner(Assigner):
         """Assign; keeps `start` when nothing better is found."""
         items = np.arange(start.size)
         best, total = start, float(cost[items, start].sum())
-        labels = construct(self.structure, cost)
+        labels = construct(self.structure, cost, deadline)
         if labels is not None and (found := float(cost[items, labels].sum())) < total:
             best, total = labels, found
         return Assignment(best, total, float(cost.min(axis=1).sum()))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bckm._reading import read_data, read_n_clusters, read_time_limit
+from bckm._reading import read_data, read_n_clusters, read_time_limit, read_whole
 from bckm._types import IntArray
 from bckm.assign.base import Deadline
 from bckm.constraints import Constraints, as_constraints
@@ -65,8 +65,8 @@ class Feasibility:
 
 
 _UNCONFIRMED = (
-    "not decided: a solver finds the rules infeasible, but a solver alone is not trusted, and the "
-    "complete search that should confirm it reached its work limit; loosen the rules."
+    "not decided: the solver's answer could not be confirmed (a solver alone is not trusted, and "
+    "the complete search reached its work limit); loosen the rules."
 )
 _UNDECIDED = (
     "not decided within the time limit: neither labels that obey the rules nor a proof that none "
@@ -113,7 +113,8 @@ def check(
     must-link: samples 1 and 2 together
     cannot-link: samples 0 and 2 apart
     """
-    n = int(X) if isinstance(X, int | np.integer) else len(read_data(X))
+    counted = isinstance(X, int | np.integer)
+    n = read_whole(X, "the number of samples") if counted else len(read_data(X))
     k = read_n_clusters(n_clusters, n)
     rules = as_constraints(constraints).rules(n, k)
     structure = Structure.compile(rules, contract(rules, n), k)
@@ -140,16 +141,16 @@ def feasible_start(structure: Structure, rules: list[Rule], deadline: Deadline) 
     if decision.labels is not None:
         return decision.labels
     if decision.verdict is Verdict.UNKNOWN:
-        raise UndecidedError(_UNDECIDED)
-    proof, conflict, minimal = decision.proof, tuple(rules), False
-    if proof is not None:
-        conflict, minimal = proof.rules, proof.minimal
+        raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
+    proof = decision.proof
+    conflict, minimal = (proof.rules, proof.minimal) if proof else (tuple(rules), False)
     if not minimal:
         n, k = structure.item.size, structure.n_clusters
         shrinker = Shrinker(n, k, deadline)
-        conflict = shrinker.shrink(conflict)
-        minimal = shrinker.sure
-        proof = decide_rules(list(conflict), n, k, deadline, confirm=True).proof
+        smaller = shrinker.shrink(conflict)
+        confirmed = decide_rules(list(smaller), n, k, deadline, confirm=True).proof
+        if confirmed is not None:  # else the larger conflict is what is proven, if it is
+            proof, conflict, minimal = confirmed, smaller, shrinker.sure
     if proof is None:
         raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
     raise InfeasibleError(tell(conflict, proof, minimal), conflict, minimal)

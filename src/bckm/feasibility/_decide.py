@@ -74,14 +74,14 @@ def decide(
     if decision is not None:
         return decision
     program = FeasibilityProgram(reduced)
-    if program.proof_by_prices(deadline) is not None:
+    if program.proven_infeasible(deadline):
         proof = Proof(tuple(rules), False, "a weighted sum of these rules contradicts itself", _ANY)
         return Decision(Verdict.INFEASIBLE, proof=proof)
     rng = np.random.default_rng(0)
     for number in range(tries):
         if deadline.passed:
             return Decision(Verdict.UNKNOWN)
-        repaired = construct(structure, zero, rng if number else None)
+        repaired = construct(structure, zero, deadline, rng if number else None)
         if repaired is not None:
             return Decision(Verdict.FEASIBLE, repaired)
     answer = program.solve(deadline)

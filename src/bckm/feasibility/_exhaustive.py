@@ -16,6 +16,8 @@ from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Deadline
 from bckm.feasibility._reduced import Reduced
 
+LARGEST_TABLE = 10_000_000  # numbers in the table of rows; larger problems are left to the solver
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
@@ -27,6 +29,9 @@ class Answer:
 
 def search(reduced: Reduced, deadline: Deadline, max_nodes: int) -> Answer:
     """Search until labels are found, all possibilities are seen, or a limit is reached."""
+    rows, k = reduced.structure.rows.shape[0], reduced.structure.n_clusters
+    if rows * k * reduced.weight.sum() > LARGEST_TABLE:
+        return Answer(None, complete=False)
     return _Search(reduced, deadline, max_nodes).run()
 
 
@@ -102,7 +107,8 @@ class _Search:
             return Answer(None, complete=True)
         while True:
             if depth == n:
-                return Answer(self._fill(labels, sizes), complete=True)
+                found = self._fill(labels, sizes)  # None would mean that rounding got in the way
+                return Answer(found, complete=found is not None)
             nodes += 1
             if nodes > self.max_nodes or (nodes % 256 == 0 and self.deadline.passed):
                 return Answer(None, complete=False)

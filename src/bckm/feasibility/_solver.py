@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from bckm._types import FloatArray, IntArray
+from bckm._types import IntArray
 from bckm.assign._highs import Model
 from bckm.assign._program import Program
 from bckm.assign.base import Deadline
@@ -39,8 +39,8 @@ class FeasibilityProgram:
         self._lower = np.concatenate([weight, self._program.lower])
         self._upper = np.concatenate([weight, self._program.upper])
 
-    def proof_by_prices(self, deadline: Deadline) -> FloatArray | None:
-        """Prices of the coupling rows that prove infeasibility, or None.
+    def proven_infeasible(self, deadline: Deadline) -> bool:
+        """Whether prices of the coupling rows prove infeasibility.
 
         The LP minimises how much the rows are violated. If that is positive, its prices say so for
         all shares; the claim is recomputed here, with a margin for round-off.
@@ -54,7 +54,7 @@ class FeasibilityProgram:
         model = Model(matrix, self._lower, self._upper, column_upper=free)
         solution = model.solve(cost, deadline)
         if solution.duals is None:
-            return None
+            return False
         prices = self._program.sane(solution.duals[self._shape[0] :])
         # prices are at most 1 here: smaller ones are noise
         prices = np.where(np.abs(prices) > 1e-9, prices, 0.0)
@@ -67,8 +67,7 @@ class FeasibilityProgram:
                 prices[down] * self._program.upper[down],
             ]
         )
-        proven = terms.sum() > SAFETY * np.abs(terms).sum()
-        return prices if proven else None
+        return bool(terms.sum() > SAFETY * np.abs(terms).sum())
 
     def solve(self, deadline: Deadline) -> Answer:
         """Ask HiGHS for labels."""
