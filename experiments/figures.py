@@ -16,7 +16,7 @@ from experiments.summary import Row, summarise, unique
 STYLE = {
     "KM": ("#999999", "o"),
     "CKSC": ("#56B4E9", "s"),
-    "HKC": ("#F0E442", "^"),
+    "HKC": ("#7F4F24", "^"),
     "BKM": ("#E69F00", "v"),
     "CKM": ("#0072B2", "D"),
     "BCLS": ("#CC79A7", "P"),
@@ -44,53 +44,58 @@ def synthetic(rows: list[Row], sigmas: list[str], path: Path) -> None:
             nmi = np.array([cell.nmi for cell in shown])
             spread = np.array([cell.nmi_spread for cell in shown])
             axes[row, 0].plot(x, nmi, label=method, **look)
-            axes[row, 0].fill_between(x, nmi - spread, nmi + spread, color=colour, alpha=0.12)
+            low, high = np.clip([nmi - spread, nmi + spread], 0, 1)
+            axes[row, 0].fill_between(x, low, high, color=colour, alpha=0.12)
             axes[row, 1].plot(x, [cell.seconds for cell in shown], **look)
         axes[row, 0].set_ylabel(f"NMI   (σ = {sigma})")
         axes[row, 1].set_ylabel("seconds")
         axes[row, 1].set_yscale("log")
+        axes[row, 1].set_ylim(0.005, 2)
     for axis in axes.flat:
         axis.grid(alpha=0.3)
         axis.set_xticks([int(k) for k in clusters])
     for axis in axes[-1]:
         axis.set_xlabel("number of clusters")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=5, loc="outside upper center")
-    _save(figure, path)
+    save(figure, path)
 
 
 def cluster_sizes(rows: list[Row], path: Path) -> None:
-    """Bars of the cluster sizes, k-means beside BCKM."""
+    """Bars of the cluster sizes, k-means beside BCKM; a row per sigma."""
     clusters = sorted(unique(rows, "n_clusters"), key=int)
+    sigmas = unique(rows, "sigma")
     figure, axes = plt.subplots(
-        1, len(clusters), figsize=(7, 2.4), squeeze=False, layout="constrained",
-        width_ratios=[2 + int(k) ** 0.5 for k in clusters],
+        len(sigmas), len(clusters), figsize=(7, 0.6 + 1.8 * len(sigmas)), squeeze=False,
+        layout="constrained", width_ratios=[2 + int(k) ** 0.5 for k in clusters],
     )  # fmt: skip
+    for line, sigma in zip(axes, sigmas, strict=True):
+        for axis, k in zip(line, clusters, strict=True):
+            for at, method in enumerate(("KM", "BCKM")):
+                sizes = _sizes(rows, k, sigma, method)
+                where = np.arange(len(sizes)) + 0.4 * at
+                axis.bar(where, sizes, 0.4, label=method, color=STYLE[method][0])
+            axis.set_xticks([])
+        line[0].set_ylabel(f"samples   (σ = {sigma})")
     for axis, k in zip(axes[0], clusters, strict=True):
-        for at, method in enumerate(("KM", "BCKM")):
-            row = next(
-                r for r in rows
-                if (r["n_clusters"], r["method"], r["seed"]) == (k, method, "0")
-            )  # fmt: skip
-            sizes = sorted(map(int, row["sizes"].split()), reverse=True)
-            axis.bar(
-                np.arange(len(sizes)) + 0.4 * at, sizes, 0.4, label=method, color=STYLE[method][0]
-            )
         axis.set_title(f"k = {k}", fontsize=10)
-        axis.set_xlabel("cluster")
-        axis.set_xticks([])
-    axes[0, 0].set_ylabel("samples")
-    axes[0, 0].legend()
-    _save(figure, path)
+    for axis in axes[-1]:
+        axis.set_xlabel("cluster, by size")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), ncols=2, loc="outside upper center")
+    save(figure, path)
 
 
-def _save(figure: plt.Figure, path: Path) -> None:
+def _sizes(rows: list[Row], k: str, sigma: str, method: str) -> list[int]:
+    """Sizes that a method found with the first seed, largest first."""
+    wanted = (k, sigma, method, "0")
+    row = next(r for r in rows if (r["n_clusters"], r["sigma"], r["method"], r["seed"]) == wanted)
+    return sorted(map(int, row["sizes"].split()), reverse=True)
+
+
+def save(figure: plt.Figure, path: Path) -> None:
+    """Write a figure as PNG and SVG."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    for ending in (".png", ".svg"):
-        # a fixed salt and no date: the same numbers give the same file
-        with plt.rc_context({"svg.hashsalt": "bckm"}):
-            figure.savefig(
-                path.with_suffix(ending),
-                dpi=200,
-                metadata={"Date": None} if ending == ".svg" else None,
-            )
+    # a fixed salt and no date: the same numbers give the same file
+    with plt.rc_context({"svg.hashsalt": "bckm"}):
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(path.with_suffix(".png"), dpi=160)
     plt.close(figure)

@@ -40,29 +40,20 @@ def synthetic(quick: bool) -> list[Case]:
     clusters = (5, 20) if quick else CLUSTERS
     sigmas = (0.7, 30.0) if quick else PAPER_SIGMA + HARD_SIGMA
 
-    def case(k: int, sigma: float) -> Case:
-        return Case(
-            "synthetic",
-            k,
-            sigma,
-            lambda seed: task_from(make_gaussians(k, sigma=sigma, random_state=seed), seed),
-        )
-
-    return [case(k, sigma) for sigma in sigmas for k in clusters]
+    return [_gaussians("synthetic", k, sigma) for sigma in sigmas for k in clusters]
 
 
 def cluster_sizes(quick: bool) -> list[Case]:
-    """The paper's second figure: sizes found by k-means and by BCKM."""
+    """The paper's second figure: sizes found by k-means and by BCKM, and a harder case."""
     clusters = (10,) if quick else (10, 20, 50)
-    return [
-        Case(
-            "sizes",
-            k,
-            0.7,
-            lambda seed, k=k: task_from(make_gaussians(k, sigma=0.7, random_state=seed), seed),
-        )
-        for k in clusters
-    ]
+    return [_gaussians("sizes", k, sigma) for sigma in (0.7, 30.0) for k in clusters]
+
+
+def _gaussians(name: str, k: int, sigma: float) -> Case:
+    def make(seed: int) -> Task:
+        return task_from(make_gaussians(k, sigma=sigma, random_state=seed), seed)
+
+    return Case(name, k, sigma, make)
 
 
 # name of the row: file, classes, samples of each. The paper says "10 to 15 clusters" and equal

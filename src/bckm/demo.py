@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import bckm
+from bckm._types import FloatArray
 
 VANS = 8
 SIZES = (28, 32)
@@ -38,15 +39,7 @@ def main(output: str = OUTPUT) -> bckm.Result:
       240 customers, 8 clusters of 28 to 32
     ...
     """
-    with (files("bckm") / "data" / "customers.csv").open(encoding="utf-8") as handle:
-        customers = list(csv.DictReader(handle))
-    X = np.array([[float(c["x_km"]), float(c["y_km"])] for c in customers])  # noqa: N806
-    rules = bckm.Constraints(
-        must_link=_groups(customers, "together"),
-        cannot_link=_groups(customers, "apart"),
-        size_min=SIZES[0],
-        size_max=SIZES[1],
-    )
+    customers, X, rules = read()  # noqa: N806
     result = bckm.kmeans(X, VANS, rules, n_init=10, random_state=0)
     plain = bckm.kmeans(X, VANS, n_init=10, random_state=0)
     _report(rules, result, plain)
@@ -56,6 +49,20 @@ def main(output: str = OUTPUT) -> bckm.Result:
         writer.writerows(zip((c["customer"] for c in customers), result.labels, strict=True))
     _say(f"\nLabels written to {output}")
     return result
+
+
+def read() -> tuple[list[dict[str, str]], FloatArray, bckm.Constraints]:
+    """Read the bundled customers: their rows, their places, and the rules."""
+    with (files("bckm") / "data" / "customers.csv").open(encoding="utf-8") as handle:
+        customers = list(csv.DictReader(handle))
+    places = np.array([[float(c["x_km"]), float(c["y_km"])] for c in customers])
+    rules = bckm.Constraints(
+        must_link=_groups(customers, "together"),
+        cannot_link=_groups(customers, "apart"),
+        size_min=SIZES[0],
+        size_max=SIZES[1],
+    )
+    return customers, places, rules
 
 
 def _groups(customers: list[dict[str, str]], column: str) -> list[list[int]]:

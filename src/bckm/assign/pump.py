@@ -20,6 +20,8 @@ Le, Eriksson, Do, Milford: A Binary Optimization Approach for Constrained K-Mean
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from bckm._types import FloatArray, IntArray
@@ -49,41 +51,50 @@ class PumpAssigner(Assigner):
 
     def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
-        labels = self._pump(cost, start, deadline)
-        if labels is None:
+        found = self.pump(cost, start, deadline)
+        if not found.feasible:
             self.counters["completed"] += 1
             return self._exact(cost, start, deadline)
         self.counters["alone"] += 1
-        total = float(cost[np.arange(labels.size), labels].sum())
-        return Assignment(labels, total, float(cost.min(axis=1).sum()))
+        total = float(cost[np.arange(start.size), found.labels].sum())
+        return Assignment(found.labels, total, float(cost.min(axis=1).sum()))
 
-    def _pump(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> IntArray | None:
+    def pump(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Pumped:
+        """Run the pump alone until its shares are binary, stand still, or the rounds are over."""
         count = self.structure.count[:, None]
         mean = float(cost.mean() * cost.shape[0] / count.sum()) or 1.0
         above = np.full(cost.shape, FIRST_PENALTY * mean)  # rho-: price of S above V = 0
         below = above.copy()  # rho+: price of S below V = 1
         binary = np.zeros(cost.shape, bool)
         binary[np.arange(start.size), start] = True
-        shares, still = binary.astype(float), 0
+        labels, shares, still = start, binary.astype(float), 0
         for _ in range(MAX_ROUNDS):
             tilted = cost + count * np.where(binary, -below, above)
             relaxed = self._relaxation.solve(
                 tilted - tilted.min(axis=1, keepdims=True), start, deadline, prune=False
             )
             if relaxed is None:
-                return None
+                break
             moved = np.square(relaxed.values - shares).sum()
             shares = relaxed.values
-            labels: IntArray = shares.argmax(axis=1)
+            labels = shares.argmax(axis=1)
             if (shares.max(axis=1) >= 1 - INTEGRAL).all() and self.structure.feasible(labels):
-                return labels
+                return Pumped(labels, feasible=True)
             still = still + 1 if moved <= INTEGRAL else 0
             if still >= STALLED:
-                return None
+                break
             binary = above * shares > below * (1 - shares) * (1 + TIE) + TIE * below
             above = np.minimum(np.where(binary, above, GROWTH * above), CAP * mean)
             below = np.minimum(np.where(binary, GROWTH * below, below), CAP * mean)
-        return None
+        return Pumped(labels, feasible=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Pumped:
+    """Where the pump ended: the largest shares as labels, `feasible` if the shares were binary."""
+
+    labels: IntArray
+    feasible: bool
 
 
 class Pump(Engine):
