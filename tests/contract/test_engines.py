@@ -114,9 +114,9 @@ def test_draws_hold_both_kinds_in_number():
 
 
 @pytest.mark.slow
-def test_engines_against_brute_force_long():
-    for batch in range(BATCHES, 20 * BATCHES):
-        test_engines_against_brute_force(batch)
+@pytest.mark.parametrize("batch", range(BATCHES, 20 * BATCHES))
+def test_engines_against_brute_force_long(batch):
+    test_engines_against_brute_force(batch)
 
 
 @pytest.mark.parametrize("seed", range(60))

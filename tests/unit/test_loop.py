@@ -1,5 +1,9 @@
 """What the loop promises, whatever the engine."""
 
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -499,3 +503,27 @@ def test_a_sum_that_no_sample_touches_keeps_its_bound():
     asked = Constraints(size_min=0, rows=load)
     found = kmeans(X, 2, asked, init=[[0.0], [100.0]])
     assert verify(found.labels, asked, 2) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_real_ctrl_c_inside_the_solver_gives_the_best_labels():
+    """A tree search that would take minutes is interrupted from outside."""
+    code = """
+import numpy as np, bckm
+from tests.families import FAMILIES
+X, k, rules = FAMILIES["planted_colouring"](np.random.default_rng(300), 300)
+print("begin", flush=True)
+result = bckm.kmeans(X, k, rules, solver="exact", random_state=0)
+print(result.status, bckm.verify(result.labels, rules, k))
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        # a shell that starts tests in the background makes its children ignore the signal
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout.readline() == "begin\n"
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[0] == "interrupted []\n"
