@@ -54,7 +54,8 @@ def kmeans(
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for.
     solver : {"auto", "nearest", "exact", "pump", "greedy"}
-        Engine of the assignment steps. "auto" takes the simplest one that is exact.
+        Engine of the assignment steps. "auto" is "nearest" where that is exact, else "exact"
+        with a work limit for each step.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         First centres. Where links join samples into groups that must be pairwise apart, the first
         start of "k-means++" begins with these groups.

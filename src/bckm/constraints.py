@@ -69,7 +69,7 @@ class LinearRows:
         self.name = name
         self.lower = _side(lower, -np.inf, matrix.shape[0], f"lower of {name!r}")
         self.upper = _side(upper, np.inf, matrix.shape[0], f"upper of {name!r}")
-        _refuse_crossed(self.lower, self.upper, f"row of {name!r}")
+        _refuse_crossed(self.lower, self.upper, f"{name!r}")
 
     def __repr__(self) -> str:
         return f"LinearRows({self.A.shape[0]} rows, name={self.name!r})"
@@ -112,7 +112,7 @@ class AttributeSum:
             low, up = np.atleast_1d(self.lower), np.atleast_1d(self.upper)
             if low.size == 1 or up.size == 1 or low.size == up.size:  # else refused by rules()
                 low, up = np.broadcast_arrays(low, up)
-                _refuse_crossed(low, up, f"cluster for {name!r}")
+                _refuse_crossed(low, up, f"{name!r}")
 
     def __repr__(self) -> str:
         return f"AttributeSum({self.values.size} samples, name={self.name!r})"
@@ -365,7 +365,8 @@ def _refuse_crossed(lower: Any, upper: Any, what: str) -> None:
     if (lower > upper).any():
         at = int(np.argmax(lower > upper))
         raise ValueError(
-            f"bounds are crossed in {what} {at}: lower {lower[at]:g} > upper {upper[at]:g}."
+            f"bounds of {what} are crossed, first at {at}: "
+            f"lower {lower[at]:.15g} > upper {upper[at]:.15g}."
         )
 
 

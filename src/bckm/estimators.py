@@ -48,7 +48,8 @@ class ConstrainedKMeans(
     size_min, size_max : int or array-like of shape (n_clusters,), default=None
         Bounds on the number of samples in each cluster: one for all, or one per cluster.
     solver : {"auto", "nearest", "exact", "pump", "greedy"}, default="auto"
-        Engine of the assignment steps. "auto" takes the simplest one that is exact.
+        Engine of the assignment steps. "auto" is "nearest" where that is exact, else "exact"
+        with a work limit for each step.
     init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
             default="k-means++"
         First centres.
@@ -201,6 +202,8 @@ class ConstrainedKMeans(
         >>> bool(model.labels_[2] == model.labels_[3]), int(model.cluster_sizes_.max()) <= 4
         (True, True)
         """
+        if isinstance(y, Constraints):
+            raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
         X = validate_data(self, X, dtype=np.float64)  # noqa: N806
         rules = Constraints(must_link, cannot_link, size_min=self.size_min, size_max=self.size_max)
         rules &= as_constraints(constraints)

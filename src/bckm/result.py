@@ -113,7 +113,8 @@ class Result:
         Engine that made the assignments.
     counters : mapping of str to int
         What the engine counts over the whole fit; for ``solver="pump"`` the steps that the pump
-        finished ``alone`` and those ``completed`` by the exact engine.
+        finished ``alone`` and those ``completed`` by the exact engine; for the exact engine the
+        tree ``searches``, that is steps whose relaxation was not enough.
 
     Examples
     --------

@@ -186,3 +186,16 @@ def test_a_proof_is_kept_when_time_runs_out_while_it_is_shrunk(monkeypatch):
     assert answer.verdict == "infeasible"
     assert not answer.error.minimal
     assert "a subset may already contradict" in answer.message
+
+
+def test_a_group_too_heavy_for_every_cluster_in_words():
+    kg = bckm.AttributeSum([300, 300] + [10] * 8, upper=500, name="kg")
+    answer = bckm.check(10, 2, bckm.Constraints(must_link=[(0, 1), (3, 4)], rows=kg))
+    assert "samples 0 and 1 are must-linked and together hold 600 of kg" in answer.message
+    assert "no cluster may hold more than 500" in answer.message
+    assert [str(rule) for rule in answer.conflict] == [
+        "must-link: samples 0 and 1 together",
+        "sum of kg: at most 500 in every cluster",
+    ]
+    alone = bckm.check(10, 2, bckm.Constraints(rows=bckm.AttributeSum([9] + [1] * 9, upper=8)))
+    assert "sample 0 holds 9 of attribute" in alone.message

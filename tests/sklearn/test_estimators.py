@@ -546,3 +546,8 @@ def test_no_seed_follows_the_global_state_of_numpy():
         np.random.seed(3)
         labels.append(ConstrainedKMeans(5, size_max=14).fit_predict(X))
     np.testing.assert_array_equal(*labels)
+
+
+def test_rules_in_the_place_of_y_are_refused(X):
+    with pytest.raises(TypeError, match="constraints=rules"):
+        ConstrainedKMeans(K).fit(X, bckm.Constraints(size_max=3))

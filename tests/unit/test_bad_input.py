@@ -241,7 +241,10 @@ def test_crossed_sizes(low, up, message):
         (lambda: LinearRows(np.ones((2, 4)), lower=[1, 2, 3]), r"lower.*\(3,\).*2 rows"),
         (lambda: LinearRows(np.ones((2, 4)), upper=[1]), r"upper.*\(1,\).*2 rows"),
         (lambda: LinearRows(np.ones((2, 4)), upper=[[1, 2]]), r"upper.*\(1, 2\).*2 rows"),
-        (lambda: LinearRows(np.ones((2, 4)), [0, 5], [1, 4], "mix"), "'mix' 1: lower 5 > upper 4"),
+        (
+            lambda: LinearRows(np.ones((2, 4)), [0, 5], [1, 4], "mix"),
+            "'mix' are crossed, first at 1: lower 5 > upper 4",
+        ),
         (lambda: LinearRows(np.ones((2, 4)), 5, 4), "lower 5 > upper 4"),
         (lambda: LinearRows([[1, np.nan]], name="mix"), "'mix'.*NaN"),
         (lambda: LinearRows(sp.csr_array([[1, np.inf]]), name="mix"), "'mix'.*infinity"),
@@ -259,9 +262,18 @@ def test_crossed_sizes(low, up, message):
         (lambda: AttributeSum([1, 2], lower=np.nan), "lower.*NaN"),
         (lambda: AttributeSum([1, 2], upper=[[1, 2]]), "upper.*one per cluster"),
         (lambda: AttributeSum([1, 2], upper="9"), "upper.*numbers"),
-        (lambda: AttributeSum([1, 2], 5, 4, name="kg"), "'kg' 0: lower 5 > upper 4"),
-        (lambda: AttributeSum([1, 2], [1, 5], 4, name="kg"), "'kg' 1: lower 5 > upper 4"),
-        (lambda: AttributeSum([1, 2], [1, 5], [1, 4], name="kg"), "'kg' 1: lower 5 > upper 4"),
+        (
+            lambda: AttributeSum([1, 2], 5, 4, name="kg"),
+            "'kg' are crossed, first at 0: lower 5 > upper 4",
+        ),
+        (
+            lambda: AttributeSum([1, 2], [1, 5], 4, name="kg"),
+            "'kg' are crossed, first at 1: lower 5 > upper 4",
+        ),
+        (
+            lambda: AttributeSum([1, 2], [1, 5], [1, 4], name="kg"),
+            "'kg' are crossed, first at 1: lower 5 > upper 4",
+        ),
     ],
 )
 def test_bad_linear_rules(make, message):

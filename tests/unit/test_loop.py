@@ -527,3 +527,4 @@ print(result.status, bckm.verify(result.labels, rules, k))
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[0] == "interrupted []\n"
+    assert process.returncode == 0

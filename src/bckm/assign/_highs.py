@@ -8,6 +8,7 @@ units again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -172,14 +173,27 @@ class Model:
             return
         # a tree search may last: run it in a thread, so that Ctrl-C reaches Python
         self._solver.HandleUserInterrupt = True
-        thread = self._solver.startSolve()
+        done = Event()
+
+        def work() -> None:
+            try:
+                self._solver.run()
+                self._solver.resetGlobalScheduler(False)  # it belongs to this thread
+            finally:
+                done.set()
+
+        thread = Thread(target=work)
+        thread.start()
         try:
-            while thread.is_alive():
-                thread.join(0.05)
+            # not join(): interrupted, it would take the thread for ended (CPython before 3.13)
+            while not done.wait(0.05):
+                pass
         except KeyboardInterrupt:
             self._solver.cancelSolve()
-            thread.join()
+            done.wait()
             raise
+        finally:
+            thread.join()
 
     def _read(self, scale: float) -> Solution:
         import highspy

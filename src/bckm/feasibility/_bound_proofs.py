@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bckm.feasibility._proof import Links, Proof, unique
-from bckm.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, SumBound, plural
+from bckm.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, SumBound, name_samples, plural
 from bckm.structure import Structure
 
 
@@ -149,6 +149,8 @@ def sums(rules: list[Rule], s: Structure) -> Proof | None:
                     tightest.update(dict.fromkeys(clusters, rule))
             if len(tightest) < s.n_clusters:
                 continue
+            if side == "max" and (heavy := _too_heavy(rules, s, tightest)) is not None:
+                return heavy
             bound = sum(rule.value for rule in tightest.values())
             beyond = total - bound if side == "max" else bound - total
             scale = max(abs(total), abs(bound), float(np.abs(source.values).max()))
@@ -162,3 +164,24 @@ def sums(rules: list[Rule], s: Structure) -> Proof | None:
                     f"{verb} the bound, on average to {total / s.n_clusters:g}",
                 )
     return None
+
+
+def _too_heavy(rules: list[Rule], s: Structure, upper: dict[int, SumBound]) -> Proof | None:
+    """An item that holds more of an attribute than any cluster may."""
+    source = upper[0].source
+    capacity = max(rule.value for rule in upper.values())
+    held = np.bincount(s.item, source.values)
+    heavy = int(held.argmax())
+    scale = max(abs(capacity), float(np.abs(source.values).max()))
+    if (source.values < 0).any() or held[heavy] <= capacity + 1e-6 * scale:
+        return None
+    samples = tuple(np.flatnonzero(s.item == heavy).tolist())
+    joined = "holds" if len(samples) == 1 else "are must-linked and together hold"
+    links = [r for r in rules if isinstance(r, MustLink) and s.item[r.samples[0]] == heavy]
+    return Proof(
+        (*links, *unique(iter(upper.values()))),
+        False,
+        f"{name_samples(samples)} {joined} {held[heavy]:.15g} of {source.name}, but no cluster may "
+        f"hold more than {capacity:.15g}",
+        f"raise the bound to at least {held[heavy]:.15g} or separate them",
+    )
