@@ -13,9 +13,12 @@ import pytest
 import bckm
 from bckm import AttributeSum, Constraints, Status, check, kmeans, verify
 from bckm.assign.base import Assigner, Assignment, Deadline
+from bckm.assign.exact import Exact, ExactAssigner
+from bckm.feasibility import feasible_start
 from bckm.lloyd import Limits, alternate
 from bckm.problem import Problem
 from bckm.seeding import spread
+from tests.families import FAMILIES
 
 SOLVERS = ("auto", "exact", "pump", "greedy")
 N, K = 40, 4
@@ -441,15 +444,42 @@ def test_weightless_samples_join_their_nearest_cluster():
 
 def test_starts_do_not_depend_on_those_before_them():
     """Grid data tie often, so an engine that remembers its last basis would give itself away."""
+    differ = 0
     for seed in range(5):
         X = np.random.default_rng(seed).integers(0, 4, (40, 2)).astype(float)
         asked = Constraints(size_min=8, size_max=12, cannot_link=[(0, 1), (2, 3)])
-        runs = {}
-        for n_init in (1, 3):
-            steps = []
-            kmeans(X, 4, asked, n_init=n_init, random_state=seed, on_step=steps.append)
-            runs[n_init] = [s.inertia for s in steps if s.start == 0]
-        assert runs[1] == runs[3]
+        steps = []
+        kmeans(
+            X, 4, asked, n_init=3, tol=0, random_state=seed, solver="exact", on_step=steps.append
+        )
+        last = [s.inertia for s in steps if s.start == 2]
+        # the third start on its own: its generator, an engine that has seen nothing
+        problem = Problem.build(X, 4, asked)
+        rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(3)[2])
+        start = feasible_start(problem.structure, problem.rules, Deadline())
+        centres = spread(problem, rng)
+        fresh, used = Exact().prepare(problem), Exact().prepare(problem)
+        limits = Limits(300, 0.0, Deadline())
+        alone = alternate(problem, fresh, centres, start, limits)
+        assert [s.inertia for s in alone.history] == last
+        # an engine that has seen other centres: were starts to share it, this would show
+        alternate(problem, used, spread(problem, np.random.default_rng(99)), start, limits)
+        again = alternate(problem, used, centres, start, limits)
+        differ += [s.inertia for s in again.history] != last
+    assert differ > 0
+
+
+def test_an_optimum_that_breaks_a_rule_proves_nothing(monkeypatch):
+    """A solver may accept by its tolerance what our arithmetic refuses: no claim then."""
+    X, k, rules = FAMILIES["packing"](np.random.default_rng(60), 60)
+    problem = Problem.build(X, k, rules)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    cost = problem.cost(problem.points[:k])
+    assert Exact().prepare(problem)(cost, start, Deadline()).status is Status.OPTIMAL
+    monkeypatch.setattr(ExactAssigner, "_offer", lambda *_: False)
+    refused = Exact().prepare(problem)(cost, start, Deadline())
+    np.testing.assert_array_equal(refused.labels, start)
+    assert refused.status is Status.FEASIBLE
 
 
 def test_ctrl_c_between_starts_keeps_the_best(monkeypatch):
