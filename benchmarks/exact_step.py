@@ -60,7 +60,7 @@ def compare(n: int, k: int, seed: int, limit: float) -> None:
     start = feasible_start(problem.structure, problem.rules, Deadline())
     cost = problem.cost(spread(problem, np.random.default_rng(seed)))
     began = time.perf_counter()
-    found = Exact().prepare(problem)(cost, start, Deadline())
+    found = Exact().prepare(problem).from_cost(cost, start, Deadline())
     seconds = time.perf_counter() - began
 
     began = time.perf_counter()

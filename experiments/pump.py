@@ -68,7 +68,9 @@ def _steps(task: Task, seed: int, rows: str) -> Iterator[str]:
         yield "binary" if found.feasible else "fractional"
         if not found.feasible and not problem.structure.feasible(found.labels):
             yield "broken"
-        now = found.labels if found.feasible else assigner(cost, labels, Deadline()).labels
+        now = found.labels
+        if not found.feasible:
+            now = assigner.from_cost(cost, labels, Deadline()).labels
         if np.array_equal(now, labels):
             return
         labels = now

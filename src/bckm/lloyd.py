@@ -1,9 +1,8 @@
 """The one loop: assign, update, repeat.
 
 Its promises hold for every engine. Labels are feasible at any time; the inertia never rises; the
-centres are the means of the labels; the nearest assignment is tried first, because if it is
-feasible it is optimal; a heuristic's worse answer is refused; a deadline or Ctrl-C ends it with the
-best labels so far.
+centres are the means of the labels; a heuristic's worse answer is refused; a deadline or Ctrl-C
+ends it with the best labels so far.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 
@@ -19,6 +17,7 @@ from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Assigner, Assignment, Deadline
 from bckm.problem import Problem
 from bckm.result import Status, Step
+from bckm.structure import Structure
 
 EXCHANGES = 60  # exchanged bounds that are tried when the loop stands still
 
@@ -92,12 +91,11 @@ def alternate(
             if deadline.passed:
                 run.status = Status.TIME_LIMIT
                 return run
-            cost = problem.cost(centres)
-            found = _assign(problem, assigner, cost, run.labels, deadline)
+            found = assigner(centres, run.labels, deadline)
             # the labels before the first step are any feasible ones: nothing to compare with
             if iteration > 1 and not _better(found, run):
                 run.bound = found.bound
-                swap = _exchange(problem, assigner, cost, run, deadline) if exchange else None
+                swap = _exchange(assigner, centres, run, found, deadline) if exchange else None
                 if swap is None:
                     run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
                     return run
@@ -140,16 +138,6 @@ def _better(found: Assignment, run: Run) -> bool:
     return found.cost < run.cost and not np.array_equal(found.labels, run.labels)
 
 
-def _assign(
-    problem: Problem, assigner: Assigner, cost: FloatArray, labels: IntArray, deadline: Deadline
-) -> Assignment:
-    nearest = cost.argmin(axis=1)
-    if problem.structure.feasible(nearest):
-        total = float(cost[np.arange(nearest.size), nearest].sum())
-        return Assignment(nearest, total, total)
-    return assigner(cost, labels, deadline)
-
-
 @dataclass(frozen=True, eq=False)
 class _Swap:
     assignment: Assignment
@@ -157,24 +145,41 @@ class _Swap:
 
 
 def _exchange(
-    problem: Problem, assigner: Assigner, cost: FloatArray, run: Run, deadline: Deadline
+    assigner: Assigner, centres: FloatArray, run: Run, last: Assignment, deadline: Deadline
 ) -> _Swap | None:
     """Try two centres with each other's bounds; return the best exchange that lowers the cost."""
-    s = problem.structure
-    rank = s.cluster_order
-    pairs = [
-        (rank[a], rank[b])
-        for a, b in sorted(combinations(range(rank.size), 2), key=lambda p: p[1] - p[0])
-        if s.cluster_class[rank[a]] != s.cluster_class[rank[b]]
-    ]
+    pairs, bounds = _exchanges(assigner.structure, last)
     best: _Swap | None = None
     least = run.cost * (1 - 1e-12)
-    for pair in pairs[:EXCHANGES]:
-        if deadline.passed:
+    for pair, bound in zip(pairs[:EXCHANGES], bounds[:EXCHANGES], strict=True):
+        if deadline.passed or bound >= least:  # the bounds of those that follow are no lower
             break
-        order = np.arange(rank.size)
-        order[list(pair)] = order[list(pair)[::-1]]
-        found = _assign(problem, assigner, cost[:, order], run.labels, deadline)
+        order = np.arange(len(centres))
+        order[pair] = pair[::-1]
+        found = assigner(centres[order], run.labels, deadline)
         if found.cost < least:
             best, least = _Swap(found, order), found.cost
     return best
+
+
+def _exchanges(s: Structure, last: Assignment) -> tuple[IntArray, FloatArray]:
+    """Pairs of clusters with different bounds, (p, 2), and what no exchange gets below, (p,).
+
+    Prices of the last assignment stay with the centres. Then every item finds the same clusters at
+    the same costs less prices as before, and in the dual value (see `Assignment`) only the terms of
+    the two clusters change, which now stand at other bounds: weak duality. Most promising first.
+    Without prices nothing is known, and clusters whose bounds are similar come first.
+    """
+    near, far = np.triu_indices(s.n_clusters, 1)  # ranks
+    first = np.argsort(far - near, kind="stable")
+    pairs = s.cluster_order[np.stack([near[first], far[first]], axis=1)]
+    pairs = pairs[s.cluster_class[pairs[:, 0]] != s.cluster_class[pairs[:, 1]]]
+    if last.prices is None:
+        return pairs, np.full(len(pairs), -np.inf)
+    # what the price of centre a adds to the dual value under the bounds of cluster i, (a, i)
+    up, down = np.maximum(last.prices, 0), np.maximum(-last.prices, 0)
+    term = np.outer(up, s.lower) - np.outer(down, s.upper)
+    a, b = pairs.T
+    bounds = last.bound + (term[a, b] + term[b, a] - term[a, a] - term[b, b])
+    first = np.argsort(bounds, kind="stable")
+    return pairs[first], bounds[first]

@@ -39,7 +39,7 @@ def test_engines_against_brute_force(batch):
         for name, engine in ENGINES.items():
             if problem.features & ~engine.handles:
                 continue
-            found = engine().prepare(problem)(cost, start, Deadline())
+            found = engine().prepare(problem).from_cost(cost, start, Deadline())
             labels = problem.structure.expand(found.labels)
             assert (allowed == labels).all(axis=1).any(), (seed, name)
             assert found.bound <= best * (1 + 1e-9) + 1e-14, (seed, name)
@@ -75,7 +75,7 @@ def test_exact_under_costs_of_any_range(costs):
         s = problem.structure
         start = feasible_start(s, problem.rules, Deadline())
         cost = RANGES[costs](np.random.default_rng(seed), (s.n_items, drawn.k))
-        found = ENGINES["exact"]().prepare(problem)(cost, start, Deadline())
+        found = ENGINES["exact"]().prepare(problem).from_cost(cost, start, Deadline())
         first = np.array([np.argmax(s.item == j) for j in range(s.n_items)])
         best = cost[np.arange(s.n_items), allowed[:, first]].sum(axis=1).min()
         assert found.bound <= best * (1 + 1e-9), seed
@@ -100,7 +100,7 @@ def test_exact_with_real_coefficients_that_nearly_tie():
         problem = Problem.build(rng.normal(size=(n, 2)), k, rules)
         cost = problem.cost(problem.points[:k])
         start = feasible_start(problem.structure, problem.rules, Deadline())
-        found = ENGINES["exact"]().prepare(problem)(cost, start, Deadline())
+        found = ENGINES["exact"]().prepare(problem).from_cost(cost, start, Deadline())
         item_labels = labels[:, np.argsort(problem.structure.item)]
         best = cost[np.arange(n), item_labels].sum(axis=1).min()
         if found.status is Status.OPTIMAL:

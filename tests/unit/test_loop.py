@@ -15,10 +15,11 @@ from bckm import AttributeSum, Constraints, Status, check, kmeans, verify
 from bckm.assign.base import Assigner, Assignment, Deadline
 from bckm.assign.exact import Exact, ExactAssigner
 from bckm.feasibility import feasible_start
-from bckm.lloyd import Limits, alternate
+from bckm.lloyd import Limits, Run, _exchange, _exchanges, alternate
 from bckm.problem import Problem
 from bckm.seeding import spread
 from tests.families import FAMILIES
+from tests.priced import PricedAssigner, dual_value
 
 SOLVERS = ("auto", "exact", "pump", "greedy")
 N, K = 40, 4
@@ -143,7 +144,8 @@ class Careless(Assigner):
         super().__init__(problem)
         self.rng = np.random.default_rng(seed)
 
-    def __call__(self, cost, start, deadline):
+    def __call__(self, centres, start, deadline):
+        cost = self.problem.cost(centres)
         labels = self.rng.permutation(start)  # sizes stay as they are
         total = float(cost[np.arange(labels.size), labels].sum())
         return Assignment(labels, total, 0.0)
@@ -153,7 +155,6 @@ class Careless(Assigner):
 def test_a_worse_answer_of_an_engine_is_refused(seed):
     X = np.random.default_rng(seed).normal(size=(12, 2))
     problem = Problem.build(X, 2, Constraints(size_min=6, size_max=6))
-    # the same centre twice: the nearest labels are not feasible, so the engine is asked
     centres, start = np.zeros((2, 2)), np.repeat([0, 1], 6)
     run = alternate(problem, Careless(problem, seed), centres, start, Limits(50, 0.0, Deadline()))
     inertia = [step.inertia for step in run.history]
@@ -475,9 +476,9 @@ def test_an_optimum_that_breaks_a_rule_proves_nothing(monkeypatch):
     problem = Problem.build(X, k, rules)
     start = feasible_start(problem.structure, problem.rules, Deadline())
     cost = problem.cost(problem.points[:k])
-    assert Exact().prepare(problem)(cost, start, Deadline()).status is Status.OPTIMAL
+    assert Exact().prepare(problem).from_cost(cost, start, Deadline()).status is Status.OPTIMAL
     monkeypatch.setattr(ExactAssigner, "_offer", lambda *_: False)
-    refused = Exact().prepare(problem)(cost, start, Deadline())
+    refused = Exact().prepare(problem).from_cost(cost, start, Deadline())
     np.testing.assert_array_equal(refused.labels, start)
     assert refused.status is Status.FEASIBLE
 
@@ -541,6 +542,7 @@ def test_a_real_ctrl_c_inside_the_solver_gives_the_best_labels():
     code = """
 import numpy as np, bckm
 from tests.families import FAMILIES
+from tests.priced import PricedAssigner, dual_value
 X, k, rules = FAMILIES["planted_colouring"](np.random.default_rng(300), 300)
 print("begin", flush=True)
 result = bckm.kmeans(X, k, rules, solver="exact", random_state=0)
@@ -558,3 +560,69 @@ print(result.status, bckm.verify(result.labels, rules, k))
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[0] == "interrupted []\n"
     assert process.returncode == 0
+
+
+# -- exchanges and prices ---------------------------------------------------------------------
+
+
+def unequal(seed):
+    """Draw a problem with unequal size bounds, centres and feasible labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2)) + 4 * rng.normal(size=(5, 2))[rng.integers(5, size=30)]
+    low = rng.integers(0, 6, 5)
+    problem = Problem.build(X, 5, Constraints(size_min=low, size_max=low + rng.integers(1, 9, 5)))
+    return problem, problem.points[rng.choice(30, 5, replace=False)]
+
+
+def feasible_problems():
+    for seed in range(60):
+        problem, centres = unequal(seed)
+        if problem.structure.lower.sum() <= 30 <= problem.structure.upper.sum():
+            yield problem, centres
+
+
+def test_bounds_of_exchanges_hold_and_are_sorted():
+    close = 0
+    for problem, centres in feasible_problems():
+        s, assigner = problem.structure, PricedAssigner(problem)
+        start = feasible_start(s, problem.rules, Deadline())
+        last = assigner(centres, start, Deadline())
+        pairs, bounds = _exchanges(s, last)
+        assert (np.diff(bounds) >= 0).all()
+        different = s.cluster_class[:, None] != s.cluster_class
+        assert len(pairs) == np.triu(different, 1).sum()
+        for (a, b), bound in zip(pairs.tolist(), bounds, strict=True):
+            order = np.arange(5)
+            order[[a, b]] = b, a
+            after = assigner(centres[order], start, Deadline())
+            assert bound <= after.cost * (1 + 1e-9)
+            # exactly the dual value of prices that travel with their centres
+            cost = problem.cost(centres[order])
+            value = dual_value(cost, s.count, s.lower, s.upper, last.prices[order])
+            assert bound == pytest.approx(value, rel=1e-9, abs=1e-9)
+            close += bound > last.cost
+    assert close > 50, "bounds that prune nothing would be of no use"
+
+
+def test_prices_find_the_same_exchange_with_less_work():
+    found, same, calls = 0, 0, np.zeros(2, int)
+    for problem, centres in feasible_problems():
+        start = feasible_start(problem.structure, problem.rules, Deadline())
+        swaps = []
+        for priced in (True, False):
+            assigner = PricedAssigner(problem)
+            last = assigner(centres, start, Deadline())
+            run = Run(last.labels, centres, last.cost)
+            given = last if priced else replace(last, prices=None)
+            swaps.append(_exchange(assigner, centres, run, given, Deadline()))
+            calls[1 - priced] += assigner.counters["calls"]
+        with_prices, without = swaps
+        assert (with_prices is None) == (without is None)
+        if without is not None:
+            found += 1
+            # several exchanges may cost the same: bounds that are slack either way
+            assert with_prices.assignment.cost == pytest.approx(without.assignment.cost, rel=1e-12)
+            same += with_prices.order.tolist() == without.order.tolist()
+    assert found >= 5
+    assert same > 0.7 * found
+    assert calls[0] < 0.7 * calls[1]

@@ -1,4 +1,4 @@
-"""Assignment engines: a cost matrix in, labels out, one file per engine."""
+"""Assignment engines: centres in, labels out, one file per engine."""
 
 from bckm.assign.base import Assigner, Assignment, Deadline, Engine
 from bckm.assign.choose import ENGINES, choose

@@ -1,4 +1,4 @@
-"""The interface of every assignment engine: cost matrix in, labels with their bound out."""
+"""The interface of every assignment engine: centres in, labels with their bound out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
 
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Feature, Problem
@@ -39,14 +41,29 @@ class Deadline:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Labels of items for one cost matrix.
+    """Labels of items for given centres.
 
     `status` is OPTIMAL only if ``cost - bound`` is within `OPTIMALITY`, relative to the cost.
+
+    Attributes
+    ----------
+    labels : array (m,)
+        Cluster of each item.
+    cost : float
+        What they cost.
+    bound : float
+        No labels that obey cost less.
+    prices : array (k,) or None
+        Prices of the size bounds, where the engine has them: what a cluster pays each of its
+        samples (or, below zero, charges it) so that no item gains by moving. `bound` is then their
+        dual value: the sum over items of min_i (cost_ji - count_j prices_i), and over clusters of
+        lower_i max(prices_i, 0) - upper_i max(-prices_i, 0).
     """
 
     labels: IntArray
     cost: float
     bound: float
+    prices: FloatArray | None = None
 
     @property
     def status(self) -> Status:
@@ -56,24 +73,50 @@ class Assignment:
 
 
 class Assigner(ABC):
-    """An engine prepared for one problem; call it with new costs as often as needed."""
+    """An engine prepared for one problem; call it with new centres as often as needed."""
 
     def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         self.structure = problem.structure
         self.counters: Counter[str] = Counter()
 
     @abstractmethod
-    def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        """Assign items to clusters.
+
+        Parameters
+        ----------
+        centres : array (k, d)
+            Centre of each cluster, in the units of `Problem.points`.
+        start : array (m,)
+            Feasible labels to fall back on; the loop refuses an answer that is worse.
+        deadline : Deadline
+            When to return the best labels found.
+        """
+
+
+class MatrixAssigner(Assigner):
+    """An engine that works on the matrix of all costs, (m, k)."""
+
+    def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        """Assign; nearest labels that obey are optimal, so they are tried first."""
+        cost = self.problem.cost(centres)
+        nearest = cost.argmin(axis=1)
+        if self.structure.feasible(nearest):
+            total = float(cost[np.arange(nearest.size), nearest].sum())
+            return Assignment(nearest, total, total)
+        return self.from_cost(cost, start, deadline)
+
+    @abstractmethod
+    def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign items to clusters.
 
         Parameters
         ----------
         cost : array (m, k)
             Cost of each item in each cluster; not negative.
-        start : array (m,)
-            Feasible labels to fall back on; the loop refuses an answer that is worse.
-        deadline : Deadline
-            When to return the best labels found.
+        start, deadline :
+            As in `__call__`.
         """
 
 

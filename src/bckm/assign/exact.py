@@ -15,7 +15,7 @@ from bckm._types import BoolArray, FloatArray, IntArray
 from bckm.assign._highs import INTEGRAL, TOLERANCE, Model
 from bckm.assign._program import Program
 from bckm.assign._relaxation import Relaxation, Relaxed
-from bckm.assign.base import OPTIMALITY, Assigner, Assignment, Deadline, Engine
+from bckm.assign.base import OPTIMALITY, Assignment, Deadline, Engine, MatrixAssigner
 from bckm.problem import Feature, Problem
 from bckm.structure import Structure
 
@@ -23,7 +23,7 @@ LOOSE = 1e-8  # the other tolerance for rows with real coefficients
 WIDEN = 4.0  # growth of a core whose best labels are not yet proven optimal
 
 
-class ExactAssigner(Assigner):
+class ExactAssigner(MatrixAssigner):
     """See the module.
 
     Parameters
@@ -43,7 +43,7 @@ class ExactAssigner(Assigner):
         # unsafe: such rows are searched with two tolerances, and both must agree
         self._tolerances = (TOLERANCE, LOOSE) if _real_sums(problem.structure) else (TOLERANCE,)
 
-    def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
         least = cost.min(axis=1)
         # every item is assigned once, so a row shift changes no argmin

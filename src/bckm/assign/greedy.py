@@ -13,7 +13,7 @@ import heapq
 import numpy as np
 
 from bckm._types import BoolArray, FloatArray, IntArray
-from bckm.assign.base import Assigner, Assignment, Deadline, Engine
+from bckm.assign.base import Assignment, Deadline, Engine, MatrixAssigner
 from bckm.problem import Feature, Problem
 from bckm.structure import Structure
 
@@ -235,10 +235,10 @@ def repair(
     return best_labels
 
 
-class GreedyAssigner(Assigner):
+class GreedyAssigner(MatrixAssigner):
     """See the module."""
 
-    def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; keeps `start` when nothing better is found."""
         items = np.arange(start.size)
         best, total = start, float(cost[items, start].sum())

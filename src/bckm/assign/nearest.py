@@ -6,11 +6,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from bckm._types import FloatArray, IntArray
-from bckm.assign.base import Assigner, Assignment, Deadline, Engine
+from bckm.assign.base import Assignment, Deadline, Engine, MatrixAssigner
 from bckm.problem import Feature, Problem
 
 
-class NearestAssigner(Assigner):
+class NearestAssigner(MatrixAssigner):
     """Nearest cluster, with one item moved into each cluster that would be empty.
 
     If every cluster must hold an item, each cluster has one representative and all other items are
@@ -18,7 +18,7 @@ class NearestAssigner(Assigner):
     items, where an item costs what it loses against its nearest cluster: exact.
     """
 
-    def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the class."""
         labels = cost.argmin(axis=1)
         needed = self.structure.lower > 0

@@ -28,7 +28,7 @@ from bckm._types import FloatArray, IntArray
 from bckm.assign._highs import INTEGRAL
 from bckm.assign._program import Program
 from bckm.assign._relaxation import Relaxation
-from bckm.assign.base import Assigner, Assignment, Deadline, Engine
+from bckm.assign.base import Assignment, Deadline, Engine, MatrixAssigner
 from bckm.assign.exact import ExactAssigner
 from bckm.problem import Feature, Problem
 
@@ -41,7 +41,7 @@ STALLED = 10  # rounds in which fractional shares stand still before the pump is
 TIE = 1e-6  # shares this close to the rounding threshold count as equal to it: V = 0
 
 
-class PumpAssigner(Assigner):
+class PumpAssigner(MatrixAssigner):
     """See the module."""
 
     def __init__(self, problem: Problem) -> None:
@@ -49,12 +49,12 @@ class PumpAssigner(Assigner):
         self._relaxation = Relaxation(Program.of(problem.structure))
         self._exact = ExactAssigner(problem)
 
-    def __call__(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
         found = self.pump(cost, start, deadline)
         if not found.feasible:
             self.counters["completed"] += 1
-            return self._exact(cost, start, deadline)
+            return self._exact.from_cost(cost, start, deadline)
         self.counters["alone"] += 1
         total = float(cost[np.arange(start.size), found.labels].sum())
         return Assignment(found.labels, total, float(cost.min(axis=1).sum()))
