@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,13 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bckm._arrays import blocks
 from bckm._types import FloatArray
 
 LARGEST = 1e150  # squares of larger values overflow
 
 
-def read_data(X: Any) -> FloatArray:  # noqa: N803
-    """Read X as a finite float array (n, d) of its own."""
+def read_data(X: Any) -> NDArray[Any]:  # noqa: N803
+    """Read X as a finite array (n, d) of float64 or float32: X itself where it is one."""
     if sp.issparse(X):
         raise TypeError("sparse X is not supported; pass X.toarray().")
     if hasattr(X, "to_numpy"):
@@ -35,16 +37,32 @@ def read_data(X: Any) -> FloatArray:  # noqa: N803
         )
     if 0 in array.shape:
         raise ValueError(f"X has {array.shape[0]} samples and {array.shape[1]} features.")
-    array = np.array(array, dtype=np.float64, order="C")
-    if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
+    if array.dtype not in (np.float64, np.float32):
+        array = array.astype(np.float64)
+    largest = _largest(array)
+    if not np.isfinite(largest):
+        row, column = _first_not_finite(array)
         raise ValueError(
             f"X holds NaN or infinity, first at sample {row}, feature {column}; "
             "impute or drop such samples before clustering."
         )
-    if (largest := float(np.abs(array).max())) > LARGEST:
+    if largest > LARGEST:
         raise ValueError(f"X holds {largest:g}: its squares overflow; rescale X.")
     return array
+
+
+def _largest(array: NDArray[Any]) -> float:
+    """The largest absolute value; NaN if there is one."""
+    with np.errstate(invalid="ignore"):
+        return float(np.maximum(-array.min(), array.max()))
+
+
+def _first_not_finite(array: NDArray[Any]) -> tuple[int, int]:
+    for rows in blocks(*array.shape):
+        found = np.argwhere(~np.isfinite(array[rows]))
+        if found.size:
+            return rows.start + int(found[0, 0]), int(found[0, 1])
+    raise AssertionError("every value is finite")
 
 
 def _numbers_of_objects(array: NDArray[Any]) -> NDArray[Any]:
@@ -95,6 +113,21 @@ def read_not_negative(value: Any, what: str) -> float:
 def read_time_limit(value: Any) -> float | None:
     """Read a time limit in seconds; None means none."""
     return None if value is None else read_not_negative(value, "time_limit")
+
+
+def read_jobs(n_jobs: Any) -> int:
+    """Read how many threads may be used; None and -1: all cores of this process."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    cores = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}. "
+            "Pass the number of threads; -1 takes all cores, -2 all but one."
+        )
+    number = int(n_jobs)
+    return number if number > 0 else max(1, cores + 1 + number)
 
 
 def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:

@@ -37,6 +37,7 @@ def kmeans(
     tol: float = 1e-4,
     time_limit: float | None = None,
     sample_weight: Any = None,
+    n_jobs: int | None = None,
     random_state: Any = None,
     on_step: Callable[[Step], None] | None = None,
 ) -> Result:
@@ -73,6 +74,9 @@ def kmeans(
         Seconds for the whole call; the best labels found by then are returned.
     sample_weight : array of shape (n_samples,), optional
         Weights in the objective; sizes always count samples.
+    n_jobs : int, optional
+        Threads that compiled code may use: None and -1 take all cores that this process may use,
+        -2 all but one. No result depends on it.
     random_state : int, Generator, RandomState or None
         Seed. Each start draws from its own generator.
     on_step : callable, optional
@@ -111,7 +115,7 @@ def kmeans(
     if bounds not in ("matched", "fixed"):
         raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
     constraints = as_constraints(constraints)
-    problem = Problem.build(X, n_clusters, constraints, sample_weight)
+    problem = Problem.build(X, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
     given = _given_centres(init, problem)
     if bounds == "fixed" and given is None:
         raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
@@ -157,7 +161,7 @@ def kmeans(
     inertia = problem.inertia(best.cost)
     bound = best.bound
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
-        bound = float(problem.cost(best.centres).min(axis=1).sum())
+        bound = float(problem.nearest(best.centres)[1].sum())
     last = Assignment(best.labels, best.cost, bound)
     return Result(
         labels=labels,

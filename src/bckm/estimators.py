@@ -65,6 +65,9 @@ class ConstrainedKMeans(
         of the features; 0 iterates until nothing changes.
     time_limit : float, default=None
         Seconds for a whole fit; the best labels found by then are kept.
+    n_jobs : int, default=None
+        Threads that compiled code may use: None and -1 take all cores that this process may use,
+        -2 all but one. No result depends on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the first centres.
     verbose : int, default=0
@@ -132,6 +135,7 @@ class ConstrainedKMeans(
         max_iter: int = 300,
         tol: float = 1e-4,
         time_limit: float | None = None,
+        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -145,6 +149,7 @@ class ConstrainedKMeans(
         self.max_iter = max_iter
         self.tol = tol
         self.time_limit = time_limit
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -204,7 +209,7 @@ class ConstrainedKMeans(
         """
         if isinstance(y, Constraints):
             raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
-        X = validate_data(self, X, dtype=np.float64)  # noqa: N806
+        X = validate_data(self, X, dtype=[np.float64, np.float32])  # noqa: N806
         rules = Constraints(must_link, cannot_link, size_min=self.size_min, size_max=self.size_max)
         rules &= as_constraints(constraints)
         seed = self.random_state
@@ -222,6 +227,7 @@ class ConstrainedKMeans(
             tol=self.tol,
             time_limit=self.time_limit,
             sample_weight=sample_weight,
+            n_jobs=self.n_jobs,
             random_state=seed,
             on_step=_write if self.verbose else None,
         )

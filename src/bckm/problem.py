@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from bckm._reading import read_data, read_n_clusters, read_weight
+from bckm import _arrays
+from bckm._memory import require
+from bckm._reading import read_cluster_count, read_data, read_jobs, read_n_clusters, read_weight
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
 from bckm.rules import Rule
@@ -25,6 +28,7 @@ class Feature(Flag):
     SIZES = auto()  # bounds on the number of samples
     CONFLICTS = auto()  # cannot-links
     ROWS = auto()  # general linear rows
+    BLOCKS = auto()  # items of several samples, where sizes are bounded
 
     @property
     def words(self) -> str:
@@ -37,6 +41,7 @@ _FEATURE_WORDS = {
     Feature.SIZES: "size bounds",
     Feature.CONFLICTS: "cannot-links",
     Feature.ROWS: "linear rows",
+    Feature.BLOCKS: "must-links together with size bounds",
 }
 
 
@@ -58,23 +63,30 @@ class Problem:
         Weighted mean of each item.
     mass : array (m,)
         Weight of each item in the objective.
+    pull : array (m,)
+        Weight of each item in `cost`: its mass, or, for an item without any, a touch that leads it
+        to its nearest centre and that the objective does not feel.
     scatter : float
         Inertia inside the items, the same for all labels.
     origin, unit, heavy :
         X = origin + unit * points, sample_weight = heavy * mass.
     variance : float
         Mean variance of the features over the samples.
+    threads : int
+        How many threads compiled code may use; no result depends on it.
     """
 
     structure: Structure
     rules: list[Rule]
     points: FloatArray
     mass: FloatArray
+    pull: FloatArray
     scatter: float
     origin: FloatArray
     unit: float
     heavy: float
     variance: float
+    threads: int
 
     @classmethod
     def build(
@@ -83,35 +95,57 @@ class Problem:
         n_clusters: int,
         constraints: Constraints | None = None,
         sample_weight: Any = None,
+        *,
+        n_jobs: Any = None,
+        few: bool = False,
     ) -> Problem:
-        """Validate, contract and normalise."""
-        data = read_data(X)
-        k = read_n_clusters(n_clusters, len(data))
-        weight = read_weight(sample_weight, len(data))
-        rules = as_constraints(constraints).rules(len(data), k)
-        origin = data.mean(axis=0)
-        data = data - origin
-        origin_rest = data.mean(axis=0)  # what rounding left in the first mean
-        data -= origin_rest
-        unit, heavy = _power_of_two(np.abs(data).max()), _power_of_two(weight.max())
-        data /= unit
-        weight = weight / heavy
+        """Validate, contract and normalise.
 
-        item = contract(rules, len(data))
-        points, mass = _item_means(data, weight, item)
-        order = _canonical_order(points, mass, np.bincount(item))
-        points, mass, item = points[order], mass[order], np.argsort(order)[item]
-        scatter = float(weight @ np.square(data - points[item]).sum(axis=1))
+        X is read block by block and neither changed nor kept; `points` is the only array of its
+        size that is made. `few` permits fewer samples than clusters.
+        """
+        data = read_data(X)
+        n, d = data.shape
+        k = read_cluster_count(n_clusters) if few else read_n_clusters(n_clusters, n)
+        threads = read_jobs(n_jobs)
+        weight = read_weight(sample_weight, n)
+        rules = as_constraints(constraints).rules(n, k)
+        require(
+            8 * n * (d + 8),
+            f"a copy of the {n:,} × {d:,} data",
+            "Pass fewer samples or features; `bckm.assign` labels further samples in parts.",
+        )
+        normal = _Normal.of(data)
+        heavy = _power_of_two(weight.max())
+        weight /= heavy
+        item = contract(rules, n)
+        count = np.bincount(item)
+        mass = np.bincount(item, weight).astype(np.float64, copy=False)
+        groups = _Groups.of(normal, weight, item, count)
+        key, variance = normal.key()
+        first = _first_members(item, count.size)
+        key = key[first]
+        key[groups.items] = groups.means @ normal.direction
+        order = _canonical_order(key, mass, count)
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
+        points = np.empty((order.size, d))
+        for rows in _arrays.blocks(*points.shape):
+            points[rows] = normal.rows(first[order[rows]])
+        points[place[groups.items]] = groups.means
+        mass = mass[order]
         return cls(
-            structure=Structure.compile(rules, item, k),
+            structure=Structure.compile(rules, place[item], k),
             rules=rules,
             points=points,
             mass=mass,
-            scatter=scatter,
-            origin=origin + origin_rest,
-            unit=unit,
+            pull=_pull(points, mass),
+            scatter=groups.scatter,
+            origin=normal.origin + normal.rest,
+            unit=normal.unit,
             heavy=heavy,
-            variance=float(data.var(axis=0).mean()),
+            variance=variance,
+            threads=threads,
         )
 
     @property
@@ -126,39 +160,39 @@ class Problem:
             asked |= Feature.CONFLICTS
         if s.rows.shape[0]:
             asked |= Feature.ROWS
+        if Feature.SIZES in asked and (s.count > 1).any():
+            asked |= Feature.BLOCKS
         return asked
 
     def cost(self, centres: FloatArray) -> FloatArray:
         """Cost of each item in each cluster, (m, k). The one cost function of the library."""
         # differences, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far clusters
-        squares = cdist(self.points, centres, "sqeuclidean")
-        cost = squares * self.mass[:, None]
-        weightless = self.mass == 0
-        if weightless.any():
-            # the objective is indifferent; a touch of cost leads such items to their nearest centre
-            touch = 1e-12 * cost.mean()
-            largest = squares[weightless].max(axis=1, keepdims=True)
-            cost[weightless] = touch * squares[weightless] / np.maximum(largest, 1e-300)
+        cost = cdist(self.points, centres, "sqeuclidean")
+        cost *= self.pull[:, None]
         return np.asarray(cost)
+
+    def nearest(self, centres: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Nearest cluster of each item and its cost there, without the matrix of all costs."""
+        labels, squares = _arrays.nearest(self.points, centres)
+        return labels, squares * self.pull
 
     def means(self, labels: IntArray, fallback: FloatArray) -> FloatArray:
         """Centres that are best for the labels; an empty cluster keeps its `fallback`."""
-        k = self.structure.n_clusters
-        mass = np.bincount(labels, self.mass, k)
-        # a cluster of weightless samples has no weighted mean: its plain mean is as good
-        weightless = mass[labels] == 0
-        weight = np.where(weightless, self.structure.count, self.mass)
+        k, weight = self.structure.n_clusters, self.mass
         total = np.bincount(labels, weight, k)
-        where = (labels, np.arange(labels.size))
-        sums = sp.csr_array((weight, where), (k, labels.size)) @ self.points
-        centres = np.array(fallback)
+        if (total == 0).any():
+            # a cluster of weightless samples has no weighted mean: its plain mean is as good
+            weight = np.where(total[labels] == 0, self.structure.count, weight)
+            total = np.bincount(labels, weight, k)
         held = total > 0
+        centres = np.array(fallback)
+        sums = _arrays.cluster_sums(self.points, weight, labels, k)
         centres[held] = sums[held] / total[held, None]
         return centres
 
     def within(self, labels: IntArray, centres: FloatArray) -> float:
         """Sum of the costs of labels, in units of `cost`."""
-        return float(self.mass @ np.square(self.points - centres[labels]).sum(axis=1))
+        return _arrays.within(self.points, self.mass, labels, centres)
 
     def inertia(self, cost: float) -> float:
         """Inertia in the units of X, from a sum of item costs."""
@@ -173,16 +207,82 @@ class Problem:
         return centres * self.unit + self.origin
 
 
-def _item_means(
-    data: FloatArray, weight: FloatArray, item: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    mass = np.bincount(item, weight)
-    # an item of weightless samples is placed at their plain mean
-    share = np.where(mass[item] > 0, weight, 1.0)
-    share = share / np.bincount(item, share)[item]
-    where = (item, np.arange(item.size))
-    points: FloatArray = sp.csr_array((share, where), (mass.size, item.size)) @ data
-    return points, mass.astype(np.float64)
+@dataclass(frozen=True, eq=False)
+class _Normal:
+    """Data seen through origin and unit, some rows at a time: neither changed nor copied."""
+
+    data: NDArray[Any]
+    origin: FloatArray
+    rest: FloatArray  # what rounding left in the first mean
+    unit: float
+
+    @classmethod
+    def of(cls, data: NDArray[Any]) -> _Normal:
+        zero = np.zeros(data.shape[1])
+        origin = cls(data, zero, zero, 1.0).mean()
+        rest = cls(data, origin, zero, 1.0).mean()
+        whole = cls(data, origin, rest, 1.0)
+        reach = max(float(np.abs(whole.rows(part)).max()) for part in whole.parts())
+        return cls(data, origin, rest, _power_of_two(reach))
+
+    def parts(self) -> Iterator[slice]:
+        """Slices of rows, all rows in turn."""
+        return _arrays.blocks(*self.data.shape)
+
+    def rows(self, which: slice | IntArray) -> FloatArray:
+        """Normalised rows, in an array of their own."""
+        part = self.data[which] if isinstance(which, slice) else self.data.take(which, axis=0)
+        found: FloatArray = np.subtract(part, self.origin, dtype=np.float64, order="C")
+        found -= self.rest
+        found *= 1 / self.unit  # a power of two: as exact as a division
+        return found
+
+    def mean(self) -> FloatArray:
+        """Mean of the rows."""
+        total = np.zeros(self.origin.size)
+        for part in self.parts():
+            total += self.rows(part).sum(axis=0)
+        return total / len(self.data)
+
+    @property
+    def direction(self) -> FloatArray:
+        """A fixed random direction: it tells any two points apart, whichever features differ."""
+        return np.random.default_rng(0).normal(size=self.origin.size)
+
+    def key(self) -> tuple[FloatArray, float]:
+        """Place of each sample along `direction`, and the mean variance of the features."""
+        key, direction, squares = np.empty(len(self.data)), self.direction, 0.0
+        for part in self.parts():
+            rows = self.rows(part)
+            key[part] = rows @ direction
+            squares += float(np.einsum("ij,ij->", rows, rows))
+        return key, squares / self.data.size
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Items of several samples: which they are, where, and their inner inertia."""
+
+    items: IntArray
+    means: FloatArray
+    scatter: float
+
+    @classmethod
+    def of(cls, normal: _Normal, weight: FloatArray, item: IntArray, count: IntArray) -> _Groups:
+        samples = np.flatnonzero(count[item] > 1) if count.size < item.size else item[:0]
+        items, member = np.unique(item[samples], return_inverse=True)
+        rows, weight = normal.rows(samples), weight[samples]
+        # an item of weightless samples is placed at their plain mean
+        share = np.where(np.bincount(member, weight)[member] > 0, weight, 1.0)
+        share = share / np.bincount(member, share)[member]
+        means = _arrays.cluster_sums(rows, share, member, items.size)
+        return cls(items, means, _arrays.within(rows, weight, member, means))
+
+
+def _first_members(item: IntArray, n_items: int) -> IntArray:
+    first = np.empty(n_items, np.int64)
+    first[item[::-1]] = np.arange(item.size)[::-1]  # the last one written stays
+    return first
 
 
 def _power_of_two(value: float) -> float:
@@ -190,12 +290,30 @@ def _power_of_two(value: float) -> float:
     return float(2.0 ** np.floor(np.log2(value))) if value > 0 else 1.0
 
 
-def _canonical_order(points: FloatArray, mass: FloatArray, count: IntArray) -> IntArray:
+def _canonical_order(key: FloatArray, mass: FloatArray, count: IntArray) -> IntArray:
     """Order items by their values, so that the order of rows decides nothing but exact ties.
 
-    A fixed random projection tells any two different points apart, whichever features differ; it is
-    rounded, so that round-off in the means does not.
+    The key is rounded, so that round-off in the means decides nothing either.
     """
-    key: FloatArray = points @ np.random.default_rng(0).normal(size=points.shape[1])
     rounded = np.round(key / (float(np.abs(key).max()) or 1.0), 12)
+    if mass.min() == mass.max() and count.min() == count.max():
+        return np.argsort(rounded, kind="stable")
     return np.lexsort((count, mass, rounded)).astype(np.int64)
+
+
+def _pull(points: FloatArray, mass: FloatArray) -> FloatArray:
+    """Weights of items in the cost, see `Problem`.
+
+    In sum, the touches of all weightless items cost about 1e-12 of the inertia around the weighted
+    mean, however far from it they lie.
+    """
+    weightless = np.flatnonzero(mass == 0)
+    if weightless.size == 0:
+        return mass
+    total = mass.sum()
+    centre = _arrays.cluster_sums(points, mass, np.zeros(mass.size, np.int64), 1) / total
+    spread = _arrays.within(points, mass, np.zeros(mass.size, np.int64), centre) / total or 1.0
+    away = _arrays.nearest(points[weightless], centre)[1]
+    pull = mass.copy()
+    pull[weightless] = 1e-12 * (total / mass.size) * spread / (spread + away)
+    return pull

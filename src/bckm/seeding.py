@@ -80,7 +80,7 @@ def match(problem: Problem, centres: FloatArray) -> FloatArray:
     s = problem.structure
     if s.interchangeable:
         return centres
-    nearby = np.bincount(problem.cost(centres).argmin(axis=1), s.count, s.n_clusters)
+    nearby = np.bincount(problem.nearest(centres)[0], s.count, s.n_clusters)
     matched = np.empty_like(centres)
     matched[s.cluster_order] = centres[np.argsort(nearby, kind="stable")]
     return matched

@@ -1,7 +1,12 @@
 """`Problem`: the same objective on items as on samples, in any order and at any place."""
 
+import os
+import tracemalloc
+import weakref
+
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from bckm import AttributeSum, Constraints, LinearRows, kmeans
 from bckm.problem import Feature, Problem
@@ -172,6 +177,132 @@ def test_whole_weights_are_like_repeating_samples():
     assert weighted.centres == pytest.approx(repeated.centres)
 
 
+@pytest.mark.parametrize("far", [1.0, 1e3, 1e6])
+def test_the_pull_of_weightless_items_is_felt_by_them_alone(far):
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(40, 2)), np.ones(40)
+    X[30:] *= far
+    weight[30:] = 0
+    problem = Problem.build(X, 3, None, weight)
+    centres = problem.centres_in(X[:3])
+    cost = problem.cost(centres)
+    squares = cdist(problem.points, centres, "sqeuclidean")
+    assert np.array_equal(cost, squares * problem.pull[:, None])
+    weightless = problem.mass == 0
+    assert np.array_equal(problem.pull[~weightless], problem.mass[~weightless])
+    inertia = cost[~weightless].min(axis=1).sum()
+    assert 0 < cost[weightless].max(axis=1).sum() < 1e-10 * inertia
+    assert (cost[weightless].argmin(axis=1) == squares[weightless].argmin(axis=1)).all()
+
+
+def test_pull_where_all_weight_lies_in_one_point():
+    problem = Problem.build([[0.0], [0.0], [1.0], [5.0]], 2, None, [1, 1, 0, 0])
+    assert (problem.pull > 0).all()
+    assert problem.pull[problem.mass == 0].max() < 1e-11
+
+
+# -- large data -------------------------------------------------------------------------------
+
+LARGE = (5000, 20)  # several blocks
+
+
+def large():
+    rng = np.random.default_rng(5)
+    X, weight = rng.normal(size=LARGE) * 7 + 100, rng.uniform(0, 2, LARGE[0])
+    weight[::10] = 0
+    return rng, X, weight, Constraints([(0, 1, 4999), (7, 70)])
+
+
+def test_many_blocks_are_like_one():
+    rng, X, weight, asked = large()
+    problem = Problem.build(X, 6, asked, weight)
+    item, centres = problem.structure.item, rng.normal(size=(6, 20)) * 7 + 100
+    linked = np.isin(item, item[[0, 7]])
+    assert problem.centres_out(problem.points)[item[~linked]] == pytest.approx(X[~linked])
+    assert problem.variance * problem.unit**2 == pytest.approx(X.var(axis=0).mean(), rel=1e-12)
+    assert problem.points.mean(axis=0) == pytest.approx(np.zeros(20), abs=1e-3)
+    labels = rng.integers(6, size=problem.structure.n_items)
+    of_samples = problem.structure.expand(labels)
+    found = problem.inertia(problem.within(labels, problem.centres_in(centres)))
+    assert found == pytest.approx(direct_inertia(X, weight, of_samples, centres), rel=1e-12)
+    means = problem.centres_out(problem.means(labels, np.zeros((6, 20))))
+    assert means == pytest.approx(direct_means(X, weight, of_samples, 6), rel=1e-12)
+    cost = problem.cost(problem.centres_in(centres))
+    nearest, least = problem.nearest(problem.centres_in(centres))
+    assert np.array_equal(nearest, cost.argmin(axis=1))
+    assert np.array_equal(least, cost.min(axis=1))
+
+
+def test_nearest_in_several_blocks(monkeypatch):
+    monkeypatch.setattr("bckm._arrays.BLOCK", 100)
+    test_many_blocks_are_like_one()
+
+
+def same(a, b):
+    for name in ("points", "mass", "pull", "origin"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+    assert np.array_equal(a.structure.item, b.structure.item)
+    assert (a.unit, a.heavy, a.scatter, a.variance) == (b.unit, b.heavy, b.scatter, b.variance)
+
+
+def test_layout_and_precision_of_x_do_not_matter():
+    _, X, weight, asked = large()
+    X = X.astype(np.float32)
+    expected = Problem.build(X.astype(np.float64), 6, asked, weight)
+    wide = np.zeros((LARGE[0], 40), np.float32)
+    wide[:, ::2] = X
+    for other in (X, np.asfortranarray(X), wide[:, ::2], X.tolist(), X[::-1][::-1]):
+        same(Problem.build(other, 6, asked, weight), expected)
+
+
+def test_x_is_neither_changed_nor_kept():
+    _, X, weight, asked = large()
+    before = X.copy(), weight.copy()
+    X.setflags(write=False)
+    problem = Problem.build(X, 6, asked, weight)
+    assert np.array_equal(X, before[0])
+    assert np.array_equal(weight, before[1])
+    assert problem.points.base is None
+    alive = weakref.ref(X)
+    del X
+    assert alive() is None
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_building_takes_one_copy_of_x(dtype):
+    n, d = 20_000, 100
+    X = np.random.default_rng(0).normal(size=(n, d)).astype(dtype)
+    tracemalloc.start()
+    Problem.build(X, 6)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 8 * n * d < peak < 1.2 * 8 * n * d
+
+
+def test_the_loop_takes_little_memory():
+    n, d, k = 20_000, 50, 200
+    problem = Problem.build(np.random.default_rng(0).normal(size=(n, d)), k)
+    labels = np.arange(n) % k
+    tracemalloc.start()
+    centres = problem.means(labels, np.zeros((k, d)))
+    problem.within(labels, centres)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.2 * problem.points.nbytes
+
+
+def test_threads():
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    X = np.eye(3)
+    for n_jobs, threads in ((None, cores), (-1, cores), (-2, max(1, cores - 1)), (7, 7), (-99, 1)):
+        assert Problem.build(X, 2, n_jobs=n_jobs).threads == threads
+    found = [kmeans(X, 2, n_jobs=n_jobs, random_state=0).labels.tolist() for n_jobs in (1, 3)]
+    assert found[0] == found[1]
+    for wrong in (0, True, 1.5, "all", [1]):
+        with pytest.raises(ValueError, match=r"n_jobs must be.*-1 takes all cores"):
+            kmeans(X, 2, n_jobs=wrong)
+
+
 # -- order and place --------------------------------------------------------------------------
 
 
@@ -262,6 +393,7 @@ def test_a_power_of_two_changes_nothing(factor):
         (Constraints(size_max=4), Feature.NONEMPTY),
         (Constraints(size_min=2), Feature.NONEMPTY | Feature.SIZES),
         (Constraints(size_min=0, size_max=3), Feature.SIZES),
+        (Constraints([(0, 1)], size_min=0, size_max=3), Feature.SIZES | Feature.BLOCKS),
         (Constraints(cannot_link=[(0, 1)], size_min=0), Feature.CONFLICTS),
         (Constraints(size_min=0, rows=AttributeSum([1] * 4, upper=3)), Feature.ROWS),
         (Constraints(size_min=0, rows=LinearRows(np.ones((1, 8)), upper=9)), Feature.ROWS),

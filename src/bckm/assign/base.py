@@ -10,11 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from bckm._memory import require
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Feature, Problem
 from bckm.result import Status
 
 OPTIMALITY = 1e-9  # relative distance of cost and bound at which an assignment counts as optimal
+COPIES = 3  # arrays of the size of the cost matrix that an engine holds at a time
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,15 @@ class Assigner(ABC):
 
 class MatrixAssigner(Assigner):
     """An engine that works on the matrix of all costs, (m, k)."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        m, k = problem.structure.n_items, problem.structure.n_clusters
+        require(
+            COPIES * 8 * m * k,
+            f"the {m:,} × {k:,} cost matrix",
+            "Use fewer samples or clusters; `bckm.assign` labels further samples in parts.",
+        )
 
     def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; nearest labels that obey are optimal, so they are tried first."""

@@ -171,7 +171,7 @@ class Exact(Engine):
     """
 
     name = "exact"
-    handles = Feature.NONEMPTY | Feature.SIZES | Feature.CONFLICTS | Feature.ROWS
+    handles = ~Feature.NONE
 
     def __init__(self, effort: float | None = None) -> None:
         self._effort = effort

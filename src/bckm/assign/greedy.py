@@ -252,7 +252,7 @@ class Greedy(Engine):
     """Fast and feasible, without any promise of quality."""
 
     name = "greedy"
-    handles = Feature.NONEMPTY | Feature.SIZES | Feature.CONFLICTS | Feature.ROWS
+    handles = ~Feature.NONE
 
     def prepare(self, problem: Problem) -> GreedyAssigner:
         """Compile nothing."""

@@ -1,0 +1,59 @@
+"""Passes over many rows, block by block: no temporary array is as large as the data.
+
+Each function takes and returns plain arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+
+from bckm._types import FloatArray, IntArray
+
+BLOCK = 2**22  # numbers in a block of distances
+CACHED = 2**15  # numbers in a block that stays in the cache while it is worked on
+
+
+def blocks(n_rows: int, n_columns: int, numbers: int = CACHED) -> Iterator[slice]:
+    """Cut rows into slices of about so many numbers each."""
+    step = max(1, numbers // n_columns)
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def nearest(
+    points: FloatArray, centres: FloatArray, prices: FloatArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Find i with the least |point - centre_i|^2 - price_i for each point, and that number.
+
+    Differences pair by pair, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far
+    centres, and the answer for a point does not depend on the other points.
+    """
+    labels, least = np.empty(len(points), np.int64), np.empty(len(points))
+    for rows in blocks(len(points), len(centres), BLOCK):
+        squares = cdist(points[rows], centres, "sqeuclidean")
+        if prices is not None:
+            squares -= prices
+        labels[rows] = squares.argmin(axis=1)
+        least[rows] = np.take_along_axis(squares, labels[rows, None], axis=1)[:, 0]
+    return labels, least
+
+
+def cluster_sums(
+    points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int
+) -> FloatArray:
+    """Sum up the weighted points of each cluster, (k, d)."""
+    shape, starts = (n_clusters, labels.size), np.arange(labels.size + 1)
+    return np.asarray(sp.csc_array((weight, labels, starts), shape) @ points)
+
+
+def within(points: FloatArray, weight: FloatArray, labels: IntArray, centres: FloatArray) -> float:
+    """Weighted sum of squared distances of points to the centre of their cluster."""
+    total = 0.0
+    for rows in blocks(*points.shape):
+        difference = points[rows] - centres[labels[rows]]
+        total += float(weight[rows] @ np.einsum("ij,ij->i", difference, difference))
+    return total
