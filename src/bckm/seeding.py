@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from bckm._arrays import nearest
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
+
+ENOUGH = 20_000  # items from which seeds are drawn, and counted; more where clusters are many
+ENOUGH_EACH = 100
 
 
 def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> FloatArray:
@@ -14,26 +18,30 @@ def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> F
 
     Each new centre is an item drawn with probability proportional to mass times squared distance to
     the nearest centre so far; of a few draws the one that lowers the total most is kept. The first
-    of several starts begins with `anchors` instead of drawn items.
+    of several starts begins with `anchors` instead of drawn items. Of very many items a random part
+    is looked at.
 
     References
     ----------
     Arthur, Vassilvitskii: k-means++, the advantages of careful seeding (SODA 2007).
     """
     points, mass, k = problem.points, problem.mass, problem.structure.n_clusters
+    if mass.size > _enough(k):
+        part = rng.choice(mass.size, _enough(k), replace=False)
+        points, mass = points[part], mass[part]
     trials = 2 + int(np.log(k))
-    chosen = np.empty(k, np.int64)
-    known = anchors(problem) if first else chosen[:0]
-    if known.size == 0:
-        known = _draw(mass, 1, rng)
-    chosen[: known.size] = known
-    nearest = cdist(points[known], points, "sqeuclidean").min(axis=0)
-    for c in range(known.size, k):
-        drawn = _draw(mass * nearest, trials, rng)
-        after = np.minimum(nearest, cdist(points[drawn], points, "sqeuclidean"))
+    centres = np.empty((k, points.shape[1]))
+    known = problem.points[anchors(problem)] if first else centres[:0]
+    if len(known) == 0:
+        known = points[_draw(mass, 1, rng)]
+    centres[: len(known)] = known
+    distance = cdist(known, points, "sqeuclidean").min(axis=0)
+    for c in range(len(known), k):
+        drawn = _draw(mass * distance, trials, rng)
+        after = np.minimum(distance, cdist(points[drawn], points, "sqeuclidean"))
         best = int((after @ mass).argmin())
-        chosen[c], nearest = drawn[best], after[best]
-    return points[chosen]
+        centres[c], distance = points[drawn[best]], after[best]
+    return centres
 
 
 def anchors(problem: Problem) -> IntArray:
@@ -63,6 +71,10 @@ def scatter(problem: Problem, rng: np.random.Generator, first: bool = False) -> 
     return problem.points[np.resize(chosen, k)]
 
 
+def _enough(n_clusters: int) -> int:
+    return max(ENOUGH, ENOUGH_EACH * n_clusters)
+
+
 def _draw(weight: FloatArray, number: int, rng: np.random.Generator) -> IntArray:
     total = np.cumsum(weight)
     if total[-1] <= 0:  # every item coincides with a centre
@@ -75,12 +87,14 @@ def match(problem: Problem, centres: FloatArray) -> FloatArray:
     """Order centres so that those with more samples nearby get the larger bounds.
 
     Labels belong to bounds, but seeds come in any order. Which cluster becomes label i is part of
-    the problem; this is a first guess, which the loop improves.
+    the problem; this is a first guess, which the loop improves. Of very many items every so many
+    in their order, which is one in space, are counted.
     """
     s = problem.structure
     if s.interchangeable:
         return centres
-    nearby = np.bincount(problem.nearest(centres)[0], s.count, s.n_clusters)
+    some = slice(None, None, max(1, s.n_items // _enough(s.n_clusters)))
+    nearby = np.bincount(nearest(problem.points[some], centres)[0], s.count[some], s.n_clusters)
     matched = np.empty_like(centres)
     matched[s.cluster_order] = centres[np.argsort(nearby, kind="stable")]
     return matched

@@ -153,6 +153,8 @@ class Structure:
 
     def activity(self, labels: IntArray) -> FloatArray:
         """Value of each row."""
+        if self.rows.shape[0] == 0:
+            return np.empty(0)
         held: IntArray = np.arange(self.n_items) * self.n_clusters + labels
         return np.asarray(self.columns[:, held].sum(axis=1))
 

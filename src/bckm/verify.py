@@ -93,7 +93,7 @@ def verify(labels: Any, constraints: Constraints, n_clusters: int) -> list[Viola
     constraints = as_constraints(constraints)
     n_clusters = read_cluster_count(n_clusters)
     found_labels = _read_labels(labels, n_clusters)
-    sizes = np.array([np.count_nonzero(found_labels == i) for i in range(n_clusters)])
+    sizes = np.bincount(found_labels, minlength=n_clusters)
     found: list[Violation] = []
     for rule in constraints.rules(found_labels.size, n_clusters):
         found += _check(rule, found_labels, sizes)

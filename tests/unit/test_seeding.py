@@ -1,8 +1,9 @@
 """First centres, and which bounds they get."""
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
-from bckm import Constraints, kmeans
+from bckm import Constraints, kmeans, seeding
 from bckm.problem import Problem
 from bckm.seeding import anchors, match, scatter, spread
 
@@ -14,16 +15,16 @@ def problem(n=40, k=4, **asked):
 
 def test_seeds_are_different_items():
     _, p = problem()
-    for seeding in (spread, scatter):
-        centres = seeding(p, np.random.default_rng(1))
+    for draw in (spread, scatter):
+        centres = draw(p, np.random.default_rng(1))
         assert len(np.unique(centres, axis=0)) == 4
         assert all((p.points == c).all(axis=1).any() for c in centres)
 
 
 def test_seeds_of_fewer_points_than_clusters():
     p = Problem.build(np.zeros((5, 2)), 3, Constraints())
-    for seeding in (spread, scatter):
-        assert seeding(p, np.random.default_rng(0)).shape == (3, 2)
+    for draw in (spread, scatter):
+        assert draw(p, np.random.default_rng(0)).shape == (3, 2)
 
 
 def test_heavy_far_points_are_preferred():
@@ -69,3 +70,38 @@ def test_match_gives_the_larger_bounds_to_the_fuller_clusters():
     np.testing.assert_array_equal(match(p, centres), centres[::-1])
     p = Problem.build(X, 2, Constraints(size_min=5))
     np.testing.assert_array_equal(match(p, centres), centres)
+
+
+def many(**asked):
+    X = np.random.default_rng(0).normal(size=(30_000, 2))
+    return Problem.build(X, 5, Constraints(**asked))
+
+
+def test_seeds_of_very_many_items_are_drawn_from_a_part(monkeypatch):
+    p = many(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2)])
+    sizes = []
+
+    def counted(points, others, metric):
+        sizes.append(len(others))
+        return cdist(points, others, metric)
+
+    monkeypatch.setattr(seeding, "cdist", counted)
+    a, b = (spread(p, np.random.default_rng(seed)) for seed in (0, 1))
+    assert set(sizes) == {20_000}
+    assert all((p.points == c).all(axis=1).any() for c in a)
+    assert len(np.unique(np.concatenate([a, b]), axis=0)) == 10
+    first = spread(p, np.random.default_rng(0), first=True)
+    np.testing.assert_array_equal(first[:2], p.points[anchors(p)])
+    monkeypatch.setattr(seeding, "ENOUGH", 20)
+    monkeypatch.setattr(seeding, "ENOUGH_EACH", 4)
+    spread(p, np.random.default_rng(0))
+    assert sizes[-1] == 20
+
+
+def test_match_counts_a_part_of_very_many_items(monkeypatch):
+    monkeypatch.setattr(seeding, "ENOUGH", 100)
+    monkeypatch.setattr(seeding, "ENOUGH_EACH", 1)
+    X = np.repeat([[0.0], [9.0], [30.0]], [7000, 2000, 1000], axis=0)
+    p = Problem.build(X, 3, Constraints(size_min=[2000, 7000, 1000]))
+    centres = p.centres_in(np.array([[0.0], [9.0], [30.0]]))
+    np.testing.assert_array_equal(match(p, centres), centres[[1, 0, 2]])

@@ -41,23 +41,32 @@ def construct(
     return labels if structure.feasible(labels) else None
 
 
-def place(s: Structure, cost: FloatArray, rng: np.random.Generator | None = None) -> IntArray:
-    """Put every item into its cheapest cluster that has room, hardest items first."""
-    m, k = cost.shape
+def place(
+    s: Structure, cost: FloatArray | None, rng: np.random.Generator | None = None
+) -> IntArray:
+    """Put every item into its cheapest cluster that has room, hardest items first.
+
+    Without costs every cluster is as cheap as the first, and the many items that ask nothing but
+    room for one sample are placed at once.
+    """
+    m, k = s.n_items, s.n_clusters
     labels = np.full(m, -1)
     sizes = np.zeros(k, np.int64)
     indptr, indices = s.neighbours.indptr, s.neighbours.indices
     degree = np.diff(indptr)
     blocked = np.zeros((m, k), bool)  # a neighbour of the item is in the cluster
     saturation = np.zeros(m, np.int64)  # blocked clusters of each item
-    regret = rng.permutation(m) / m if rng is not None else _regret(cost)
+    if rng is not None:
+        regret = rng.permutation(m) / m
+    else:
+        regret = np.zeros(m) if cost is None else _regret(cost)
     remaining = int(s.count.sum())
 
     # items in conflict: fewest choices first (DSATUR)
-    rank = np.empty(m, np.int64)
-    rank[np.lexsort((-regret, -s.count, -degree))] = np.arange(m)
-    heap = [(0, int(rank[j]), int(j)) for j in np.flatnonzero(degree > 0)]
-    heapq.heapify(heap)
+    hard = np.flatnonzero(degree > 0)
+    hard = hard[np.lexsort((-regret[hard], -s.count[hard], -degree[hard]))]
+    rank = dict(zip(hard.tolist(), range(hard.size), strict=True))
+    heap = [(0, at, j) for j, at in rank.items()]  # sorted, hence a heap
     while heap:
         fewer, _, j = heapq.heappop(heap)
         if labels[j] >= 0 or -fewer < saturation[j]:  # an entry from before it was blocked more
@@ -68,18 +77,35 @@ def place(s: Structure, cost: FloatArray, rng: np.random.Generator | None = None
         blocked[fresh, labels[j]] = True
         saturation[fresh] += 1
         for other in fresh[labels[fresh] < 0].tolist():
-            heapq.heappush(heap, (-int(saturation[other]), int(rank[other]), other))
+            heapq.heappush(heap, (-int(saturation[other]), rank[other], other))
 
     # then large items, which need most room; then costly ones
-    free = np.flatnonzero(degree == 0)
-    for j in free[np.lexsort((-regret[free], -s.count[free]))].tolist():
+    free = degree == 0
+    at_once = free & (s.count == 1) if cost is None else np.zeros(m, bool)
+    rest = np.flatnonzero(free & ~at_once)
+    for j in rest[np.lexsort((-regret[rest], -s.count[rest]))].tolist():
         remaining = _put(s, cost, j, labels, sizes, None, remaining)
+    labels[at_once] = _fill(s, sizes, int(at_once.sum()))
     return labels
+
+
+def _fill(s: Structure, sizes: IntArray, number: int) -> IntArray:
+    """Clusters for so many single samples: each takes what fits and the later ones can spare."""
+    taken = np.zeros(s.n_clusters, np.int64)
+    missing = np.maximum(s.lower - sizes, 0)
+    room = np.maximum(s.upper - sizes, missing)
+    later, left = int(missing.sum()), number
+    for i in range(s.n_clusters):
+        later -= int(missing[i])
+        taken[i] = min(room[i], left, max(left - later, missing[i]))
+        left -= int(taken[i])
+    # what fits nowhere is left to the repair
+    return np.concatenate([np.repeat(np.arange(s.n_clusters), taken), np.arange(left) % taken.size])
 
 
 def _put(
     s: Structure,
-    cost: FloatArray,
+    cost: FloatArray | None,
     j: int,
     labels: IntArray,
     sizes: IntArray,
@@ -97,7 +123,7 @@ def _put(
     if blocked is not None:
         broken = broken + blocked * s.item.size
     choices = np.flatnonzero(broken == broken.min())
-    i = int(choices[cost[j, choices].argmin()])
+    i = int(choices[0 if cost is None else cost[j, choices].argmin()])
     labels[j] = i
     sizes[i] += size
     return remaining - size

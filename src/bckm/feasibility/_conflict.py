@@ -60,7 +60,7 @@ class Shrinker:
         """Samples whose cannot-links are broken by the least violating labels found."""
         s = Structure.compile(rules, contract(rules, self._n), self._k)
         zero = np.zeros((s.n_items, s.n_clusters))
-        labels = repair(s, zero, place(s, zero), self._deadline)
+        labels = repair(s, zero, place(s, None), self._deadline)
         broken = s.edges[labels[s.edges[:, 0]] == labels[s.edges[:, 1]]]
         return np.isin(s.item, broken)
 

@@ -65,8 +65,7 @@ def decide(
     proof = find_proof(rules, structure)
     if proof is not None:
         return Decision(Verdict.INFEASIBLE, proof=proof)
-    zero = np.zeros((structure.n_items, structure.n_clusters))
-    labels = place(structure, zero)
+    labels = place(structure, None)
     if structure.feasible(labels):
         return Decision(Verdict.FEASIBLE, labels)
     reduced = Reduced.of(structure)
@@ -77,6 +76,7 @@ def decide(
     if program.proven_infeasible(deadline):
         proof = Proof(tuple(rules), False, "a weighted sum of these rules contradicts itself", _ANY)
         return Decision(Verdict.INFEASIBLE, proof=proof)
+    zero = np.zeros((structure.n_items, structure.n_clusters))
     rng = np.random.default_rng(0)
     for number in range(tries):
         if deadline.passed:

@@ -1,0 +1,42 @@
+"""Placing items without costs, many at once."""
+
+import time
+
+import numpy as np
+
+from bckm import Constraints, check
+from bckm.assign.greedy import place
+from bckm.problem import Problem
+
+
+def test_many_at_once_are_placed_like_one_by_one():
+    feasible = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n, k = 25, 4
+        low = rng.integers(0, 7, k)
+        asked = Constraints(
+            rng.choice(n, (2, 3), replace=False).tolist() if seed % 2 else None,
+            rng.choice(n, (3, 2), replace=False).tolist() if seed % 3 else None,
+            size_min=low,
+            size_max=low + rng.integers(1, 8, k),
+        )
+        s = Problem.build(rng.normal(size=(n, 2)), k, asked).structure
+        one_by_one = place(s, np.zeros((s.n_items, k)))
+        at_once = place(s, None)
+        assert at_once.min() >= 0
+        assert at_once.max() < k
+        if s.feasible(one_by_one):
+            feasible += 1
+            assert s.feasible(at_once)
+            assert s.sizes(at_once).tolist() == s.sizes(one_by_one).tolist()
+    assert 50 < feasible < 190
+
+
+def test_feasibility_of_many_samples_is_quick():
+    began = time.perf_counter()
+    answer = check(1_000_000, 500, Constraints(size_min=1990, size_max=2010))
+    assert time.perf_counter() - began < 5, "a loop over samples takes longer"
+    sizes = np.bincount(answer.labels, minlength=500)
+    assert sizes.min() >= 1990
+    assert sizes.max() <= 2010
