@@ -11,6 +11,9 @@ from bckm.api import kmeans
 from bckm.constraints import AttributeSum, Constraints, LinearRows
 from bckm.exceptions import InfeasibleError, UndecidedError, UnsupportedError
 from bckm.feasibility import Feasibility, check
+
+# `bckm.assign` is the function; the engines are imported as `from bckm.assign.base import ...`
+from bckm.fixed import assign
 from bckm.result import Result, Status, Step
 from bckm.verify import Violation, verify
 
@@ -32,6 +35,7 @@ __all__ = [
     "UndecidedError",
     "UnsupportedError",
     "Violation",
+    "assign",
     "check",
     "kmeans",
     "verify",

@@ -115,6 +115,26 @@ def read_time_limit(value: Any) -> float | None:
     return None if value is None else read_not_negative(value, "time_limit")
 
 
+def read_centres(
+    centres: Any, what: str, choices: str = "an array", shape: tuple[int, int] | None = None
+) -> FloatArray:
+    """Read centres (k, d), an array of their own; of any shape when None is expected."""
+    if hasattr(centres, "to_numpy"):
+        centres = centres.to_numpy()
+    array = np.asarray(centres)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{what} must be {choices}; got {centres!r:.60}.")
+    if shape is None and (array.ndim != 2 or 0 in array.shape):
+        raise ValueError(f"{what} has shape {array.shape}; (clusters, features) was expected.")
+    if shape is not None and array.shape != shape:
+        raise ValueError(f"{what} has shape {array.shape}; {shape} was expected.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what} holds NaN or infinity.")
+    if (largest := float(np.abs(array).max())) > LARGEST:
+        raise ValueError(f"{what} holds {largest:g}: its squares overflow.")
+    return array.astype(np.float64)
+
+
 def read_jobs(n_jobs: Any) -> int:
     """Read how many threads may be used; None and -1: all cores of this process."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system

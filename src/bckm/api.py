@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bckm._reading import LARGEST, read_not_negative, read_time_limit, read_whole
+from bckm._reading import read_centres, read_not_negative, read_time_limit, read_whole
 from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints, as_constraints
@@ -127,12 +127,13 @@ def kmeans(
 
     # an answer from the beginning: Ctrl-C and time limits never leave with nothing
     best = run_from(problem, start, np.zeros((problem.structure.n_clusters, len(problem.origin))))
-    best.status, counters = Status.INTERRUPTED, Counter[str]()
+    best.status, tallies = Status.INTERRUPTED, list[Counter[str]]()
     try:
         for number, rng in enumerate(generators):
             centres = given if given is not None else _SEEDINGS[init](problem, rng, number == 0)
             # a start does not depend on those before it: not even on the last basis of the engine
             assigner = engine.prepare(problem)
+            tallies.append(assigner.counters)
             run = alternate(
                 problem,
                 assigner,
@@ -144,37 +145,51 @@ def kmeans(
                 number=number,
                 began=began,
             )
-            counters += assigner.counters
             if number == 0 or run.cost < best.cost:
-                best = run
+                best, winner = run, assigner
             if run.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
                 best.status = run.status
                 break
+        else:
+            if best.priced and best.bound is None:
+                # the last centres are means that nothing was assigned to: what is it worth there?
+                last = winner(best.centres, best.labels, deadline)
+                best.bound, best.prices = last.bound, last.prices
     except KeyboardInterrupt:
         best.status = Status.INTERRUPTED
-    labels = problem.structure.expand(best.labels)
+    bound = best.bound
+    if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
+        bound = float(problem.nearest(best.centres)[1].sum())
+    return result_of(
+        problem,
+        constraints,
+        Assignment(best.labels, best.cost, bound, best.prices),
+        centres=problem.centres_out(best.centres),
+        status=best.status,
+        history=tuple(best.history),
+        seconds=time.perf_counter() - began,
+        solver=engine.name,
+        counters=dict(sum(tallies, Counter[str]())),
+    )
+
+
+def result_of(problem: Problem, constraints: Constraints, found: Assignment, **rest: Any) -> Result:
+    """Bring an assignment to samples and to the units of X; only labels that obey leave here."""
+    labels = problem.structure.expand(found.labels)
     broken = verify(labels, constraints, problem.structure.n_clusters)
     if broken:  # cannot happen; if it does, no labels leave the library
         raise RuntimeError(
             f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
         )
-    inertia = problem.inertia(best.cost)
-    bound = best.bound
-    if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
-        bound = float(problem.nearest(best.centres)[1].sum())
-    last = Assignment(best.labels, best.cost, bound)
+    inertia = problem.inertia(found.cost)
     return Result(
         labels=labels,
-        centres=problem.centres_out(best.centres),
         inertia=inertia,
-        lower_bound=min(problem.inertia(bound), inertia),
-        status=best.status,
-        assignment=last.status,
-        history=tuple(best.history),
-        seconds=time.perf_counter() - began,
+        lower_bound=min(problem.inertia(found.bound), inertia),
+        assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
-        solver=engine.name,
-        counters=dict(counters),
+        prices=None if found.prices is None else problem.prices_out(found.prices),
+        **rest,
     )
 
 
@@ -184,17 +199,9 @@ def _given_centres(init: Any, problem: Problem) -> FloatArray | None:
         if init not in _SEEDINGS:
             raise ValueError(f"init must be 'k-means++', 'random' or an array; got {init!r}.")
         return None
-    centres = np.asarray(init)
-    if centres.dtype.kind not in "biuf":
-        raise ValueError(f"init must be 'k-means++', 'random' or an array; got {init!r:.60}.")
     shape = (problem.structure.n_clusters, problem.points.shape[1])
-    if centres.shape != shape:
-        raise ValueError(f"init has shape {centres.shape}; {shape} was expected.")
-    if not np.isfinite(centres).all():
-        raise ValueError("init holds NaN or infinity.")
-    if (largest := float(np.abs(centres).max())) > LARGEST:
-        raise ValueError(f"init holds {largest:g}: its squares overflow.")
-    return problem.centres_in(centres.astype(np.float64))
+    choices = "'k-means++', 'random' or an array"
+    return problem.centres_in(read_centres(init, "init", choices, shape))
 
 
 def _starts(n_init: Any, init: Any, given: FloatArray | None) -> int:

@@ -6,27 +6,17 @@ import sys
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from bckm._fitted import FittedCentres
 from bckm._reading import read_weight
-from bckm._types import FloatArray, IntArray
 from bckm.api import kmeans
 from bckm.constraints import Constraints, as_constraints
-from bckm.result import Result, Step
+from bckm.result import Step
 
 
-class ConstrainedKMeans(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class ConstrainedKMeans(FittedCentres):
     """k-means under rules, as a scikit-learn estimator.
 
     Solves, over labels y and centres c,
@@ -112,15 +102,6 @@ class ConstrainedKMeans(
     >>> model.status_
     'converged'
     """
-
-    labels_: NDArray[np.int32]
-    cluster_centers_: FloatArray
-    inertia_: float
-    n_iter_: int
-    cluster_sizes_: IntArray
-    status_: str
-    lower_bound_: float
-    result_: Result
 
     def __init__(
         self,
@@ -239,101 +220,9 @@ class ConstrainedKMeans(
         self.status_ = result.status.value
         self.lower_bound_ = result.lower_bound
         self.result_ = result
+        self._sizes = (rules.size_min, rules.size_max)
+        self._weight = float(read_weight(sample_weight, len(X)).mean())
         return self
-
-    def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: N803
-        """Return the cluster with the nearest centre for each sample of X.
-
-        Each sample is looked at alone, so its label depends neither on the other samples of X nor
-        on their order. Hence `predict` enforces *neither sizes nor links nor any other rule*: even
-        for the X of `fit` it may differ from `labels_`, which obey them all.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data, old or new.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-            Index of the nearest centre of each sample; the first one of several.
-
-        Examples
-        --------
-        >>> from bckm import ConstrainedKMeans
-        >>> X = [[0.0], [1.0], [2.0], [9.0]]
-        >>> model = ConstrainedKMeans(2, size_min=2, random_state=0).fit(X)
-        >>> model.cluster_sizes_.tolist()
-        [2, 2]
-        >>> labels = model.predict(X)  # sample 2 is closer to the centre 0.5 than to 5.5
-        >>> bool(labels[0] == labels[1] == labels[2] != labels[3])
-        True
-        """
-        nearest: IntArray = self._distances(X).argmin(axis=1)
-        return nearest.astype(np.int32)
-
-    def transform(self, X: Any) -> Any:  # noqa: N803
-        """Return the Euclidean distance of each sample of X to each centre.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data, old or new.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters), or frame after `set_output`
-            Entry (p, i) is |x_p - c_i|.
-
-        Examples
-        --------
-        >>> from bckm import ConstrainedKMeans
-        >>> model = ConstrainedKMeans(1).fit([[0.0, 0.0], [0.0, 0.0]])
-        >>> model.transform([[3.0, 4.0]]).tolist()
-        [[5.0]]
-        """
-        return self._distances(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
-        """Return minus the inertia of X under `predict`: higher is better.
-
-        This is -sum_p w_p min_i |x_p - c_i|^2. The rules of `fit` play no part, so for the X of
-        `fit` it is at least ``-inertia_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data, old or new.
-        y : None
-            Ignored; scikit-learn's convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights w; ones when None.
-
-        Returns
-        -------
-        score : float
-            Not positive.
-
-        Examples
-        --------
-        >>> from bckm import ConstrainedKMeans
-        >>> model = ConstrainedKMeans(1).fit([[0.0, 0.0], [0.0, 0.0]])
-        >>> model.score([[3.0, 4.0], [0.0, 1.0]])
-        -26.0
-        """
-        nearest = self._distances(X).min(axis=1)
-        return -float(read_weight(sample_weight, nearest.size) @ np.square(nearest))
-
-    @property
-    def _n_features_out(self) -> int:
-        """Columns of `transform`; scikit-learn names them after the class."""
-        return len(self.cluster_centers_)
-
-    def _distances(self, X: Any) -> FloatArray:  # noqa: N803
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)  # noqa: N806
-        # differences pair by pair: a row's distances do not depend on the other rows
-        return np.asarray(cdist(X, self.cluster_centers_))
 
 
 def _write(step: Step) -> None:

@@ -36,13 +36,16 @@ class Run:
     """State and outcome of one start.
 
     `cost` is that of the labels at the centres; `bound` bounds it from below where an assignment
-    to these very centres was made, that is when the loop ended because nothing changed.
+    to these very centres was made, that is when the loop ended because nothing changed; `prices`
+    are those of this assignment, and `priced` says whether the engine has any.
     """
 
     labels: IntArray
     centres: FloatArray
     cost: float
     bound: float | None = None
+    prices: FloatArray | None = None
+    priced: bool = False
     status: Status = Status.ITERATION_LIMIT
     history: list[Step] = field(default_factory=list)
 
@@ -94,7 +97,7 @@ def alternate(
             found = assigner(centres, run.labels, deadline)
             # the labels before the first step are any feasible ones: nothing to compare with
             if iteration > 1 and not _better(found, run):
-                run.bound = found.bound
+                run.bound, run.prices = found.bound, found.prices
                 swap = _exchange(assigner, centres, run, found, deadline) if exchange else None
                 if swap is None:
                     run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
@@ -114,7 +117,7 @@ def alternate(
                 moved=int(problem.structure.count[found.labels != run.labels].sum()),
                 seconds=time.perf_counter() - began,
             )
-            after.history = [*run.history, step]
+            after.history, after.priced = [*run.history, step], found.prices is not None
             run = after
             if on_step is not None:
                 on_step(step)

@@ -198,6 +198,10 @@ class Problem:
         """Inertia in the units of X, from a sum of item costs."""
         return (cost + self.scatter) * self.unit**2 * self.heavy
 
+    def prices_out(self, prices: FloatArray) -> FloatArray:
+        """Prices of the size bounds in the units of X, from those in units of `cost`."""
+        return prices * (self.unit**2 * self.heavy)
+
     def centres_in(self, centres: FloatArray) -> FloatArray:
         """Centres in the units of `points`, from centres in the units of X."""
         return (centres - self.origin) / self.unit

@@ -93,18 +93,20 @@ class Result:
     labels : array (n,)
         Cluster of each sample; verified against the rules.
     centres : array (k, d)
-        Means of the clusters (an empty cluster keeps the centre it last had).
+        Means of the clusters (an empty cluster keeps the centre it last had); from `bckm.assign`
+        the centres that were given.
     inertia : float
         Weighted sum of squared distances of samples to the centre of their cluster.
     lower_bound : float
         No labels that obey the rules have a smaller sum of squared distances *to these centres*.
         It bounds the last assignment step, not the whole problem.
     status : Status
-        CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED.
+        CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED; from `bckm.assign` OPTIMAL, FEASIBLE,
+        TIME_LIMIT or INTERRUPTED.
     assignment : Status
         OPTIMAL when `lower_bound` proves the labels optimal for the centres.
     history : tuple of Step
-        Steps of the start that won.
+        Steps of the start that won; none from `bckm.assign`.
     seconds : float
         Time of the whole fit.
     sizes : array (k,)
@@ -115,6 +117,10 @@ class Result:
         What the engine counts over the whole fit; for ``solver="pump"`` the steps that the pump
         finished ``alone`` and those ``completed`` by the exact engine; for the exact engine the
         tree ``searches``, that is steps whose relaxation was not enough.
+    prices : array (k,) or None
+        Prices of the size bounds at `centres`, where the engine has them: labels i of least
+        w_p |x_p - c_i|^2 - prices_i are optimal under the bounds, but for ties. `predict` of
+        `ConstrainedKMeans` uses them.
 
     Examples
     --------
@@ -135,6 +141,7 @@ class Result:
     sizes: IntArray
     solver: str
     counters: Mapping[str, int] = field(default_factory=dict)
+    prices: FloatArray | None = None
 
     @property
     def n_iter(self) -> int:

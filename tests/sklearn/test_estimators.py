@@ -134,6 +134,7 @@ PARAMETERS = {
     "max_iter": 300,
     "tol": 1e-4,
     "time_limit": None,
+    "n_jobs": None,
     "random_state": None,
     "verbose": 0,
 }
@@ -173,6 +174,7 @@ def test_everything_reaches_kmeans(X, monkeypatch):
         "max_iter": 11,
         "tol": 0.5,
         "time_limit": 60.0,
+        "n_jobs": 3,
         "random_state": 5,
     }
     weight = np.arange(1.0, N + 1)

@@ -1,0 +1,228 @@
+"""What a fitted estimator does with data, old or new: predict, assign, transform, score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bckm._arrays import nearest
+from bckm._reading import read_weight
+from bckm._types import FloatArray, IntArray
+from bckm.constraints import Constraints, as_constraints
+from bckm.fixed import assign
+from bckm.result import Result
+
+
+class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """The part of `ConstrainedKMeans` that needs its centres; `fit` sets the attributes."""
+
+    solver: str
+    time_limit: float | None
+    n_jobs: int | None
+    labels_: NDArray[np.int32]
+    cluster_centers_: FloatArray
+    inertia_: float
+    n_iter_: int
+    cluster_sizes_: IntArray
+    status_: str
+    lower_bound_: float
+    result_: Result
+    _sizes: tuple[IntArray | None, IntArray | None]  # bounds of the last fit
+    _weight: float  # mean weight of its samples
+
+    def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: N803
+        """Return the nearest cluster for each sample of X, less the prices of the size bounds.
+
+        Each sample is looked at alone, so its label depends neither on the other samples of X nor
+        on their order. Hence `predict` enforces *neither sizes nor links nor any other rule*; use
+        `assign` for labels that obey.
+
+        Where the engine of `fit` knows prices of the size bounds (``result_.prices``), the label is
+        the i with the least |x - c_i|^2 - price_i, else the one with the nearest centre. Prices
+        make crowded clusters dear: if `fit` converged on samples of weight 1, predicted labels of
+        its X are `labels_`, but for samples on a border between two clusters (ties). With
+        `sample_weight` prices belong to weighted distances, and a sample counts here as one of mean
+        weight: the prices are divided by it. Without prices, labels of the X of `fit` may differ
+        from `labels_` wherever a rule binds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data, old or new.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Index of the cluster of each sample; the first one of several.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> model = ConstrainedKMeans(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+        >>> labels = model.predict([[2.0], [1.0], [7.0]])
+        >>> bool(labels[0] == labels[1] != labels[2])
+        True
+        """
+        X = self._read(X)  # noqa: N806
+        prices = self.result_.prices
+        if prices is not None:
+            prices = prices / self._weight
+        return nearest(X, self.cluster_centers_, prices)[0].astype(np.int32)
+
+    def assign(
+        self,
+        X: Any,  # noqa: N803
+        *,
+        size_min: Any = None,
+        size_max: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+    ) -> NDArray[np.int32]:
+        """Return labels of X that obey rules, optimal for the centres of `fit`.
+
+        All samples are assigned together, unlike in `predict`. Where a size bound is not given
+        here, that of `fit` is scaled to the number of samples: with n samples here and n_fit there,
+        at least floor(lower * n / n_fit) and at most ceil(upper * n / n_fit) samples. That no
+        cluster is empty, which `fit` implies without `size_min`, is asked if n >= n_fit. Links
+        and other rules of `fit` belong to its samples and play no part.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data, old or new.
+        size_min, size_max : int or array-like of shape (n_clusters,), default=None
+            Bounds that replace those of `fit`.
+        must_link, cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, \
+                default=None
+            Indices of samples of this X, as in `fit`.
+        constraints : Constraints, default=None
+            Further rules of any kind; size bounds in them replace those of `fit` too.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights in the objective; sizes always count samples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Cluster of each sample; obeys every rule.
+
+        Raises
+        ------
+        InfeasibleError
+            If no labels obey the rules; it names a minimal conflict.
+
+        See Also
+        --------
+        bckm.assign : The same as a function; says more about the answer.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> X = [[0.0], [1.0], [8.0], [9.0]]
+        >>> model = ConstrainedKMeans(2, size_max=2, random_state=0).fit(X)
+        >>> labels = model.assign([[0.0], [1.0], [2.0], [3.0], [9.0], [8.0]])  # 3 samples each
+        >>> sorted((labels == labels[0]).tolist())
+        [False, False, False, True, True, True]
+        >>> len(set(model.assign([[0.0], [1.0]], size_max=1).tolist()))
+        2
+        """
+        X = self._read(X)  # noqa: N806
+        rules = Constraints(must_link, cannot_link, size_min=size_min, size_max=size_max)
+        rules &= as_constraints(constraints)
+        rules &= self._scaled_sizes(len(X), rules)
+        found = assign(
+            X,
+            self.cluster_centers_,
+            rules,
+            solver=self.solver,
+            sample_weight=sample_weight,
+            time_limit=self.time_limit,
+            n_jobs=self.n_jobs,
+        )
+        return found.labels.astype(np.int32)
+
+    def _scaled_sizes(self, n: int, given: Constraints) -> Constraints:
+        """Bounds of `fit` for so many samples, where none are given."""
+        n_fit = len(self.labels_)
+        low, up = self._sizes
+        least: Any = None if low is None else low * n // n_fit
+        most: Any = None if up is None else -(-np.minimum(up, n_fit) * n // n_fit)
+        if low is None and n < n_fit:  # `fit` implies one sample each
+            least = 0
+        return Constraints(
+            size_min=least if given.size_min is None else None,
+            size_max=most if given.size_max is None else None,
+        )
+
+    def transform(self, X: Any) -> Any:  # noqa: N803
+        """Return the Euclidean distance of each sample of X to each centre.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data, old or new.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters), or frame after `set_output`
+            Entry (p, i) is |x_p - c_i|.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> model = ConstrainedKMeans(1).fit([[0.0, 0.0], [0.0, 0.0]])
+        >>> model.transform([[3.0, 4.0]]).tolist()
+        [[5.0]]
+        """
+        # differences pair by pair: a row's distances do not depend on the other rows
+        return np.asarray(cdist(self._read(X), self.cluster_centers_))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
+        """Return minus the inertia of X with each sample at its nearest centre: higher is better.
+
+        This is -sum_p w_p min_i |x_p - c_i|^2. Neither rules nor prices play a part, so for the X
+        of `fit` it is at least ``-inertia_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data, old or new.
+        y : None
+            Ignored; scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights w; ones when None.
+
+        Returns
+        -------
+        score : float
+            Not positive.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> model = ConstrainedKMeans(1).fit([[0.0, 0.0], [0.0, 0.0]])
+        >>> model.score([[3.0, 4.0], [0.0, 1.0]])
+        -26.0
+        """
+        X = self._read(X)  # noqa: N806
+        return -float(read_weight(sample_weight, len(X)) @ nearest(X, self.cluster_centers_)[1])
+
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of `transform`; scikit-learn names them after the class."""
+        return len(self.cluster_centers_)
+
+    def _read(self, X: Any) -> Any:  # noqa: N803
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)

@@ -1,0 +1,109 @@
+"""`assign`: labels of a whole batch for centres that stay where they are."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from bckm._reading import read_centres, read_time_limit
+from bckm.api import result_of
+from bckm.assign import Assignment, Deadline, choose
+from bckm.constraints import Constraints, as_constraints
+from bckm.feasibility import feasible_start
+from bckm.problem import Problem
+from bckm.result import Result, Status
+
+
+def assign(
+    X: Any,  # noqa: N803
+    centres: Any,
+    constraints: Constraints | None = None,
+    *,
+    solver: str = "auto",
+    sample_weight: Any = None,
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+) -> Result:
+    """Assign samples to given centres under rules, or prove that the rules cannot be obeyed.
+
+    Minimises the sum of squared distances of samples to the centre of their cluster over all labels
+    that obey the constraints. The centres do not move: label i is row i of `centres` and obeys
+    bound i. All samples are assigned together, so the label of one depends on the others.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Data: NumPy array, nested list, pandas or polars frame.
+    centres : array of shape (n_clusters, n_features)
+        Centre of each cluster.
+    constraints : Constraints, optional
+        What labels must obey. No cluster is empty unless ``size_min=0`` is asked for; fewer samples
+        than clusters need it.
+    solver : {"auto", "nearest", "exact", "pump", "greedy"}
+        Engine. "auto" proves optimality within a work limit, "exact" at any price.
+    sample_weight : array of shape (n_samples,), optional
+        Weights in the objective; sizes always count samples.
+    time_limit : float, optional
+        Seconds; the best labels found by then are returned.
+    n_jobs : int, optional
+        Threads that compiled code may use: None and -1 take all cores that this process may use,
+        -2 all but one. No result depends on it.
+
+    Returns
+    -------
+    Result
+        Labels that passed `verify`. `centres` are the given ones and `status` is OPTIMAL, FEASIBLE
+        (no proof), TIME_LIMIT or INTERRUPTED.
+
+    Raises
+    ------
+    InfeasibleError
+        If no labels obey the constraints; it names a minimal conflict.
+    UndecidedError
+        If `time_limit` passed before feasible labels or a proof were found.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> X = [[0.0], [1.0], [2.0], [9.0]]
+    >>> found = bckm.assign(X, [[0.0], [10.0]], bckm.Constraints(size_max=2))
+    >>> found.labels.tolist(), found.inertia, found.status.value
+    ([0, 0, 1, 1], 66.0, 'optimal')
+    """
+    began = time.perf_counter()
+    deadline = Deadline.after(read_time_limit(time_limit))
+    given = read_centres(centres, "centres")
+    constraints = as_constraints(constraints)
+    problem = Problem.build(X, len(given), constraints, sample_weight, n_jobs=n_jobs, few=True)
+    if given.shape[1] != problem.points.shape[1]:
+        raise ValueError(
+            f"centres have {given.shape[1]} features, X has {problem.points.shape[1]}."
+        )
+    engine = choose(solver, problem)
+    start = feasible_start(problem.structure, problem.rules, deadline)
+    at = problem.centres_in(given)
+    status, counters = Status.INTERRUPTED, {}
+    try:
+        assigner = engine.prepare(problem)
+        found = assigner(at, start, deadline)
+        counters = dict(assigner.counters)
+        status = found.status
+        if status is not Status.OPTIMAL and deadline.passed:
+            status = Status.TIME_LIMIT
+    except KeyboardInterrupt:
+        found = Assignment(start, np.inf, float(problem.nearest(at)[1].sum()))
+    # what labels cost without the touch that leads weightless samples
+    cost = problem.within(found.labels, at)
+    return result_of(
+        problem,
+        constraints,
+        Assignment(found.labels, cost, min(found.bound, cost), found.prices),
+        centres=given,
+        status=status,
+        history=(),
+        seconds=time.perf_counter() - began,
+        solver=engine.name,
+        counters=counters,
+    )
