@@ -360,6 +360,27 @@ def test_reordered_rules_give_the_same_problem(seed):
     assert [c.tolist() for c in a.structure.cliques] == [c.tolist() for c in b.structure.cliques]
 
 
+@pytest.mark.parametrize("links", [False, True])
+def test_items_in_one_place_are_ordered_by_mass_and_count(links):
+    """Masses differ and counts do not, or the other way round."""
+    X = np.repeat([[0.0], [1.0]], 6, axis=0)
+    asked = Constraints([(0, 1), (8, 9)] if links else None, size_max=11)
+    weight = np.ones(12)
+    weight[[0, 1, 8, 9]] = 0.5
+    found = set()
+    for seed in range(10):
+        order = np.random.default_rng(seed).permutation(12)
+        problem = Problem.build(X[order], 3, permuted(asked, order), weight[order])
+        found.add((tuple(problem.mass), tuple(problem.structure.count)))
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("shift", [1e6, 1e9])
+def test_points_far_away_are_centred_to_the_last_digit(shift):
+    X = np.random.default_rng(0).normal(size=(1000, 3)) + shift
+    assert np.abs(Problem.build(X, 3).points.mean(axis=0)).max() < 1e-14
+
+
 @pytest.mark.parametrize("shift", [1e6, 1e9, -1e9])
 def test_data_far_from_the_origin(shift):
     # multiples of 1/8 stay exact after the shift, so nothing but the method can lose digits

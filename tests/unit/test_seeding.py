@@ -1,6 +1,7 @@
 """First centres, and which bounds they get."""
 
 import numpy as np
+import pytest
 from scipy.spatial.distance import cdist
 
 from bckm import Constraints, kmeans, seeding
@@ -105,3 +106,14 @@ def test_match_counts_a_part_of_very_many_items(monkeypatch):
     p = Problem.build(X, 3, Constraints(size_min=[2000, 7000, 1000]))
     centres = p.centres_in(np.array([[0.0], [9.0], [30.0]]))
     np.testing.assert_array_equal(match(p, centres), centres[[1, 0, 2]])
+
+
+@pytest.mark.parametrize("places", [[0.0, 9.0], [9.0, 0.0]])
+def test_match_counts_samples_not_items(monkeypatch, places):
+    monkeypatch.setattr(seeding, "ENOUGH", 10)
+    monkeypatch.setattr(seeding, "ENOUGH_EACH", 1)
+    X = np.repeat(places, [40, 100])[:, None]
+    together = np.arange(40, 140).reshape(10, 10).tolist()
+    p = Problem.build(X, 2, Constraints(together, size_min=[100, 40]))
+    centres = p.centres_in(np.array(places)[:, None])
+    np.testing.assert_array_equal(match(p, centres), centres[::-1])
