@@ -222,11 +222,14 @@ class _Normal:
 
     @classmethod
     def of(cls, data: NDArray[Any]) -> _Normal:
-        zero = np.zeros(data.shape[1])
-        origin = cls(data, zero, zero, 1.0).mean()
-        rest = cls(data, origin, zero, 1.0).mean()
-        whole = cls(data, origin, rest, 1.0)
-        reach = max(float(np.abs(whole.rows(part)).max()) for part in whole.parts())
+        n, d = data.shape
+        # of one layout and type, so that sums are the same for every array of the same values
+        plain = (np.ascontiguousarray(data[part], np.float64) for part in _arrays.blocks(n, d))
+        origin = sum(part.sum(axis=0) for part in plain) / n
+        first = cls(data, origin, np.zeros(d), 1.0)
+        rest = sum(first.rows(part).sum(axis=0) for part in first.parts()) / n
+        second = cls(data, origin, rest, 1.0)
+        reach = max(float(np.abs(second.rows(part)).max()) for part in second.parts())
         return cls(data, origin, rest, _power_of_two(reach))
 
     def parts(self) -> Iterator[slice]:
@@ -238,15 +241,9 @@ class _Normal:
         part = self.data[which] if isinstance(which, slice) else self.data.take(which, axis=0)
         found: FloatArray = np.subtract(part, self.origin, dtype=np.float64, order="C")
         found -= self.rest
-        found *= 1 / self.unit  # a power of two: as exact as a division
+        if self.unit != 1:
+            found *= 1 / self.unit  # a power of two: as exact as a division
         return found
-
-    def mean(self) -> FloatArray:
-        """Mean of the rows."""
-        total = np.zeros(self.origin.size)
-        for part in self.parts():
-            total += self.rows(part).sum(axis=0)
-        return total / len(self.data)
 
     @property
     def direction(self) -> FloatArray:
