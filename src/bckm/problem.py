@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
 
 from bckm._reading import read_data, read_n_clusters, read_weight
 from bckm._types import FloatArray, IntArray
@@ -130,6 +129,8 @@ class Problem:
 
     def cost(self, centres: FloatArray) -> FloatArray:
         """Cost of each item in each cluster, (m, k). The one cost function of the library."""
+        from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
+
         # differences, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far clusters
         squares = cdist(self.points, centres, "sqeuclidean")
         cost = squares * self.mass[:, None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
@@ -20,6 +19,8 @@ def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> F
     ----------
     Arthur, Vassilvitskii: k-means++, the advantages of careful seeding (SODA 2007).
     """
+    from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
+
     points, mass, k = problem.points, problem.mass, problem.structure.n_clusters
     trials = 2 + int(np.log(k))
     chosen = np.empty(k, np.int64)
