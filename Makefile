@@ -1,9 +1,11 @@
 # Everything on a fresh machine with Python >= 3.11 and git: `make demo`, `make test`.
+# With a C++ compiler the kernels are compiled; without one everything is pure Python.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
 
-.PHONY: demo test lint campaign bench experiments clean
+.PHONY: demo test lint kernels pure sanitize campaign bench experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m bckm.demo
@@ -17,6 +19,26 @@ lint: $(VENV)/.dev-installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+kernels: $(VENV)/.installed  # compile them and show what the compiler says
+	$(BIN)/python -m pip install --verbose --no-deps --no-build-isolation --editable .
+
+pure: $(VENV)/.dev-installed  # the tests without the compiled kernels
+	BCKM_PURE=1 $(BIN)/pytest -q -n 2
+
+# The tests of the kernels under the address and undefined-behaviour sanitizers of GCC. The
+# instrumented build has an environment of its own, which borrows all other packages from $(VENV).
+SANITIZE := build/sanitize
+PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+LIBRARY = $$($${CXX:-g++} -print-file-name=$(1))
+sanitize: $(VENV)/.dev-installed
+	$(PYTHON) -m venv $(SANITIZE)/venv
+	$(BIN)/$(PACKAGES) > "$$($(SANITIZE)/venv/bin/$(PACKAGES))/borrowed.pth"
+	$(SANITIZE)/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation \
+	  --force-reinstall -C build-dir=$(SANITIZE)/cmake -C cmake.build-type=Debug \
+	  -C cmake.define.BCKM_SANITIZE=ON .
+	LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZE)/venv/bin/python -m pytest -q tests/kernels
+
 campaign: $(VENV)/.dev-installed  # the long tests, about a quarter of an hour
 	$(BIN)/pytest -q -n 2 -m slow
 
@@ -28,17 +50,38 @@ experiments: $(VENV)/.dev-installed
 	$(BIN)/python -m experiments all $(if $(DATA),--data $(DATA)) $(if $(QUICK),--quick)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf build $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "bckm needs Python 3.11 or newer; try: make PYTHON=python3.12 demo"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+# What the build needs goes into the environment itself: an isolated build would have new paths each
+# time and compile everything again.
+PIP := $(BIN)/python -m pip install --quiet
+NEEDED := from tomllib import load; r = load(open("pyproject.toml", "rb"))["build-system"]["requires"]
+$(VENV)/.tools: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -c '$(NEEDED); print(*r, sep="\n")' > $@.txt
+	$(PIP) -r $@.txt
 	@touch $@
 
-$(VENV)/.dev-installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+# CMake and Ninja come along only if the machine has none. pip is quiet about a package that was
+# installed without its kernels, so the package says it itself.
+ABSENT := from scikit_build_core.build import get_requires_for_build_editable as r
+REMARK := from bckm.kernels import missing; print(end=missing and f"Note: {missing}\n")
+define INSTALL
+$(BIN)/python -c '$(ABSENT); print(*r(), sep="\n")' > $(VENV)/.absent.txt
+$(PIP) -r $(VENV)/.absent.txt
+$(PIP) --no-build-isolation --editable
+endef
+
+$(VENV)/.installed: $(SOURCES) $(VENV)/.tools
+	$(INSTALL) .
+	@$(BIN)/python -c '$(REMARK)'
+	@touch $@
+
+$(VENV)/.dev-installed: $(SOURCES) $(VENV)/.tools
+	$(INSTALL) '.[dev]'
+	@$(BIN)/python -c '$(REMARK)'
 	@touch $@ $(VENV)/.installed

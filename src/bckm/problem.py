@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from bckm import _arrays
 from bckm._memory import require
@@ -166,6 +165,8 @@ class Problem:
 
     def cost(self, centres: FloatArray) -> FloatArray:
         """Cost of each item in each cluster, (m, k). The one cost function of the library."""
+        from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
+
         # differences, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far clusters
         cost = cdist(self.points, centres, "sqeuclidean")
         cost *= self.pull[:, None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from bckm._arrays import nearest
 from bckm._types import FloatArray, IntArray
@@ -25,6 +24,8 @@ def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> F
     ----------
     Arthur, Vassilvitskii: k-means++, the advantages of careful seeding (SODA 2007).
     """
+    from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
+
     points, mass, k = problem.points, problem.mass, problem.structure.n_clusters
     if mass.size > _enough(k):
         part = rng.choice(mass.size, _enough(k), replace=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Assignment, Deadline, Engine, MatrixAssigner
@@ -23,6 +22,8 @@ class NearestAssigner(MatrixAssigner):
         labels = cost.argmin(axis=1)
         needed = self.structure.lower > 0
         if (np.bincount(labels, minlength=needed.size)[needed] == 0).any():
+            from scipy.optimize import linear_sum_assignment  # slow to import, seldom needed
+
             loss = cost - cost.min(axis=1, keepdims=True)
             clusters = np.flatnonzero(needed)
             # k clusters compete for items: beyond its k cheapest ones a cluster never has to look

@@ -1,0 +1,64 @@
+#include "checks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gil.hpp"
+#include "pool.hpp"
+
+namespace nb = nanobind;
+
+namespace bckm {
+namespace {
+
+// 0 + 1 + ... + n - 1, each number from a chunk of its own; with `nested`, each chunk asks the pool
+// again; chunk `fail_at` throws.
+std::int64_t sum_of_chunks(std::int64_t n, int threads, bool nested, std::int64_t fail_at) {
+    std::vector<std::int64_t> slots(static_cast<std::size_t>(n));
+    parallel(n, threads, [&](std::int64_t chunk, int worker) {
+        if (chunk == fail_at) throw std::runtime_error("chunk " + std::to_string(chunk));
+        if (worker < 0 || worker >= threads) throw std::logic_error("no such worker");
+        std::int64_t& slot = slots[static_cast<std::size_t>(chunk)];
+        if (!nested) {
+            slot = chunk;
+            return;
+        }
+        std::int64_t halves[2] = {0, 0};
+        parallel(2, threads, [&](std::int64_t half, int) { halves[half] = (chunk + half) / 2; });
+        slot = halves[0] + halves[1];
+    });
+    return std::accumulate(slots.begin(), slots.end(), std::int64_t{0});
+}
+
+// How many of `threads` chunks run at the same time: each waits for the others, at most 10 s.
+int meet(int threads) {
+    std::mutex guard;
+    std::condition_variable met;
+    int present = 0, most = 0;
+    parallel(threads, threads, [&](std::int64_t, int) {
+        std::unique_lock<std::mutex> lock(guard);
+        most = std::max(most, ++present);
+        met.notify_all();
+        met.wait_for(lock, std::chrono::seconds(10), [&] { return most == threads; });
+        --present;
+    });
+    return most;
+}
+
+}  // namespace
+
+void add_checks(nb::module_& module) {
+    using nb::literals::operator""_a;
+    module.def("_sum_of_chunks", &sum_of_chunks, "n"_a, "threads"_a, "nested"_a = false,
+               "fail_at"_a = -1, nb::call_guard<WithoutGil>());
+    module.def("_meet", &meet, "threads"_a, nb::call_guard<WithoutGil>());
+}
+
+}  // namespace bckm

@@ -1,0 +1,5 @@
+namespace bckm {
+
+double settle(double value) { return value; }
+
+}  // namespace bckm

@@ -1,0 +1,5 @@
+namespace bckm {
+
+double totals(double value) { return value; }
+
+}  // namespace bckm
