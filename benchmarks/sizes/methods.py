@@ -92,7 +92,7 @@ def constrained(task: Task) -> Fit:
             task.k,
             size_min=task.low,
             size_max=task.high,
-            init=task.start.copy(),  # it subtracts the mean of X from this array in place
+            init=task.start,
             n_init=1,
             max_iter=task.max_iter,
             tol=task.tol,
