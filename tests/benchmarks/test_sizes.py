@@ -35,7 +35,9 @@ def test_table_has_its_columns_and_the_file_its_facts(rows, tmp_path):
                  "memory", "inertia", "sizes kept", "gap"):  # fmt: skip
         assert f" {name} |" in heading
     assert "÷ faiss" not in heading  # not measured, so no column of dashes
-    assert "All checks passed." in text
+    assert "All checks passed (2 fits of bckm)." in text
+    floor = report.write("main", rows[:1], [], report.machine(1), tmp_path / "floor")
+    assert "Nothing was checked." in floor
     facts = json.loads((tmp_path / "sizes-main.json").read_text())
     assert facts["machine"]["threads"] == 1
     assert set(facts["machine"]) >= {"processor", "cores", "date", "versions"}
