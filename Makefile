@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
 
-.PHONY: demo test lint kernels pure sanitize campaign bench experiments clean
+.PHONY: demo test lint kernels pure sanitize campaign bench bench-sizes experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m bckm.demo
@@ -44,6 +44,11 @@ campaign: $(VENV)/.dev-installed  # the long tests, about a quarter of an hour
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/python benchmarks/exact_step.py
+
+# Size bounds against other libraries, into results/; MODE=quick|step|million|...|all
+bench-sizes: $(VENV)/.dev-installed
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks.sizes $(or $(MODE),main)
 
 # The paper's experiments into results/; DATA=folder of .npz files for its table, QUICK=1 for a part
 experiments: $(VENV)/.dev-installed

@@ -1,0 +1,1 @@
+"""Measurements: this library against others, in the same run."""
