@@ -47,7 +47,7 @@ bench: $(VENV)/.dev-installed
 
 # Size bounds against other libraries, into results/; MODE=quick|step|million|...|all
 bench-sizes: $(VENV)/.dev-installed
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(INSTALL) '.[bench]'
 	$(BIN)/python -m benchmarks.sizes $(or $(MODE),main)
 
 # The paper's experiments into results/; DATA=folder of .npz files for its table, QUICK=1 for a part

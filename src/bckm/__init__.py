@@ -11,9 +11,7 @@ from bckm.api import kmeans
 from bckm.constraints import AttributeSum, Constraints, LinearRows
 from bckm.exceptions import InfeasibleError, UndecidedError, UnsupportedError
 from bckm.feasibility import Feasibility, check
-
-# `bckm.assign` is the function; the engines are imported as `from bckm.assign.base import ...`
-from bckm.fixed import assign
+from bckm.fixed import assign_to
 from bckm.result import Result, Status, Step
 from bckm.verify import Violation, verify
 
@@ -35,7 +33,7 @@ __all__ = [
     "UndecidedError",
     "UnsupportedError",
     "Violation",
-    "assign",
+    "assign_to",
     "check",
     "kmeans",
     "verify",

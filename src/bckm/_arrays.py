@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
 
 from bckm._types import FloatArray, IntArray
+from bckm.kernels import missing, native
 
 BLOCK = 2**22  # numbers in a block of distances
 CACHED = 2**15  # numbers in a block that stays in the cache while it is worked on
@@ -32,6 +32,8 @@ def nearest(
     Differences pair by pair, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far
     centres, and the answer for a point does not depend on the other points.
     """
+    from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
+
     labels, least = np.empty(len(points), np.int64), np.empty(len(points))
     for rows in blocks(len(points), len(centres), BLOCK):
         squares = cdist(points[rows], centres, "sqeuclidean")
@@ -43,15 +45,23 @@ def nearest(
 
 
 def cluster_sums(
-    points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int
+    points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int, threads: int = 1
 ) -> FloatArray:
     """Sum up the weighted points of each cluster, (k, d)."""
-    shape, starts = (n_clusters, labels.size), np.arange(labels.size + 1)
-    return np.asarray(sp.csc_array((weight, labels, starts), shape) @ points)
+    if missing:
+        shape, starts = (n_clusters, labels.size), np.arange(labels.size + 1)
+        return np.asarray(sp.csc_array((weight, labels, starts), shape) @ points)
+    cloud = native.Points(points, pull=weight)
+    return native.cluster_sums(cloud, labels.astype(np.int32), n_clusters, threads)[0]
 
 
-def within(points: FloatArray, weight: FloatArray, labels: IntArray, centres: FloatArray) -> float:
+def within(
+    points: FloatArray, weight: FloatArray, labels: IntArray, centres: FloatArray, threads: int = 1
+) -> float:
     """Weighted sum of squared distances of points to the centre of their cluster."""
+    if not missing:
+        cloud = native.Points(points, pull=weight)
+        return native.assigned_cost(cloud, labels.astype(np.int32), centres, None, threads)[0]
     total = 0.0
     for rows in blocks(*points.shape):
         difference = points[rows] - centres[labels[rows]]

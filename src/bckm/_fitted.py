@@ -19,7 +19,7 @@ from bckm._arrays import nearest
 from bckm._reading import read_weight
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
-from bckm.fixed import assign
+from bckm.fixed import assign_to
 from bckm.result import Result
 
 
@@ -141,7 +141,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         rules = Constraints(must_link, cannot_link, size_min=size_min, size_max=size_max)
         rules &= as_constraints(constraints)
         rules &= self._scaled_sizes(len(X), rules)
-        found = assign(
+        found = assign_to(
             X,
             self.cluster_centers_,
             rules,

@@ -1,4 +1,4 @@
-"""`assign`: labels of a whole batch for centres that stay where they are."""
+"""`assign_to`: labels of a whole batch for centres that stay where they are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bckm.problem import Problem
 from bckm.result import Result, Status
 
 
-def assign(
+def assign_to(
     X: Any,  # noqa: N803
     centres: Any,
     constraints: Constraints | None = None,
@@ -68,7 +68,7 @@ def assign(
     --------
     >>> import bckm
     >>> X = [[0.0], [1.0], [2.0], [9.0]]
-    >>> found = bckm.assign(X, [[0.0], [10.0]], bckm.Constraints(size_max=2))
+    >>> found = bckm.assign_to(X, [[0.0], [10.0]], bckm.Constraints(size_max=2))
     >>> found.labels.tolist(), found.inertia, found.status.value
     ([0, 0, 1, 1], 66.0, 'optimal')
     """

@@ -112,7 +112,7 @@ class Problem:
         require(
             8 * n * (d + 8),
             f"a copy of the {n:,} × {d:,} data",
-            "Pass fewer samples or features; `bckm.assign` labels further samples in parts.",
+            "Pass fewer samples or features; `bckm.assign_to` labels further samples in parts.",
         )
         normal = _Normal.of(data)
         heavy = _power_of_two(weight.max())
@@ -187,13 +187,13 @@ class Problem:
             total = np.bincount(labels, weight, k)
         held = total > 0
         centres = np.array(fallback)
-        sums = _arrays.cluster_sums(self.points, weight, labels, k)
+        sums = _arrays.cluster_sums(self.points, weight, labels, k, self.threads)
         centres[held] = sums[held] / total[held, None]
         return centres
 
     def within(self, labels: IntArray, centres: FloatArray) -> float:
         """Sum of the costs of labels, in units of `cost`."""
-        return _arrays.within(self.points, self.mass, labels, centres)
+        return _arrays.within(self.points, self.mass, labels, centres, self.threads)
 
     def inertia(self, cost: float) -> float:
         """Inertia in the units of X, from a sum of item costs."""

@@ -93,7 +93,7 @@ class Result:
     labels : array (n,)
         Cluster of each sample; verified against the rules.
     centres : array (k, d)
-        Means of the clusters (an empty cluster keeps the centre it last had); from `bckm.assign`
+        Means of the clusters (an empty cluster keeps the centre it last had); from `bckm.assign_to`
         the centres that were given.
     inertia : float
         Weighted sum of squared distances of samples to the centre of their cluster.
@@ -101,12 +101,12 @@ class Result:
         No labels that obey the rules have a smaller sum of squared distances *to these centres*.
         It bounds the last assignment step, not the whole problem.
     status : Status
-        CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED; from `bckm.assign` OPTIMAL, FEASIBLE,
+        CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED; from `bckm.assign_to` OPTIMAL, FEASIBLE,
         TIME_LIMIT or INTERRUPTED.
     assignment : Status
         OPTIMAL when `lower_bound` proves the labels optimal for the centres.
     history : tuple of Step
-        Steps of the start that won; none from `bckm.assign`.
+        Steps of the start that won; none from `bckm.assign_to`.
     seconds : float
         Time of the whole fit.
     sizes : array (k,)

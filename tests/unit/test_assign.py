@@ -36,12 +36,12 @@ def test_a_batch_against_brute_force(seed):
     centres = rng.normal(size=(drawn.k, drawn.X.shape[1]))
     if not len(allowed):
         with pytest.raises(InfeasibleError):
-            bckm.assign(drawn.X, centres, drawn.constraints)
+            bckm.assign_to(drawn.X, centres, drawn.constraints)
         return
     weight = np.ones(len(drawn.X)) if drawn.weight is None else drawn.weight
     cost = weight[:, None] * cdist(drawn.X, centres, "sqeuclidean")
     best = cost[np.arange(len(drawn.X)), allowed].sum(axis=1).min()
-    found = bckm.assign(
+    found = bckm.assign_to(
         drawn.X, centres, drawn.constraints, solver="exact", sample_weight=drawn.weight
     )
     assert (allowed == found.labels).all(axis=1).any()
@@ -56,7 +56,7 @@ def test_a_batch_against_brute_force(seed):
 
 def test_centres_stay_and_labels_keep_their_bounds():
     X, centres = [[0.0], [1.0], [2.0], [9.0]], np.array([[0.0], [100.0]])
-    found = bckm.assign(X, centres, Constraints(size_min=[1, 3]))
+    found = bckm.assign_to(X, centres, Constraints(size_min=[1, 3]))
     assert found.labels.tolist() == [0, 1, 1, 1]
     assert found.centres.tolist() == [[0.0], [100.0]]
     assert found.inertia == pytest.approx(99**2 + 98**2 + 91**2)
@@ -66,18 +66,18 @@ def test_centres_stay_and_labels_keep_their_bounds():
 
 def test_fewer_samples_than_clusters():
     centres = [[0.0], [5.0], [9.0]]
-    found = bckm.assign([[8.0]], centres, Constraints(size_min=0))
+    found = bckm.assign_to([[8.0]], centres, Constraints(size_min=0))
     assert found.labels.tolist() == [2]
     with pytest.raises(InfeasibleError, match="only 1 sample"):
-        bckm.assign([[8.0]], centres)
+        bckm.assign_to([[8.0]], centres)
 
 
 def test_statuses_of_a_batch(monkeypatch):
     X, rules = blobs(), EVEN & Constraints(cannot_link=[(0, 1)])
     centres = X[:4]
-    assert bckm.assign(X, centres, rules, solver="exact").status is Status.OPTIMAL
-    assert bckm.assign(X, centres, rules, solver="greedy").status is Status.FEASIBLE
-    late = bckm.assign(X, centres, rules, time_limit=0)
+    assert bckm.assign_to(X, centres, rules, solver="exact").status is Status.OPTIMAL
+    assert bckm.assign_to(X, centres, rules, solver="greedy").status is Status.FEASIBLE
+    late = bckm.assign_to(X, centres, rules, time_limit=0)
     assert late.status is Status.TIME_LIMIT
     assert bckm.verify(late.labels, rules, 4) == []
 
@@ -85,7 +85,7 @@ def test_statuses_of_a_batch(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(MatrixAssigner, "__call__", interrupted)
-    stopped = bckm.assign(X, centres, rules)
+    stopped = bckm.assign_to(X, centres, rules)
     assert stopped.status is Status.INTERRUPTED
     assert bckm.verify(stopped.labels, rules, 4) == []
     squares = cdist(X, centres, "sqeuclidean")
@@ -105,7 +105,7 @@ def test_statuses_of_a_batch(monkeypatch):
 )
 def test_wrong_centres(centres, message):
     with pytest.raises(ValueError, match=message):
-        bckm.assign([[0.0], [1.0], [2.0]], centres)
+        bckm.assign_to([[0.0], [1.0], [2.0]], centres)
 
 
 def test_the_function_hides_no_engine():
@@ -130,7 +130,7 @@ def test_prices_of_a_fit_belong_to_its_centres(priced, options, weighted):
     ).sum()
     assert found.lower_bound == pytest.approx(value, rel=1e-9)
     assert (found.prices != 0).any()
-    best = bckm.assign(X, found.centres, EVEN, sample_weight=weight)
+    best = bckm.assign_to(X, found.centres, EVEN, sample_weight=weight)
     assert best.inertia == pytest.approx(value, rel=1e-9), "prices are optimal"
     steps = found.counters["calls"] - found.n_iter
     assert steps == 1, "one assignment at the final centres, whichever way it ended"
@@ -152,7 +152,7 @@ def test_engines_without_prices_have_none():
 
 def test_a_batch_has_prices_too(priced):
     X = blobs()
-    found = bckm.assign(X, X[:4], EVEN)
+    found = bckm.assign_to(X, X[:4], EVEN)
     cost = cdist(X, X[:4], "sqeuclidean") - found.prices
     own = cost[np.arange(120), found.labels]
     assert (own <= cost.min(axis=1) + 1e-9 * cost.max()).all()
@@ -223,7 +223,7 @@ def test_assign_of_the_estimator_scales_the_bounds_of_fit():
         assert sizes[0] == min(up, n - sum(low[1:])), (n, sizes)
         assert (sizes >= low).all()
         rules = Constraints(size_min=low, size_max=up)
-        best = bckm.assign(new, model.cluster_centers_, rules).inertia
+        best = bckm.assign_to(new, model.cluster_centers_, rules).inertia
         assert cdist(new, model.cluster_centers_, "sqeuclidean")[
             np.arange(n), labels
         ].sum() == pytest.approx(best)

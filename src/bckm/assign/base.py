@@ -106,7 +106,7 @@ class MatrixAssigner(Assigner):
         require(
             COPIES * 8 * m * k,
             f"the {m:,} × {k:,} cost matrix",
-            "Use fewer samples or clusters; `bckm.assign` labels further samples in parts.",
+            "Use fewer samples or clusters; `bckm.assign_to` labels further samples in parts.",
         )
 
     def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:

@@ -7,14 +7,20 @@ from bckm.assign.exact import Exact
 from bckm.assign.greedy import Greedy
 from bckm.assign.nearest import Nearest
 from bckm.assign.pump import Pump
+from bckm.assign.transport import Transport
 from bckm.exceptions import UnsupportedError
+from bckm.kernels import missing
 from bckm.problem import Feature, Problem
 
 ENGINES: dict[str, type[Engine]] = {
-    engine.name: engine for engine in (Nearest, Exact, Pump, Greedy)
+    engine.name: engine for engine in (Nearest, Transport, Exact, Pump, Greedy)
 }
 
 AUTO_EFFORT = 20_000  # within a fit, a step need not be proven optimal at any price
+
+
+# the first one that can express what a problem asks; without kernels, nearest is quicker
+_AUTO = ([Nearest()] if missing else []) + [Transport(), Exact(effort=AUTO_EFFORT)]
 
 
 def choose(solver: str, problem: Problem) -> Engine:
@@ -28,15 +34,14 @@ def choose(solver: str, problem: Problem) -> Engine:
         When the named engine cannot express what the problem asks.
     """
     if isinstance(solver, str) and solver == "auto":
-        simple = not problem.features & ~Nearest.handles
-        return Nearest() if simple else Exact(effort=AUTO_EFFORT)
+        return next(e for e in _AUTO if not problem.features & ~e.handles)
     if not isinstance(solver, str) or solver not in ENGINES:
         names = ", ".join(map(repr, ["auto", *ENGINES]))
         raise ValueError(f"unknown solver {solver!r}; choose one of {names}.")
     engine = ENGINES[solver]
-    missing: Feature = problem.features & ~engine.handles
-    if missing:
+    beyond: Feature = problem.features & ~engine.handles
+    if beyond:
         raise UnsupportedError(
-            f"solver {solver!r} cannot express {missing.words}; use solver='auto'."
+            f"solver {solver!r} cannot express {beyond.words}; use solver='auto'."
         )
     return engine()

@@ -1,6 +1,79 @@
 """Types of the compiled module; written by hand, beside module.cpp."""
 
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Floats = NDArray[np.float64]
+_Whole = NDArray[np.int64]
+_Labels = NDArray[np.int32]
+_Short = NDArray[np.float32]
+
+class Settled(TypedDict):
+    prices: _Floats
+    split_point: _Whole
+    split_cluster: _Whole
+    split_units: _Whole
+    rows: int
+    paths: int
+    rounds: int
+    stopped: bool
+
+class Points:
+    n: int
+    def __init__(
+        self,
+        data: _Floats,
+        rows: _Whole | None = None,
+        pull: _Floats | None = None,
+        supply: _Whole | None = None,
+        step: int = 1,
+    ) -> None: ...
+
 def isa() -> str: ...
+def sweep(
+    points: Points,
+    centres: _Floats,
+    prices: _Floats,
+    label: _Labels,
+    runner: _Labels,
+    detour: _Short,
+    slack: _Short,
+    radius: _Short | None,
+    fixed: _Floats,
+    slope: _Floats,
+    keep: bool,
+    threads: int,
+) -> tuple[_Whole, int, float, float]: ...
+def settle(
+    points: Points,
+    centres: _Floats,
+    prices: _Floats,
+    label: _Labels,
+    slack: _Short,
+    lower: _Whole,
+    upper: _Whole,
+    budget: int,
+    seconds: float,
+    threads: int,
+) -> Settled: ...
+def border_step(
+    points: Points,
+    prices: _Floats,
+    label: _Labels,
+    runner: _Labels,
+    detour: _Short,
+    slope: _Floats,
+    active: NDArray[np.bool_],
+    threads: int,
+) -> _Floats | None: ...
+def cluster_sums(
+    points: Points, label: _Labels, k: int, threads: int
+) -> tuple[_Floats, _Floats]: ...
+def assigned_cost(
+    points: Points, label: _Labels, centres: _Floats, radius: _Short | None, threads: int
+) -> tuple[float, _Floats]: ...
 
 # for tests/kernels
 def _sum_of_chunks(n: int, threads: int, nested: bool = False, fail_at: int = -1) -> int: ...

@@ -1,13 +1,266 @@
 // The door to Python: checks of arguments and types here, arithmetic in the other files.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "border.hpp"
 #include "checks.hpp"
 #include "cpu.hpp"
+#include "gil.hpp"
+#include "points.hpp"
+#include "settle.hpp"
+#include "sweep.hpp"
+#include "totals.hpp"
 
 namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Whole = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Array = nb::ndarray<nb::numpy, T>;
+
+void require(bool good, const char* what) {
+    if (!good) throw std::invalid_argument(what);
+}
+
+template <class T> Array<T> as_array(std::vector<T>&& values, std::vector<std::size_t> shape) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return Array<T>(kept->data(), shape.size(), shape.data(), owner);
+}
+
+// Points together with the arrays they look at, which it keeps alive.
+struct Cloud {
+    Cloud(Matrix data_, std::optional<Whole> rows_, std::optional<Vector> pull_,
+          std::optional<Whole> supply_, std::int64_t step)
+        : data(data_), rows(rows_), pull(pull_), supply(supply_) {
+        require(step >= 1, "step must be at least 1");
+        const auto all = static_cast<std::int64_t>(rows ? rows->shape(0) : data.shape(0));
+        view.data = data.data();
+        view.dims = static_cast<std::int64_t>(data.shape(1));
+        view.step = step;
+        view.n = (all + step - 1) / step;
+        require(view.dims > 0, "points need features");
+        // within a chunk of the sweep and in fragments, 32 bits number points
+        require(view.n <= 2147483647, "more than 2^31 points");
+        if (rows) {
+            view.rows = rows->data();
+            for (std::int64_t j = 0; j < all; ++j)
+                require(view.rows[j] >= 0 && view.rows[j] < static_cast<std::int64_t>(data.shape(0)),
+                        "rows must be indices of data");
+        }
+        if (pull) {
+            require(pull->shape(0) == data.shape(0), "pull must have one number per row of data");
+            view.pull = pull->data();
+        }
+        if (supply) {
+            require(static_cast<std::int64_t>(supply->shape(0)) == all,
+                    "supply must have one number per point");
+            view.supply = supply->data();
+        }
+    }
+
+    Matrix data;
+    std::optional<Whole> rows;
+    std::optional<Vector> pull;
+    std::optional<Whole> supply;
+    bckm::Points view;
+};
+
+// Labels come from these kernels, but a wrong one would write anywhere in memory.
+void check_labels(const Cloud& cloud, const Labels& label, std::int64_t k) {
+    require(static_cast<std::int64_t>(label.shape(0)) == cloud.view.n, "one label per point");
+    const std::int32_t* values = label.data();
+    bool good = true;
+    for (std::int64_t j = 0; j < cloud.view.n; ++j) good &= values[j] >= 0 && values[j] < k;
+    require(good, "labels must be clusters");
+}
+
+void check_market(const Cloud& cloud, const Matrix& centres, const Vector& prices) {
+    require(static_cast<std::int64_t>(centres.shape(1)) == cloud.view.dims,
+            "centres must have the features of the points");
+    require(centres.shape(0) > 0 && centres.shape(0) == prices.shape(0), "one price per centre");
+}
+
+nb::tuple sweep(const Cloud& cloud, Matrix centres, Vector prices, Labels label, Labels runner,
+                Floats detour, Floats slack, std::optional<Floats> radius, Vector fixed, Vector slope, bool keep,
+                int threads) {
+    const auto k = static_cast<std::int64_t>(centres.shape(0));
+    const auto n = static_cast<std::size_t>(cloud.view.n);
+    check_market(cloud, centres, prices);
+    check_labels(cloud, label, k);
+    require(runner.shape(0) == n && detour.shape(0) == n && slack.shape(0) == n,
+            "one runner-up, detour and slack per point");
+    require(!radius || radius->shape(0) == n, "one radius per point");
+    require(fixed.shape(0) == prices.shape(0) && slope.shape(0) == prices.shape(0),
+            "drift must have one number per cluster");
+    bckm::Swept swept;
+    {
+        const bckm::WithoutGil release;
+        const bckm::Market market(centres.data(), prices.data(), k, cloud.view.dims);
+        swept = bckm::sweep(cloud.view, market,
+                            {label.data(), runner.data(), detour.data(), slack.data(),
+                             radius ? radius->data() : nullptr},
+                            {fixed.data(), slope.data()}, keep, threads);
+    }
+    return nb::make_tuple(as_array(std::move(swept.units), {static_cast<std::size_t>(k)}),
+                          swept.looked, swept.regret, swept.change);
+}
+
+// Whether to stop: time is over, or a signal (Ctrl-C) wants to be heard. Looking for signals needs
+// Python's lock, so it is done now and then only.
+class Stop {
+public:
+    explicit Stop(double seconds) : begun_(Clock::now()), heard_(begun_), seconds_(seconds) {}
+    bool operator()() {
+        const auto now = Clock::now();
+        if (std::chrono::duration<double>(now - begun_).count() > seconds_) return true;
+        if (now - heard_ > std::chrono::milliseconds(50)) {
+            heard_ = now;
+            const nb::gil_scoped_acquire lock;
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        }
+        return false;
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point begun_, heard_;
+    double seconds_;
+};
+
+nb::dict settle(const Cloud& cloud, Matrix centres, Vector prices, Labels label, Floats slack,
+                Whole lower, Whole upper, std::int64_t budget, double seconds, int threads) {
+    const auto k = static_cast<std::int64_t>(centres.shape(0));
+    check_market(cloud, centres, prices);
+    check_labels(cloud, label, k);
+    require(static_cast<std::int64_t>(slack.shape(0)) == cloud.view.n, "one slack per point");
+    require(lower.shape(0) == prices.shape(0) && upper.shape(0) == prices.shape(0),
+            "bounds must have one number per cluster");
+    std::int64_t least = 0, most = 0, units = 0;
+    for (std::int64_t j = 0; j < cloud.view.n; ++j) units += cloud.view.units(j);
+    for (std::int64_t i = 0; i < k; ++i) {
+        require(0 <= lower.data()[i] && lower.data()[i] <= upper.data()[i], "0 <= lower <= upper");
+        least += lower.data()[i];
+        most += std::min(upper.data()[i], units);
+    }
+    require(least <= units && units <= most, "the bounds do not admit the samples");
+    bckm::Settled out;
+    {
+        const bckm::WithoutGil release;
+        const bckm::Market market(centres.data(), prices.data(), k, cloud.view.dims);
+        Stop stop(seconds);
+        out = bckm::settle(cloud.view, market, label.data(), slack.data(), lower.data(),
+                           upper.data(), std::max<std::int64_t>(1, budget), threads,
+                           [&stop] { return stop(); });
+    }
+    std::vector<std::int64_t> point, cluster, parts;
+    for (const bckm::Split& split : out.splits) {
+        point.push_back(split.point);
+        cluster.push_back(split.cluster);
+        parts.push_back(split.units);
+    }
+    const auto clusters = static_cast<std::size_t>(k), splits = point.size();
+    nb::dict answer;
+    answer["prices"] = as_array(std::move(out.prices), {clusters});
+    answer["split_point"] = as_array(std::move(point), {splits});
+    answer["split_cluster"] = as_array(std::move(cluster), {splits});
+    answer["split_units"] = as_array(std::move(parts), {splits});
+    answer["rows"] = out.rows;
+    answer["paths"] = out.paths;
+    answer["rounds"] = out.rounds;
+    answer["stopped"] = out.stopped;
+    return answer;
+}
+
+std::optional<Array<double>> border_step(const Cloud& cloud, Vector prices, Labels label,
+                                         Labels runner, Floats detour, Vector slope, Flags active,
+                                         int threads) {
+    const auto k = static_cast<std::int64_t>(prices.shape(0));
+    check_labels(cloud, label, k);
+    check_labels(cloud, runner, k);
+    require(static_cast<std::int64_t>(detour.shape(0)) == cloud.view.n, "one detour per point");
+    require(slope.shape(0) == prices.shape(0) && active.shape(0) == prices.shape(0),
+            "one slope and one flag per cluster");
+    std::vector<double> step(k);
+    bool found = false;
+    {
+        const bckm::WithoutGil release;
+        found = bckm::border_step(cloud.view, label.data(), runner.data(), detour.data(),
+                                  prices.data(), k, slope.data(), active.data(), step.data(),
+                                  threads);
+    }
+    if (!found) return std::nullopt;
+    return as_array(std::move(step), {static_cast<std::size_t>(k)});
+}
+
+nb::tuple cluster_sums(const Cloud& cloud, Labels label, std::int64_t k, int threads) {
+    check_labels(cloud, label, k);
+    std::vector<double> sums(k * cloud.view.dims), mass(k);
+    {
+        const bckm::WithoutGil release;
+        bckm::cluster_sums(cloud.view, label.data(), k, sums.data(), mass.data(), threads);
+    }
+    const auto clusters = static_cast<std::size_t>(k);
+    return nb::make_tuple(
+        as_array(std::move(sums), {clusters, static_cast<std::size_t>(cloud.view.dims)}),
+        as_array(std::move(mass), {clusters}));
+}
+
+nb::tuple assigned_cost(const Cloud& cloud, Labels label, Matrix centres,
+                        std::optional<Floats> radius, int threads) {
+    const auto k = static_cast<std::int64_t>(centres.shape(0));
+    check_labels(cloud, label, k);
+    require(static_cast<std::int64_t>(centres.shape(1)) == cloud.view.dims,
+            "centres must have the features of the points");
+    require(!radius || static_cast<std::int64_t>(radius->shape(0)) == cloud.view.n,
+            "one radius per point");
+    std::vector<double> reach(radius ? k : 0);
+    double cost = 0.0;
+    {
+        const bckm::WithoutGil release;
+        cost = bckm::assigned_cost(cloud.view, label.data(), k, centres.data(),
+                                   radius ? radius->data() : nullptr,
+                                   radius ? reach.data() : nullptr, threads);
+    }
+    const std::size_t size = reach.size();
+    return nb::make_tuple(cost, as_array(std::move(reach), {size}));
+}
+
+}  // namespace
 
 NB_MODULE(_native, module) {
     module.doc() = "Compiled kernels of bckm; use them through bckm.kernels.";
     module.def("isa", [] { return bckm::name(bckm::best_isa()); });
+    nb::class_<Cloud>(module, "Points")
+        .def(nb::init<Matrix, std::optional<Whole>, std::optional<Vector>, std::optional<Whole>,
+                      std::int64_t>(),
+             "data"_a, "rows"_a.none() = nb::none(), "pull"_a.none() = nb::none(),
+             "supply"_a.none() = nb::none(), "step"_a = 1)
+        .def_prop_ro("n", [](const Cloud& cloud) { return cloud.view.n; });
+    module.def("sweep", sweep, "points"_a, "centres"_a, "prices"_a, "label"_a.noconvert(),
+               "runner"_a.noconvert(), "detour"_a.noconvert(), "slack"_a.noconvert(), "radius"_a.noconvert().none(),
+               "fixed"_a, "slope"_a, "keep"_a, "threads"_a);
+    module.def("settle", settle, "points"_a, "centres"_a, "prices"_a, "label"_a.noconvert(),
+               "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a);
+    module.def("border_step", border_step, "points"_a, "prices"_a, "label"_a, "runner"_a,
+               "detour"_a, "slope"_a, "active"_a, "threads"_a);
+    module.def("cluster_sums", cluster_sums, "points"_a, "label"_a, "k"_a, "threads"_a);
+    module.def("assigned_cost", assigned_cost, "points"_a, "label"_a, "centres"_a,
+               "radius"_a.noconvert().none(), "threads"_a);
     bckm::add_checks(module);
 }

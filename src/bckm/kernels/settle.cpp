@@ -1,5 +1,547 @@
-namespace bckm {
+#include "settle.hpp"
 
-double settle(double value) { return value; }
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "exact.hpp"
+#include "pairs.hpp"
+#include "pool.hpp"
+
+namespace bckm {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+constexpr std::int32_t none = -1;  // no fragment: the move is virtual or does not exist
+
+// Samples of one explicit point that are in one cluster. Most points have one fragment; a point of
+// several samples may be split.
+struct Fragment {
+    std::int32_t row;      // of the explicit point
+    std::int32_t cluster;
+    std::int64_t units;
+    std::int32_t place;    // in the list of its cluster
+    std::int32_t sibling;  // next fragment of the same point
+};
+
+// The network. Nodes are the k clusters and a hub. Moving a sample of cost c from cluster a to b is
+// an arc of cost c_b - c_a; of all samples in a the cheapest one is the arc (a, b). Each cluster
+// must hold its lower bound; what it holds beyond flows `through` to the hub at no cost, at most
+// upper - lower. `surplus` is what a node holds too much. Prices are potentials: with
+// moves[a][b] + price_a - price_b >= 0 for all arcs, shortest paths keep every sample best off.
+class Settle {
+public:
+    Settle(const Points& points, const Market& market, std::int32_t* label, const float* slack,
+           int threads)
+        : points(points), market(market), label(label), slack(slack), threads(threads), k(market.k),
+          width(padded(k)), move(k * width, never), top(k * width, none), member(k),
+          price(market.prices, market.prices + k), surplus(k + 1, 0), through(k, 0), room(k, 0),
+          state(points.n, implicit), far_slack(k, never), near_points(k),
+          near_move(k * width, never) {
+        price.push_back(0.0);
+    }
+
+    Settled run(const std::int64_t* lower, const std::int64_t* upper, std::int64_t budget,
+                const std::function<bool()>& stop) {
+        Settled out;
+        open_accounts(lower, upper);
+        if (std::any_of(surplus.begin(), surplus.end(), [](std::int64_t e) { return e != 0; })) {
+            make_first_explicit(budget);
+            while (!out.stopped && search()) {
+                out.stopped = stop();
+                ++out.rounds;
+                raise_prices();
+                out.paths += augment();
+            }
+        }
+        close(out);
+        return out;
+    }
+
+private:
+    void open_accounts(const std::int64_t* lower, const std::int64_t* upper) {
+        std::int64_t spare = 0;
+        std::vector<std::int64_t> units(k, 0);
+        for (std::int64_t j = 0; j < points.n; ++j) {
+            units[label[j]] += points.units(j);
+            spare += points.units(j);
+        }
+        for (std::int64_t i = 0; i < k; ++i) {
+            room[i] = upper[i] - lower[i];
+            spare -= lower[i];
+            // complementary slackness: a subsidised cluster holds its lower bound, a taxed one its
+            // upper bound
+            const std::int64_t beyond = std::clamp<std::int64_t>(units[i] - lower[i], 0, room[i]);
+            through[i] = price[i] > 0.0 ? 0 : price[i] < 0.0 ? room[i] : beyond;
+            surplus[i] = units[i] - lower[i] - through[i];
+            surplus[k] += through[i];
+        }
+        surplus[k] -= spare;
+    }
+
+    // --- explicit points ------------------------------------------------------------------------
+
+    void make_first_explicit(std::int64_t budget) {
+        // the slack below which about `budget` points lie, estimated from every few of them
+        const std::int64_t skip = std::max<std::int64_t>(1, points.n / 20000);
+        std::vector<float> some;
+        for (std::int64_t j = 0; j < points.n; j += skip) some.push_back(slack[j]);
+        const std::int64_t rank = budget / skip;
+        limit = std::numeric_limits<float>::infinity();
+        if (rank < static_cast<std::int64_t>(some.size())) {
+            std::nth_element(some.begin(), some.begin() + rank, some.end());
+            limit = some[rank];
+        }
+        std::vector<std::int64_t> chosen;
+        const auto most = static_cast<std::size_t>(4 * budget);  // ties may make it many more
+        for (std::int64_t j = 0; j < points.n; ++j)
+            if (slack[j] <= limit && chosen.size() < most) {
+                chosen.push_back(j);
+                state[j] = known;
+            } else {
+                far_slack[label[j]] = std::min(far_slack[label[j]], bound(j));
+            }
+        add_rows(chosen);
+        for (std::int64_t a = 0; a < k; ++a) rebuild(a);
+    }
+
+    // Labels are best in float64: a slack below zero is rounding.
+    double bound(std::int64_t j) const { return std::max(0.0, static_cast<double>(slack[j])); }
+
+    void add_rows(const std::vector<std::int64_t>& chosen) {
+        const auto count = static_cast<std::int64_t>(chosen.size()), from = rows();
+        cost.resize((from + count) * width);
+        row_point.insert(row_point.end(), chosen.begin(), chosen.end());
+        first_fragment.resize(from + count, none);
+        constexpr std::int64_t batch = 64;
+        parallel((count + batch - 1) / batch, threads, [&](std::int64_t chunk, int) {
+            const std::int64_t to = std::min(count, (chunk + 1) * batch);
+            for (std::int64_t r = chunk * batch; r < to; ++r)
+                exact_costs(market, points.row(chosen[r]), points.weight(chosen[r]),
+                            cost.data() + (from + r) * width);
+        });
+        for (std::int64_t r = 0; r < count; ++r)
+            add_fragment(static_cast<std::int32_t>(from + r), label[chosen[r]],
+                         points.units(chosen[r]));
+    }
+
+    std::int64_t rows() const { return static_cast<std::int64_t>(row_point.size()); }
+
+    // A path wants to move an implicit sample from a to b.
+    void refine(std::int64_t a, std::int64_t b) {
+        if (far_move(a, b) < near_move[a * width + b])
+            cover();
+        else
+            take_out(a, b);
+    }
+
+    // The slack of a point bounds its moves to far clusters badly. Points with less slack than some
+    // multiple of the longest path so far get a bound for each cluster.
+    void cover() {
+        covered = std::max({4.0 * horizon, 2.0 * covered, static_cast<double>(limit)});
+        if (!(covered > 0.0)) covered = never;
+        ByCluster fresh(k);
+        std::fill(far_slack.begin(), far_slack.end(), never);
+        for (std::int64_t j = 0; j < points.n; ++j) {
+            if (state[j] != implicit) continue;
+            if (bound(j) <= covered) {
+                fresh[label[j]].push_back(j);
+                state[j] = near;
+            } else {
+                far_slack[label[j]] = std::min(far_slack[label[j]], bound(j));
+            }
+        }
+        lower_to_pairs(points, market, fresh, near_move.data(), threads);
+        for (std::int64_t a = 0; a < k; ++a) {
+            near_points[a].insert(near_points[a].end(), fresh[a].begin(), fresh[a].end());
+            rebuild(a);
+        }
+    }
+
+    // Of the points of a that have such bounds, those become explicit which b costs least.
+    void take_out(std::int64_t a, std::int64_t b) {
+        std::vector<std::int64_t>& listed = near_points[a];
+        const auto size = static_cast<std::int64_t>(listed.size());
+        const std::int64_t count = std::min<std::int64_t>(size, 32);
+        const std::vector<double> key = move_bounds(listed, a, b);
+        std::vector<std::int64_t> order(size);
+        std::iota(order.begin(), order.end(), std::int64_t{0});
+        const auto less = [&key](std::int64_t p, std::int64_t q) {
+            return key[p] != key[q] ? key[p] < key[q] : p < q;
+        };
+        double& rest = near_move[a * width + b];
+        rest = never;
+        if (count < size) {
+            std::nth_element(order.begin(), order.begin() + count, order.end(), less);
+            rest = key[order[count]];
+        }
+        order.resize(count);
+        std::sort(order.begin(), order.end(), std::greater<>());  // so that places stay valid
+        std::vector<std::int64_t> chosen;
+        for (const std::int64_t place : order) {
+            chosen.push_back(listed[place]);
+            listed[place] = listed.back();
+            listed.pop_back();
+        }
+        const std::size_t before = member[a].size();
+        add_rows(chosen);
+        for (std::size_t q = before; q < member[a].size(); ++q) offer(member[a][q]);
+        recompute(a, b);
+    }
+
+    // Lower bounds, but for rounding the costs, of moving points from a to b.
+    std::vector<double> move_bounds(const std::vector<std::int64_t>& listed, std::int64_t a,
+                                    std::int64_t b) const {
+        const auto count = static_cast<std::int64_t>(listed.size());
+        const double *ca = market.centres + a * market.dims, *cb = market.centres + b * market.dims;
+        // |x - cb|^2 - |x - ca|^2 = (cb - ca) ((cb - x) + (ca - x))
+        std::vector<double> key(count);
+        constexpr std::int64_t batch = 1024;
+        parallel((count + batch - 1) / batch, threads, [&](std::int64_t chunk, int) {
+            const std::int64_t to = std::min(count, (chunk + 1) * batch);
+            for (std::int64_t q = chunk * batch; q < to; ++q) {
+                const double* x = points.row(listed[q]);
+                double sum = 0.0, size = 0.0;
+                for (std::int64_t t = 0; t < market.dims; ++t) {
+                    const double term = (cb[t] - ca[t]) * ((cb[t] - x[t]) + (ca[t] - x[t]));
+                    sum += term;
+                    size += std::fabs(term);
+                }
+                const double rounding = 2.3e-16 * (static_cast<double>(market.dims) + 4.0) * size;
+                key[q] = points.weight(listed[q]) * (sum - rounding);
+            }
+        });
+        return key;
+    }
+
+    // --- fragments and arcs ---------------------------------------------------------------------
+
+    std::int32_t add_fragment(std::int32_t row, std::int32_t cluster, std::int64_t units) {
+        std::int32_t f;
+        if (free_fragments.empty()) {
+            f = static_cast<std::int32_t>(fragment.size());
+            fragment.emplace_back();
+        } else {
+            f = free_fragments.back();
+            free_fragments.pop_back();
+        }
+        fragment[f] = {row, cluster, units, static_cast<std::int32_t>(member[cluster].size()),
+                       first_fragment[row]};
+        first_fragment[row] = f;
+        member[cluster].push_back(f);
+        return f;
+    }
+
+    void drop_fragment(std::int32_t f) {
+        const Fragment gone = fragment[f];
+        std::int32_t* link = &first_fragment[gone.row];
+        while (*link != f) link = &fragment[*link].sibling;
+        *link = gone.sibling;
+        auto& list = member[gone.cluster];
+        list[gone.place] = list.back();
+        fragment[list.back()].place = gone.place;
+        list.pop_back();
+        free_fragments.push_back(f);
+    }
+
+    const double* costs(std::int32_t f) const { return cost.data() + fragment[f].row * width; }
+
+    double far_move(std::int64_t a, std::int64_t b) const {
+        return far_slack[a] + (market.prices[b] - market.prices[a]);
+    }
+
+    // What moving a sample that is not explicit from a to b costs at least.
+    double virtual_move(std::int64_t a, std::int64_t b) const {
+        return std::min(near_move[a * width + b], far_move(a, b));
+    }
+
+    void rebuild(std::int64_t a) {
+        for (std::int64_t b = 0; b < k; ++b) {
+            move[a * width + b] = b == a ? never : virtual_move(a, b);
+            top[a * width + b] = none;
+        }
+        for (const std::int32_t f : member[a]) offer(f);
+    }
+
+    // Arcs of its cluster take the fragment where it is cheaper than what they have.
+    void offer(std::int32_t f) {
+        const std::int64_t a = fragment[f].cluster;
+        const double* c = costs(f);
+        double* m = move.data() + a * width;
+        std::int32_t* t = top.data() + a * width;
+        const double here = c[a], kept = m[a];
+        for (std::int64_t b = 0; b < k; ++b) {
+            const double change = c[b] - here;
+            t[b] = change < m[b] ? f : t[b];
+            m[b] = change < m[b] ? change : m[b];
+        }
+        m[a] = kept;
+        t[a] = none;
+    }
+
+    void withdraw(std::int32_t f) {
+        const std::int64_t a = fragment[f].cluster;
+        drop_fragment(f);
+        for (std::int64_t b = 0; b < k; ++b)
+            if (top[a * width + b] == f) recompute(a, b);
+    }
+
+    void recompute(std::int64_t a, std::int64_t b) {
+        double least = virtual_move(a, b);
+        std::int32_t best = none;
+        for (const std::int32_t f : member[a]) {
+            const double change = costs(f)[b] - costs(f)[a];
+            if (change < least) {
+                least = change;
+                best = f;
+            }
+        }
+        move[a * width + b] = least;
+        top[a * width + b] = best;
+    }
+
+    void transfer(std::int32_t f, std::int32_t to, std::int64_t units) {
+        const std::int32_t row = fragment[f].row;
+        fragment[f].units -= units;
+        if (fragment[f].units == 0) withdraw(f);
+        std::int32_t there = first_fragment[row];
+        while (there != none && fragment[there].cluster != to) there = fragment[there].sibling;
+        if (there != none)
+            fragment[there].units += units;
+        else
+            offer(add_fragment(row, to, units));
+    }
+
+    // --- shortest paths -------------------------------------------------------------------------
+
+    // Dijkstra from all nodes with surplus until all nodes with a deficit are reached. False when
+    // nothing is left to do.
+    bool search() {
+        const std::int64_t hub = k;
+        distance.assign(width + 8, never);
+        reached.assign(k + 1, 0);
+        previous.assign(k + 1, none);
+        used.assign(k + 1, 0.0);
+        deficits.clear();
+        std::int64_t missing = 0;
+        for (std::int64_t v = 0; v <= k; ++v) {
+            if (surplus[v] > 0) distance[v] = 0.0;
+            missing += surplus[v] < 0;
+        }
+        if (missing == 0) return false;
+        while (missing > 0) {
+            std::int64_t u = -1;
+            double nearest = never;
+            for (std::int64_t v = 0; v <= k; ++v)
+                if (!reached[v] && distance[v] < nearest) {
+                    nearest = distance[v];
+                    u = v;
+                }
+            if (u < 0) break;  // cannot happen while the bounds admit all samples
+            reached[u] = 1;
+            horizon = nearest;
+            if (surplus[u] < 0) {
+                deficits.push_back(u);
+                --missing;
+            }
+            if (u == hub) {
+                for (std::int64_t b = 0; b < k; ++b)
+                    if (through[b] > 0) relax(u, b, 0.0);
+            } else {
+                relax_moves(u);
+                if (through[u] < room[u]) relax(u, hub, 0.0);
+            }
+        }
+        return !deficits.empty();
+    }
+
+    void relax(std::int64_t u, std::int64_t v, double arc) {
+        const double length = distance[u] + std::max(0.0, arc + price[u] - price[v]);
+        if (!reached[v] && length < distance[v]) {
+            distance[v] = length;
+            previous[v] = static_cast<std::int32_t>(u);
+            used[v] = arc;
+        }
+    }
+
+    void relax_moves(std::int64_t u) {
+        const double* m = move.data() + u * width;
+        const double here = price[u], so_far = distance[u];
+        for (std::int64_t v = 0; v < k; ++v) {
+            const double length = so_far + std::max(0.0, m[v] + here - price[v]);
+            // a node that was reached keeps its distance: lengths never fall below it
+            if (length < distance[v]) {
+                distance[v] = length;
+                previous[v] = static_cast<std::int32_t>(u);
+                used[v] = m[v];
+            }
+        }
+    }
+
+    void raise_prices() {
+        for (std::int64_t v = 0; v <= k; ++v) price[v] += std::min(distance[v], horizon);
+    }
+
+    // After the prices rose, all arcs of the shortest paths cost nothing. One search serves as many
+    // paths as do not change each other's arcs; the first one always goes through or is refined.
+    std::int64_t augment() {
+        std::int64_t paths = 0;
+        for (const std::int64_t target : deficits)
+            while (surplus[target] < 0 && push(target)) ++paths;
+        return paths;
+    }
+
+    struct Hop {
+        std::int64_t from, to;
+        std::int32_t fragment;  // none: through the hub
+    };
+
+    bool push(std::int64_t target) {
+        const std::int64_t hub = k;
+        hops.clear();
+        std::int64_t units = -surplus[target], v = target;
+        while (previous[v] != none) {
+            const std::int64_t u = previous[v];
+            Hop hop{u, v, none};
+            if (u == hub) {
+                units = std::min(units, through[v]);
+            } else if (v == hub) {
+                units = std::min(units, room[u] - through[u]);
+            } else {
+                if (move[u * width + v] > used[v]) return false;  // the sample has left
+                hop.fragment = top[u * width + v];
+                if (hop.fragment == none) {
+                    refine(u, v);
+                    return false;
+                }
+                units = std::min(units, fragment[hop.fragment].units);
+            }
+            hops.push_back(hop);
+            v = u;
+        }
+        units = std::min(units, surplus[v]);
+        if (units <= 0) return false;
+        surplus[v] -= units;
+        surplus[target] += units;
+        for (const Hop& hop : hops) {
+            if (hop.from == hub) through[hop.to] -= units;
+            else if (hop.to == hub) through[hop.from] += units;
+            else transfer(hop.fragment, static_cast<std::int32_t>(hop.to), units);
+        }
+        return true;
+    }
+
+    // --- prices in the middle -------------------------------------------------------------------
+
+    // Shortest paths leave prices at the edge of what the labels permit, with some samples exactly
+    // between two clusters. In the middle of what is permitted, as many samples as possible prefer
+    // their own cluster clearly, and `predict` gives them the same label.
+    void centre_prices() {
+        const bool free = std::any_of(room.begin(), room.end(), [](std::int64_t r) { return r > 0; });
+        const std::int64_t still = free ? k : 0;  // the node whose price stays
+        std::vector<double> up = permitted(still, true), down = permitted(still, false);
+        double most = 0.0;
+        for (std::int64_t v = 0; v <= k; ++v)
+            for (const double way : {up[v], down[v]})
+                if (way < never) most = std::max(most, way);
+        for (std::int64_t v = 0; v <= k; ++v)
+            price[v] += 0.5 * (std::min(up[v], most) - std::min(down[v], most));
+    }
+
+    // How far the price of each node may rise (or fall) while that of `still` stays.
+    std::vector<double> permitted(std::int64_t still, bool rise) const {
+        std::vector<double> way(k + 1, never);
+        std::vector<char> done(k + 1, 0);
+        way[still] = 0.0;
+        for (;;) {
+            std::int64_t u = -1;
+            for (std::int64_t v = 0; v <= k; ++v)
+                if (!done[v] && way[v] < (u < 0 ? never : way[u])) u = v;
+            if (u < 0) return way;
+            done[u] = 1;
+            for (std::int64_t v = 0; v <= k; ++v)
+                if (!done[v]) {
+                    const double arc = rise ? reduced(u, v) : reduced(v, u);
+                    way[v] = std::min(way[v], way[u] + std::max(0.0, arc));
+                }
+        }
+    }
+
+    double reduced(std::int64_t a, std::int64_t b) const {
+        const std::int64_t hub = k;
+        double arc = never;
+        if (a == hub) arc = b != hub && through[b] > 0 ? 0.0 : never;
+        else if (b == hub) arc = through[a] < room[a] ? 0.0 : never;
+        else arc = move[a * width + b];
+        return arc + price[a] - price[b];
+    }
+
+    void close(Settled& out) {
+        if (!out.stopped && rows() > 0) centre_prices();
+        // the hub is where a price is zero; without room nothing flows there and any shift is right
+        const bool free = std::any_of(room.begin(), room.end(), [](std::int64_t r) { return r > 0; });
+        double zero = price[k];
+        if (!free) {
+            zero = 0.0;
+            for (std::int64_t i = 0; i < k; ++i) zero += price[i] / static_cast<double>(k);
+        }
+        for (std::int64_t i = 0; i < k; ++i) out.prices.push_back(price[i] - zero);
+        out.rows = rows();
+        if (out.stopped) return;
+        for (std::int64_t r = 0; r < rows(); ++r) {
+            std::int32_t largest = first_fragment[r];
+            for (std::int32_t f = largest; f != none; f = fragment[f].sibling)
+                if (fragment[f].units > fragment[largest].units) largest = f;
+            label[row_point[r]] = fragment[largest].cluster;
+            for (std::int32_t f = first_fragment[r]; f != none; f = fragment[f].sibling)
+                if (f != largest)
+                    out.splits.push_back({row_point[r], fragment[f].cluster, fragment[f].units});
+        }
+    }
+
+    const Points& points;
+    const Market& market;
+    std::int32_t* label;
+    const float* slack;
+    int threads;
+    std::int64_t k, width;
+
+    std::vector<double> move;              // (k, width): cheapest move, or a bound below it
+    std::vector<std::int32_t> top;         // (k, width): its fragment
+    std::vector<std::vector<std::int32_t>> member;  // fragments in each cluster
+    std::vector<double> price;             // (k + 1)
+    std::vector<std::int64_t> surplus;     // (k + 1)
+    std::vector<std::int64_t> through, room;
+
+    // Every point is explicit (`known`), or has bounds on its moves (`near`), or only its slack.
+    enum State : char { implicit, near, known };
+    std::vector<State> state;
+    std::vector<double> far_slack;         // least slack of the implicit points of each cluster
+    ByCluster near_points;
+    std::vector<double> near_move;         // (k, width): bounds on the moves of near points
+    float limit = 0.0f;                    // the slack up to which points are explicit, about
+    double covered = 0.0;                  // the slack up to which they have bounds
+    std::vector<double> cost;              // (rows, width)
+    std::vector<std::int64_t> row_point;
+    std::vector<std::int32_t> first_fragment, free_fragments;
+    std::vector<Fragment> fragment;
+
+    std::vector<double> distance, used;
+    std::vector<char> reached;
+    std::vector<std::int32_t> previous;
+    std::vector<std::int64_t> deficits;
+    std::vector<Hop> hops;
+    double horizon = 0.0;
+};
+
+}  // namespace
+
+Settled settle(const Points& points, const Market& market, std::int32_t* label, const float* slack,
+               const std::int64_t* lower, const std::int64_t* upper, std::int64_t budget,
+               int threads, const std::function<bool()>& stop) {
+    return Settle(points, market, label, slack, threads).run(lower, upper, budget, stop);
+}
 
 }  // namespace bckm

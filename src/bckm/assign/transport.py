@@ -1,0 +1,243 @@
+"""Sizes on single samples: an exact assignment step that needs k prices, not an N x k matrix.
+
+min sum_j c[j, y_j] subject to l_i <= #{j : y_j = i} <= u_i is a transportation problem. Each step
+looks at the points at the last prices, raises the dual by Newton steps (`_market`; first on parts
+of the points where the prices are far off), finishes exactly along shortest paths between clusters
+(`kernels/settle.hpp`) and proves it: a look at the points at the final prices gives the dual value,
+which equals the cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bckm._arrays import within
+from bckm._types import FloatArray, IntArray
+from bckm.assign._market import Bounds, Market, newton
+from bckm.assign.base import Assigner, Assignment, Deadline, Engine
+from bckm.kernels import native
+from bckm.problem import Feature, Problem
+
+COARSER = 8  # each part of the points is an eighth of the one before
+SMALLEST = 16  # points per cluster in the smallest part
+ROWS = 24  # points per cluster whose exact costs are computed for the shortest paths
+FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are trusted
+BYTES = 2**27  # at most this much for exact costs of points, unless a path needs more
+
+
+class TransportAssigner(Assigner):
+    """Prices, labels and slacks from step to step: each begins where the last one ended."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        s = self.structure
+        self.upper = np.minimum(s.upper, s.n_items)
+        self.lower = np.minimum(s.lower, self.upper)
+        self.groups = _Groups.of(problem.points, problem.pull)
+        self.levels = self._levels()
+
+    def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        """Assign; see the module."""
+        centres = np.ascontiguousarray(centres, np.float64)
+        market = self.levels[0]
+        looked = market.looked
+        self._approach(0, centres, market.prices, deadline)
+        found = self._finish(market, centres, start, deadline)
+        self.counters["looked"] += market.looked - looked
+        return found
+
+    def _levels(self) -> list[Market]:
+        """All points, every 8th, every 64th and so on; items stand in an order along the data."""
+        problem, groups, k = self.problem, self.groups, self.structure.n_clusters
+        pull = problem.pull
+        extremes = (float(pull.min()), float(pull.max()))
+        weights = None if extremes == (1.0, 1.0) else pull
+        bounds = Bounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
+        levels, step = [], 1
+        while True:
+            points = native.Points(problem.points, groups.first, weights, groups.supply, step)
+            share = groups.units(step) / groups.units(1)
+            levels.append(Market(points, bounds.scaled(share), extremes, problem.threads))
+            if points.n // COARSER < SMALLEST * k:
+                return levels
+            step *= COARSER
+
+    def _approach(
+        self, depth: int, centres: FloatArray, prices: FloatArray, deadline: Deadline
+    ) -> None:
+        """Bring a level to prices under which few samples are in the wrong cluster.
+
+        Coarser levels first: they are cheap, and `_learn` makes their prices those of all points.
+        """
+        market = self.levels[depth]
+        last = depth + 1 == len(self.levels)
+        if not last:
+            self._approach(depth + 1, centres, prices, deadline)
+            prices = self.levels[depth + 1].prices
+        market.look(centres, prices)
+        if depth > 0 and last and market.trouble > FEW * market.units.sum():
+            self._solve_part(market, centres, deadline)
+        newton(market, centres, prices.size / 2, deadline)
+
+    def _learn(self, labels: NDArray[np.int32], units: FloatArray) -> None:
+        """Teach coarser levels how their points differ from all points.
+
+        With the right labels, a part of the points has a little more or less than its share in each
+        cluster. Asked for exactly that, it leads to the right prices here, and to nearly the right
+        ones when the centres have moved a little.
+        """
+        for depth, market in enumerate(self.levels[1:], start=1):
+            step = COARSER**depth
+            weight = None if self.groups.supply is None else self.groups.supply[::step]
+            part = np.bincount(labels[::step], weight, units.size)
+            share = part.sum() / units.sum()
+            market.bounds = self.levels[0].bounds.scaled(share).moved(part - units * share)
+
+    def _solve_part(self, market: Market, centres: FloatArray, deadline: Deadline) -> None:
+        """Prices of the smallest part, exactly, from the better of the last prices and none."""
+        trouble, prices = market.trouble, market.prices
+        if prices.any():
+            market.look(centres, np.zeros_like(prices))
+            if market.trouble > trouble:
+                market.look(centres, prices)
+        units = round(float(market.units.sum()))
+        lower, upper = _whole(market.bounds, units)
+        settled = self._paths(market, centres, lower, upper, units, deadline)
+        market.look(centres, settled["prices"])
+
+    def _paths(
+        self,
+        market: Market,
+        centres: FloatArray,
+        lower: IntArray,
+        upper: IntArray,
+        rows: int,
+        deadline: Deadline,
+    ) -> native.Settled:
+        before = market.label.copy()
+        left = min(deadline.left, 1e9)
+        settled = native.settle(
+            market.points,
+            centres,
+            market.prices,
+            market.label,
+            market.slack,
+            lower,
+            upper,
+            rows,
+            left,
+            market.threads,
+        )
+        market.slack[market.label != before] = -1.0  # slacks belong to the labels before
+        self.counters["paths"] += settled["paths"]
+        return settled
+
+    def _finish(
+        self, market: Market, centres: FloatArray, start: IntArray, deadline: Deadline
+    ) -> Assignment:
+        k = self.structure.n_clusters
+        budget = min(ROWS * k + 8 * int(market.trouble), max(ROWS * k, BYTES // (8 * k)))
+        settled = self._paths(market, centres, self.lower, self.upper, budget, deadline)
+        if settled["stopped"]:
+            bound = market.measure() - market.bounds.idle(market.units, market.prices)
+            return Assignment(start, self._cost(start, centres), bound)
+        prices = settled["prices"]
+        regret = market.look(centres, prices, keep=True)
+        cost = market.measure()
+        labels = self.groups.expand(market.label, settled)
+        if settled["split_point"].size:  # some samples of a point went elsewhere
+            regret += self._split_regret(centres, prices, settled)
+            cost = self._cost(labels, centres)
+        units = np.bincount(labels, minlength=k).astype(np.float64)
+        self._learn(market.label, units)
+        bound = cost - regret - market.bounds.idle(units, prices)
+        return Assignment(labels, cost, min(bound, cost), prices)
+
+    def _cost(self, labels: IntArray, centres: FloatArray) -> float:
+        problem = self.problem
+        return within(problem.points, problem.pull, labels, centres, problem.threads)
+
+    def _split_regret(
+        self, centres: FloatArray, prices: FloatArray, settled: native.Settled
+    ) -> float:
+        """What samples that left the others of their point cost above their best cluster."""
+        problem, first = self.problem, self.groups.first
+        assert first is not None
+        rows = first[settled["split_point"]]
+        squares = np.square(problem.points[rows, None] - centres).sum(axis=2)  # few rows
+        value = squares * problem.pull[rows, None] - prices
+        here = value[np.arange(rows.size), settled["split_cluster"]]
+        return float(settled["split_units"] @ (here - value.min(axis=1)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Equal points, listed once: `first` row and number (`supply`) of each; None without such."""
+
+    size: int
+    first: IntArray | None = None
+    supply: IntArray | None = None
+
+    @classmethod
+    def of(cls, points: FloatArray, pull: FloatArray) -> _Groups:
+        """Find equal points: they are neighbours, because items are ordered by their values."""
+        n = len(pull)
+        new = np.ones(n, bool)
+        block = max(1, 2**20 // points.shape[1])
+        for begin in range(1, n, block):
+            rows = slice(begin, min(n, begin + block))
+            before = slice(rows.start - 1, rows.stop - 1)
+            equal = (points[rows] == points[before]).all(axis=1)
+            new[rows] = ~(equal & (pull[rows] == pull[before]))
+        first = np.flatnonzero(new)
+        supply = np.diff(first, append=n)
+        if first.size > 0.95 * n and supply.max() < 8:  # not worth the indirection
+            return cls(n)
+        return cls(n, first, supply)
+
+    def units(self, step: int) -> int:
+        """Samples of every `step`-th point."""
+        if self.supply is None:
+            return -(-self.size // step)
+        return int(self.supply[::step].sum())
+
+    def expand(self, label: NDArray[np.int32], settled: native.Settled) -> IntArray:
+        """Labels of samples from those of points."""
+        if self.supply is None or self.first is None:
+            return label.astype(np.int64)
+        labels = np.repeat(label.astype(np.int64), self.supply)
+        end = self.first + self.supply
+        parts = zip(
+            settled["split_point"], settled["split_cluster"], settled["split_units"], strict=True
+        )
+        for point, cluster, units in parts:
+            labels[end[point] - units : end[point]] = cluster
+            end[point] -= units
+        return labels
+
+
+def _whole(bounds: Bounds, units: int) -> tuple[IntArray, IntArray]:
+    """Whole bounds near given ones that admit `units` samples."""
+    # cumulated, so that what is rounded off here is added there
+    lower = np.diff(np.floor(np.cumsum(np.maximum(bounds.lower, 0.0)) + 1e-9), prepend=0).astype(np.int64)
+    upper = np.diff(np.ceil(np.cumsum(bounds.upper) - 1e-9), prepend=0).astype(np.int64)
+    upper = np.maximum(lower, upper)
+    missing = units - int(upper.sum())
+    if missing > 0:
+        upper[np.argsort(-upper, kind="stable")[: missing % upper.size]] += 1
+        upper += missing // upper.size
+    return lower, upper
+
+
+class Transport(Engine):
+    """Engine for problems that ask for sizes only; needs the compiled kernels."""
+
+    name = "transport"
+    handles = Feature.NONEMPTY | Feature.SIZES
+
+    def prepare(self, problem: Problem) -> TransportAssigner:
+        """Find equal points and make the levels."""
+        return TransportAssigner(problem)

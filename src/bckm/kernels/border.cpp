@@ -1,0 +1,165 @@
+#include "border.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "pool.hpp"
+
+namespace bckm {
+namespace {
+
+constexpr double far = 6.0;         // depths
+constexpr double wanted = 2.0;      // samples on both sides of the border for each wrong one
+constexpr double at_least = 8.0;    // samples that make a curvature
+constexpr double ridge = 1e-4;      // of the mean degree: clusters without any border
+constexpr double accuracy = 1e-3;   // a step need not be better than the curvature it comes from
+constexpr int most_rounds = 100;
+
+// Four bins per factor of two, straight from the bits of a float.
+constexpr int mantissa_bits = 21, bins = 1 << (31 - mantissa_bits);
+
+int bin_of(float slack) {
+    if (!(slack > 0.0f)) return 0;
+    std::uint32_t bits;
+    std::memcpy(&bits, &slack, sizeof bits);
+    return static_cast<int>(bits >> mantissa_bits);
+}
+
+float end_of(int bin) {
+    const std::uint32_t bits = static_cast<std::uint32_t>(bin + 1) << mantissa_bits;
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// Samples near borders, seen in a fixed number of parts so that threads change no sum.
+class Border {
+public:
+    Border(const Points& points, const std::int32_t* label, const std::int32_t* runner,
+           const float* detour, const double* prices, std::int64_t k, int threads)
+        : points(points), label(label), runner(runner), detour(detour), prices(prices), k(k),
+          threads(threads), parts(points.n < 50000 ? 1 : 4) {}
+
+    std::vector<float> depths(const double* slope) const {
+        std::vector<std::vector<double>> part(parts);
+        parallel(parts, threads, [&](std::int64_t p, int) {
+            std::vector<double>& samples = part[p];
+            samples.assign(k * bins, 0.0);
+            for (std::int64_t j = begin(p); j < begin(p + 1); ++j) {
+                const int bin = bin_of(gap(j));
+                const auto units = static_cast<double>(points.units(j));
+                samples[label[j] * bins + bin] += units;
+                samples[runner[j] * bins + bin] += units;
+            }
+        });
+        std::vector<float> depth(k, 0.0f);
+        for (std::int64_t a = 0; a < k; ++a) {
+            const double goal = std::max(at_least, wanted * std::fabs(slope[a]));
+            double sum = 0.0;
+            for (int bin = 0; bin < bins - 8 && sum < goal; ++bin) {  // the last bins hold infinity
+                double here = 0.0;
+                for (const std::vector<double>& samples : part) here += samples[a * bins + bin];
+                sum += here;
+                if (here > 0.0) depth[a] = end_of(bin);
+            }
+        }
+        return depth;
+    }
+
+    // (k, k), samples per unit of price
+    std::vector<double> edges(const std::vector<float>& depth) const {
+        std::vector<std::vector<double>> part(parts);
+        parallel(parts, threads, [&](std::int64_t p, int) {
+            std::vector<double>& edge = part[p];
+            edge.assign(k * k, 0.0);
+            for (std::int64_t j = begin(p); j < begin(p + 1); ++j) {
+                const float deep = std::max(depth[label[j]], depth[runner[j]]);
+                if (gap(j) > deep || label[j] == runner[j]) continue;
+                const double density = static_cast<double>(points.units(j)) / (2.0 * deep);
+                edge[label[j] * k + runner[j]] += density;
+                edge[runner[j] * k + label[j]] += density;
+            }
+        });
+        for (std::int64_t p = 1; p < parts; ++p)
+            for (std::size_t e = 0; e < part[0].size(); ++e) part[0][e] += part[p][e];
+        return std::move(part[0]);
+    }
+
+private:
+    std::int64_t begin(std::int64_t part) const { return points.n * part / parts; }
+
+    float gap(std::int64_t j) const {
+        return detour[j] + static_cast<float>(prices[label[j]] - prices[runner[j]]);
+    }
+
+    const Points& points;
+    const std::int32_t *label, *runner;
+    const float* detour;
+    const double* prices;
+    std::int64_t k;
+    int threads;
+    std::int64_t parts;
+};
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+}
+
+// Conjugate gradients, preconditioned by the degrees.
+std::vector<double> solve(const std::vector<double>& edge, const std::vector<double>& degree,
+                          const double* slope, const bool* active) {
+    const std::size_t k = degree.size();
+    std::vector<double> x(k, 0.0), rest(k, 0.0), z(k, 0.0), way(k, 0.0), image(k, 0.0);
+    for (std::size_t i = 0; i < k; ++i)
+        if (active[i]) {
+            rest[i] = slope[i];
+            way[i] = z[i] = rest[i] / degree[i];
+        }
+    double weight = dot(rest, z);
+    const double enough = accuracy * accuracy * weight;
+    for (int round = 0; round < most_rounds && weight > enough; ++round) {
+        for (std::size_t a = 0; a < k; ++a) {
+            double sum = degree[a] * way[a];
+            for (std::size_t b = 0; b < k; ++b) sum -= edge[a * k + b] * way[b];
+            image[a] = active[a] ? sum : 0.0;
+        }
+        const double length = weight / dot(way, image);
+        for (std::size_t i = 0; i < k; ++i) {
+            x[i] += length * way[i];
+            rest[i] -= length * image[i];
+            z[i] = rest[i] / degree[i];
+        }
+        const double next = dot(rest, z);
+        for (std::size_t i = 0; i < k; ++i) way[i] = z[i] + next / weight * way[i];
+        weight = next;
+    }
+    return x;
+}
+
+}  // namespace
+
+bool border_step(const Points& points, const std::int32_t* label, const std::int32_t* runner,
+                 const float* detour, const double* prices, std::int64_t k, const double* slope,
+                 const bool* active, double* step, int threads) {
+    const Border border(points, label, runner, detour, prices, k, threads);
+    const std::vector<float> depth = border.depths(slope);
+    const std::vector<double> edge = border.edges(depth);
+    std::vector<double> degree(k, 0.0);
+    double mean = 0.0;
+    for (std::int64_t a = 0; a < k; ++a) {
+        for (std::int64_t b = 0; b < k; ++b) degree[a] += edge[a * k + b];
+        mean += degree[a] / static_cast<double>(k);
+    }
+    if (!(mean > 0.0) || !std::isfinite(mean)) return false;
+    for (double& d : degree) d = d > 0.0 ? d * (1.0 + ridge) : ridge * mean;
+    const std::vector<double> x = solve(edge, degree, slope, active);
+    const double limit = far * *std::max_element(depth.begin(), depth.end());
+    for (std::int64_t i = 0; i < k; ++i) step[i] = std::clamp(x[i], -limit, limit);
+    return true;
+}
+
+}  // namespace bckm

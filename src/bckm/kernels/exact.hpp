@@ -1,0 +1,13 @@
+// Float64 costs of one point in every cluster: slow, and the same bits on every machine.
+#pragma once
+
+#include <cstdint>
+
+#include "points.hpp"
+
+namespace bckm {
+
+// out[i] = weight * |x - c_i|^2; `out` holds padded(k) numbers, those beyond k are meaningless.
+void exact_costs(const Market& market, const double* x, double weight, double* out);
+
+}  // namespace bckm

@@ -1,0 +1,87 @@
+// Points and centres as the float32 tile kernel wants them, with a bound on its errors.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "points.hpp"
+#include "tile.hpp"
+
+namespace bckm {
+
+// Centres around an origin, scaled, in float32.
+//
+// The value of a point is  w (|c|^2 - 2 x c) - price : the cost less w |x|^2, which is the same for
+// all clusters. Without weights |c|^2 - price is the bias; with weights, w becomes one more feature
+// whose "centre" is |c|^2.
+struct Packed {
+    Packed(const Market& market, bool weighted);
+
+    // By how much the computed difference of two values, `small` and `large`, may exceed the true
+    // one; `square` is w |x|^2 as `Tile` gives it.
+    //
+    // A computed value differs from the true v_i by at most e (2 w|x||c_i| + w|c_i|^2 + |price_i|)
+    // with e = (dims + 6) 2^-24 (inputs rounded once, one rounding for each product and sum).
+    // Since 2|x||c| <= |x|^2 + |c|^2, |c|^2 <= 2|x|^2 + 2|x - c|^2 and
+    // w|x - c_i|^2 = v_i + w|x|^2 + price_i, this is at most
+    // e (9 w|x|^2 + 4 |v_i| + 5 max|price|): far centres, whose own error is large, do no harm.
+    double doubt(double square, double small, double large) const {
+        return 1.1 * error * (18.0 * square + 10.0 * dearest + 4.0 * std::fabs(small) +
+                              4.0 * std::fabs(large)) + 1e-30;  // the last for underflow
+    }
+
+    const TileKernel& kernel;
+    bool weighted;
+    std::int64_t features;
+    std::int64_t dims;  // features, and one more with weights
+    std::int64_t width;
+    std::vector<double> origin;
+    double scale;  // points and centres are divided by this power of two: squares stay in range
+    std::vector<float> centres, bias;
+    double error, dearest;
+};
+
+// A tile of points; scratch memory of one worker.
+class Tile {
+public:
+    explicit Tile(const Packed& packed)
+        : packed_(packed), values_(packed.dims * packed.kernel.samples + 16),
+          square_(packed.kernel.samples) {}
+
+    // Fills the tile with points which(0) .. which(filled - 1); the last one repeats to the end.
+    template <class Which> void fill(const Points& points, int filled, Which which) {
+        const int size = packed_.kernel.samples;
+        const double inverse = 1.0 / packed_.scale;
+        float* tile = values();
+        for (int r = 0; r < size; ++r) {
+            const std::int64_t j = which(std::min(r, filled - 1));
+            const double* x = points.row(j);
+            const double weight = packed_.weighted ? points.weight(j) : 1.0;
+            double square = 0.0;
+            for (std::int64_t t = 0; t < packed_.features; ++t) {
+                const double value = (x[t] - packed_.origin[t]) * inverse;
+                square += value * value;
+                tile[t * size + r] = static_cast<float>(weight * value);
+            }
+            if (packed_.weighted) tile[packed_.features * size + r] = static_cast<float>(weight);
+            square_[r] = weight * square;
+        }
+    }
+
+    float* values() {
+        constexpr std::uintptr_t line = 64;
+        const auto address = reinterpret_cast<std::uintptr_t>(values_.data());
+        return reinterpret_cast<float*>((address + line - 1) / line * line);
+    }
+
+    double square(int r) const { return square_[r]; }
+
+private:
+    const Packed& packed_;
+    std::vector<float> values_;
+    std::vector<double> square_;
+};
+
+}  // namespace bckm

@@ -1,0 +1,43 @@
+#include "pairs.hpp"
+
+#include <algorithm>
+
+#include "packed.hpp"
+#include "pool.hpp"
+
+namespace bckm {
+
+void lower_to_pairs(const Points& points, const Market& market, const ByCluster& listed,
+                    double* bounds, int threads) {
+    const Packed packed(market, points.pull != nullptr);
+    const std::int64_t k = market.k, width = padded(k);
+    const int size = packed.kernel.samples, lanes = packed.kernel.lanes;
+    const double square_scale = packed.scale * packed.scale;
+    parallel(k, threads, [&](std::int64_t a, int) {
+        const std::vector<std::int64_t>& mine = listed[a];
+        const auto count = static_cast<std::int64_t>(mine.size());
+        if (count == 0) return;
+        Tile tile(packed);
+        std::vector<float> room(packed.width * lanes + 16, 3.0e38f);
+        const auto address = reinterpret_cast<std::uintptr_t>(room.data());
+        float* minima = reinterpret_cast<float*>((address + 63) / 64 * 64);
+        double square = 0.0, own = 0.0;
+        for (std::int64_t s = 0; s < count; s += size) {
+            const int filled = static_cast<int>(std::min<std::int64_t>(size, count - s));
+            tile.fill(points, filled, [&](int r) { return mine[s + r]; });
+            for (int r = 0; r < filled; ++r) square = std::max(square, tile.square(r));
+            own = std::max<double>(own, packed.kernel.lower(tile.values(), packed.dims,
+                                                            packed.centres.data(), packed.bias.data(),
+                                                            packed.width, a, minima));
+        }
+        for (std::int64_t b = 0; b < k; ++b) {
+            const double least = *std::min_element(minima + b * lanes, minima + (b + 1) * lanes);
+            const double safe = least - packed.doubt(square, own, std::fabs(least) + own);
+            // values have the prices in them, costs do not
+            double& bound = bounds[a * width + b];
+            bound = std::min(bound, safe * square_scale + (market.prices[b] - market.prices[a]));
+        }
+    });
+}
+
+}  // namespace bckm
