@@ -24,19 +24,24 @@ def blocks(n_rows: int, n_columns: int, numbers: int = CACHED) -> Iterator[slice
         yield slice(start, min(start + step, n_rows))
 
 
-def nearest(
-    points: FloatArray, centres: FloatArray, prices: FloatArray | None = None
-) -> tuple[IntArray, FloatArray]:
-    """Find i with the least |point - centre_i|^2 - price_i for each point, and that number.
+def squared_distances(points: FloatArray, centres: FloatArray) -> FloatArray:
+    """Entry (p, i) is |point_p - centre_i|^2.
 
     Differences pair by pair, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far
-    centres, and the answer for a point does not depend on the other points.
+    centres, and the numbers of a point do not depend on the other points.
     """
     from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
 
+    return np.asarray(cdist(points, centres, "sqeuclidean"))
+
+
+def nearest(
+    points: FloatArray, centres: FloatArray, prices: FloatArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Find i with the least |point - centre_i|^2 - price_i for each point, and that number."""
     labels, least = np.empty(len(points), np.int64), np.empty(len(points))
     for rows in blocks(len(points), len(centres), BLOCK):
-        squares = cdist(points[rows], centres, "sqeuclidean")
+        squares = squared_distances(points[rows], centres)
         if prices is not None:
             squares -= prices
         labels[rows] = squares.argmin(axis=1)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -15,7 +14,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bckm._arrays import nearest
+from bckm._arrays import nearest, squared_distances
 from bckm._reading import read_weight
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
@@ -185,8 +184,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         >>> model.transform([[3.0, 4.0]]).tolist()
         [[5.0]]
         """
-        # differences pair by pair: a row's distances do not depend on the other rows
-        return np.asarray(cdist(self._read(X), self.cluster_centers_))
+        return np.sqrt(squared_distances(self._read(X), self.cluster_centers_))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
         """Return minus the inertia of X with each sample at its nearest centre: higher is better.

@@ -165,12 +165,9 @@ class Problem:
 
     def cost(self, centres: FloatArray) -> FloatArray:
         """Cost of each item in each cluster, (m, k). The one cost function of the library."""
-        from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
-
-        # differences, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far clusters
-        cost = cdist(self.points, centres, "sqeuclidean")
+        cost = _arrays.squared_distances(self.points, centres)
         cost *= self.pull[:, None]
-        return np.asarray(cost)
+        return cost
 
     def nearest(self, centres: FloatArray) -> tuple[IntArray, FloatArray]:
         """Nearest cluster of each item and its cost there, without the matrix of all costs."""

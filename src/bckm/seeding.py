@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bckm._arrays import nearest
+from bckm._arrays import nearest, squared_distances
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
 
@@ -24,8 +24,6 @@ def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> F
     ----------
     Arthur, Vassilvitskii: k-means++, the advantages of careful seeding (SODA 2007).
     """
-    from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
-
     points, mass, k = problem.points, problem.mass, problem.structure.n_clusters
     if mass.size > _enough(k):
         part = rng.choice(mass.size, _enough(k), replace=False)
@@ -36,10 +34,10 @@ def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> F
     if len(known) == 0:
         known = points[_draw(mass, 1, rng)]
     centres[: len(known)] = known
-    distance = cdist(known, points, "sqeuclidean").min(axis=0)
+    distance = squared_distances(known, points).min(axis=0)
     for c in range(len(known), k):
         drawn = _draw(mass * distance, trials, rng)
-        after = np.minimum(distance, cdist(points[drawn], points, "sqeuclidean"))
+        after = np.minimum(distance, squared_distances(points[drawn], points))
         best = int((after @ mass).argmin())
         centres[c], distance = points[drawn[best]], after[best]
     return centres

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._types import FloatArray
+from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Deadline
 from bckm.kernels import native
 
 PROGRESS = 0.75  # a step that leaves more than this share of the trouble is slow
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
+NEAR, MANY = 0.05, 50_000  # this share of the points is enough, where there are so many
 TRIES, SHORTER = 4, 0.4  # a step that lowers the dual is tried again, shorter
 
 
@@ -72,6 +73,27 @@ class Bounds:
         return prices - prices[order[where]]
 
 
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Points as arrays: those in the given rows of `data`, each so many times; see `points.hpp`."""
+
+    data: FloatArray
+    rows: IntArray | None
+    pull: FloatArray | None
+    supply: IntArray | None
+
+    def take(self, which: IntArray) -> Cloud:
+        """Some of the points."""
+        rows = which if self.rows is None else self.rows[which]
+        return Cloud(
+            self.data, rows, self.pull, None if self.supply is None else self.supply[which]
+        )
+
+    def units(self, label: NDArray[np.int32], k: int) -> FloatArray:
+        """Samples with each label."""
+        return np.bincount(label, self.supply, k).astype(np.float64)
+
+
 class Market:
     """Points, and what is known about the best cluster of each at the last centres and prices.
 
@@ -86,8 +108,15 @@ class Market:
     """
 
     def __init__(
-        self, points: native.Points, bounds: Bounds, weights: tuple[float, float], threads: int
+        self,
+        cloud: Cloud,
+        bounds: Bounds,
+        weights: tuple[float, float],
+        threads: int,
+        step: int = 1,
     ) -> None:
+        points = native.Points(cloud.data, cloud.rows, cloud.pull, cloud.supply, step)
+        self.cloud, self.step = cloud, step  # every `step`-th point of the cloud
         self.points = points
         self.bounds = bounds
         self.threads = threads
@@ -142,6 +171,21 @@ class Market:
         self.cost += change
         self.measured = self.measured and keep  # radii belong to labels
         return float(regret)
+
+    def near_borders(self, share: float) -> Market:
+        """The share of the points with the least slack, as a market of their own.
+
+        The others stay where they are, and the bounds ask for what is left of them.
+        """
+        some = self.slack[:: max(1, self.points.n // 20_000)]
+        which = np.flatnonzero(self.slack <= np.quantile(some, share))
+        cloud = self.cloud.take(which * self.step)
+        inside = cloud.units(self.label[which], self.k)
+        near = Market(cloud, self.bounds.moved(inside - self.units), self.weights, self.threads)
+        near.label, near.runner = self.label[which], self.runner[which]
+        near.detour, near.slack = self.detour[which], self.slack[which]
+        near.centres, near.prices, near.units = self.centres, self.prices, inside
+        return near
 
     def measure(self) -> float:
         """Cost of the labels at the last centres; makes the next change of centres cheaper."""
@@ -221,6 +265,23 @@ def newton(market: Market, centres: FloatArray, target: float, deadline: Deadlin
             market.look(centres, before)
             return
         slow = slow + 1 if market.trouble > PROGRESS * trouble else 0
+
+
+def newton_near_borders(
+    market: Market, centres: FloatArray, target: float, deadline: Deadline
+) -> None:
+    """Do the same, with points near borders only: the others hardly ever change."""
+    while market.trouble > target and not deadline.passed:
+        before = market.trouble
+        share = max(NEAR, 8 * before / float(market.units.sum()))
+        if market.points.n < MANY or share > 0.5:
+            newton(market, centres, target, deadline)
+            return
+        near = market.near_borders(share)
+        newton(near, centres, target, deadline)
+        market.look(centres, near.prices)
+        if market.trouble > PROGRESS * before:
+            return
 
 
 def _direction(market: Market, slope: FloatArray) -> FloatArray | None:

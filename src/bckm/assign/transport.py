@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bckm._arrays import within
 from bckm._types import FloatArray, IntArray
-from bckm.assign._market import Bounds, Market, newton
+from bckm.assign._market import Bounds, Cloud, Market, newton_near_borders
 from bckm.assign.base import Assigner, Assignment, Deadline, Engine
 from bckm.kernels import native
 from bckm.problem import Feature, Problem
@@ -56,12 +56,13 @@ class TransportAssigner(Assigner):
         extremes = (float(pull.min()), float(pull.max()))
         weights = None if extremes == (1.0, 1.0) else pull
         bounds = Bounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
+        cloud = Cloud(problem.points, groups.first, weights, groups.supply)
         levels, step = [], 1
         while True:
-            points = native.Points(problem.points, groups.first, weights, groups.supply, step)
             share = groups.units(step) / groups.units(1)
-            levels.append(Market(points, bounds.scaled(share), extremes, problem.threads))
-            if points.n // COARSER < SMALLEST * k:
+            market = Market(cloud, bounds.scaled(share), extremes, problem.threads, step)
+            levels.append(market)
+            if market.points.n // COARSER < SMALLEST * k:
                 return levels
             step *= COARSER
 
@@ -80,7 +81,7 @@ class TransportAssigner(Assigner):
         market.look(centres, prices)
         if depth > 0 and last and market.trouble > FEW * market.units.sum():
             self._solve_part(market, centres, deadline)
-        newton(market, centres, prices.size / 2, deadline)
+        newton_near_borders(market, centres, prices.size / 2, deadline)
 
     def _learn(self, labels: NDArray[np.int32], units: FloatArray) -> None:
         """Teach coarser levels how their points differ from all points.
