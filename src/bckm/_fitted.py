@@ -123,7 +123,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         See Also
         --------
-        bckm.assign : The same as a function; says more about the answer.
+        bckm.assign_to : The same as a function; says more about the answer.
 
         Examples
         --------

@@ -101,8 +101,8 @@ class Result:
         No labels that obey the rules have a smaller sum of squared distances *to these centres*.
         It bounds the last assignment step, not the whole problem.
     status : Status
-        CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED; from `bckm.assign_to` OPTIMAL, FEASIBLE,
-        TIME_LIMIT or INTERRUPTED.
+        CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED; from `bckm.assign_to` OPTIMAL,
+        FEASIBLE, TIME_LIMIT or INTERRUPTED.
     assignment : Status
         OPTIMAL when `lower_bound` proves the labels optimal for the centres.
     history : tuple of Step

@@ -109,13 +109,6 @@ def test_wrong_centres(centres, message):
         bckm.assign_to([[0.0], [1.0], [2.0]], centres)
 
 
-def test_the_function_hides_no_engine():
-    from bckm.assign import ENGINES
-
-    assert callable(bckm.assign)
-    assert "exact" in ENGINES
-
-
 # -- prices -----------------------------------------------------------------------------------
 
 
@@ -148,7 +141,8 @@ def test_no_prices_without_an_assignment_at_the_centres(priced):
 
 
 def test_engines_without_prices_have_none():
-    assert kmeans(blobs(), 4, EVEN, random_state=0).prices is None
+    for solver in ("exact", "pump", "greedy"):
+        assert kmeans(blobs(), 4, EVEN, random_state=0, solver=solver).prices is None
 
 
 def test_a_batch_has_prices_too(priced):
