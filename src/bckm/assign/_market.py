@@ -23,7 +23,6 @@ from bckm.kernels import native
 
 PROGRESS = 0.75  # a step that leaves more than this share of the trouble is slow
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
-NEAR, MANY = 0.05, 50_000  # this share of the points is enough, where there are so many
 TRIES, SHORTER = 4, 0.4  # a step that lowers the dual is tried again, shorter
 
 
@@ -73,27 +72,6 @@ class Bounds:
         return prices - prices[order[where]]
 
 
-@dataclass(frozen=True, eq=False)
-class Cloud:
-    """Points as arrays: those in the given rows of `data`, each so many times; see `points.hpp`."""
-
-    data: FloatArray
-    rows: IntArray | None
-    pull: FloatArray | None
-    supply: IntArray | None
-
-    def take(self, which: IntArray) -> Cloud:
-        """Some of the points."""
-        rows = which if self.rows is None else self.rows[which]
-        return Cloud(
-            self.data, rows, self.pull, None if self.supply is None else self.supply[which]
-        )
-
-    def units(self, label: NDArray[np.int32], k: int) -> FloatArray:
-        """Samples with each label."""
-        return np.bincount(label, self.supply, k).astype(np.float64)
-
-
 class Market:
     """Points, and what is known about the best cluster of each at the last centres and prices.
 
@@ -109,15 +87,14 @@ class Market:
 
     def __init__(
         self,
-        cloud: Cloud,
+        points: native.Points,
+        supply: IntArray | None,
         bounds: Bounds,
         weights: tuple[float, float],
         threads: int,
-        step: int = 1,
     ) -> None:
-        points = native.Points(cloud.data, cloud.rows, cloud.pull, cloud.supply, step)
-        self.cloud, self.step = cloud, step  # every `step`-th point of the cloud
         self.points = points
+        self.supply = supply  # samples at each point; None: one
         self.bounds = bounds
         self.threads = threads
         self.k = bounds.lower.size
@@ -132,6 +109,7 @@ class Market:
         self.centres: FloatArray | None = None
         self.prices = np.zeros(self.k)
         self.units = np.zeros(self.k)
+        self.units[0] = points.n if supply is None else supply.sum()  # all labels are 0 at first
         self.looked = 0
         self.cost = 0.0  # of the labels, but for a constant, while the centres stay
 
@@ -141,9 +119,14 @@ class Market:
         return self.cost - self.bounds.idle(self.units, self.prices)
 
     @property
+    def slope(self) -> FloatArray:
+        """Gradient of the dual."""
+        return self.bounds.slope(self.units, self.prices)
+
+    @property
     def trouble(self) -> float:
         """Samples in the wrong cluster."""
-        return float(np.abs(self.bounds.slope(self.units, self.prices)).sum()) / 2
+        return float(np.abs(self.slope).sum()) / 2
 
     def look(self, centres: FloatArray, prices: FloatArray, *, keep: bool = False) -> float:
         """Bring what is known to these centres and prices; return the regret of kept labels.
@@ -151,7 +134,7 @@ class Market:
         With `keep`, labels stay as they are, and the regret is what they cost above the best ones.
         """
         fixed, slope = self._drift(centres, prices)
-        units, looked, regret, change = native.sweep(
+        gained, looked, regret, change = native.sweep(
             self.points,
             centres,
             prices,
@@ -166,26 +149,35 @@ class Market:
             self.threads,
         )
         self.centres, self.prices = centres, prices
-        self.units = units.astype(np.float64)
+        self.units = self.units + gained
         self.looked += looked
         self.cost += change
         self.measured = self.measured and keep  # radii belong to labels
         return float(regret)
 
-    def near_borders(self, share: float) -> Market:
-        """The share of the points with the least slack, as a market of their own.
+    def relabel(self, before: NDArray[np.int32]) -> None:
+        """Take note of labels that were changed from outside."""
+        moved = np.flatnonzero(self.label != before)
+        weight = None if self.supply is None else self.supply[moved]
+        self.units = self.units + np.bincount(self.label[moved], weight, self.k)
+        self.units -= np.bincount(before[moved], weight, self.k)
+        self.slack[moved] = -1.0
+        self.measured = False
 
-        The others stay where they are, and the bounds ask for what is left of them.
-        """
-        some = self.slack[:: max(1, self.points.n // 20_000)]
-        which = np.flatnonzero(self.slack <= np.quantile(some, share))
-        cloud = self.cloud.take(which * self.step)
-        inside = cloud.units(self.label[which], self.k)
-        near = Market(cloud, self.bounds.moved(inside - self.units), self.weights, self.threads)
-        near.label, near.runner = self.label[which], self.runner[which]
-        near.detour, near.slack = self.detour[which], self.slack[which]
-        near.centres, near.prices, near.units = self.centres, self.prices, inside
-        return near
+    def direction(self) -> FloatArray | None:
+        """Newton step; None where no sample is near enough to a border to measure a curvature."""
+        bounds, prices, slope = self.bounds, self.prices, self.slope
+        active = (slope != 0) | (prices != 0) | (bounds.lower == bounds.upper)
+        return native.border_step(
+            self.points,
+            prices,
+            self.label,
+            self.runner,
+            self.detour,
+            slope,
+            active,
+            self.threads,
+        )
 
     def measure(self) -> float:
         """Cost of the labels at the last centres; makes the next change of centres cheaper."""
@@ -250,8 +242,7 @@ def newton(market: Market, centres: FloatArray, target: float, deadline: Deadlin
     """
     total, slow = float(market.units.sum()), 0
     while market.trouble > target and slow < PATIENCE and not deadline.passed:
-        slope = market.bounds.slope(market.units, market.prices)
-        step = _direction(market, slope)
+        step, slope = market.direction(), market.slope
         if step is None:
             return
         before, dual, trouble = market.prices, market.dual, market.trouble
@@ -265,39 +256,6 @@ def newton(market: Market, centres: FloatArray, target: float, deadline: Deadlin
             market.look(centres, before)
             return
         slow = slow + 1 if market.trouble > PROGRESS * trouble else 0
-
-
-def newton_near_borders(
-    market: Market, centres: FloatArray, target: float, deadline: Deadline
-) -> None:
-    """Do the same, with points near borders only: the others hardly ever change."""
-    while market.trouble > target and not deadline.passed:
-        before = market.trouble
-        share = max(NEAR, 8 * before / float(market.units.sum()))
-        if market.points.n < MANY or share > 0.5:
-            newton(market, centres, target, deadline)
-            return
-        near = market.near_borders(share)
-        newton(near, centres, target, deadline)
-        market.look(centres, near.prices)
-        if market.trouble > PROGRESS * before:
-            return
-
-
-def _direction(market: Market, slope: FloatArray) -> FloatArray | None:
-    """Newton step; None where no sample is near enough to a border to measure a curvature."""
-    bounds = market.bounds
-    active = (slope != 0) | (market.prices != 0) | (bounds.lower == bounds.upper)
-    return native.border_step(
-        market.points,
-        market.prices,
-        market.label,
-        market.runner,
-        market.detour,
-        slope,
-        active,
-        market.threads,
-    )
 
 
 def _walk(bounds: Bounds, prices: FloatArray, step: FloatArray, slope: FloatArray) -> FloatArray:

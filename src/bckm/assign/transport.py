@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bckm._arrays import within
 from bckm._types import FloatArray, IntArray
-from bckm.assign._market import Bounds, Cloud, Market, newton_near_borders
+from bckm.assign._market import Bounds, Market, newton
 from bckm.assign.base import Assigner, Assignment, Deadline, Engine
 from bckm.kernels import native
 from bckm.problem import Feature, Problem
@@ -56,11 +56,12 @@ class TransportAssigner(Assigner):
         extremes = (float(pull.min()), float(pull.max()))
         weights = None if extremes == (1.0, 1.0) else pull
         bounds = Bounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
-        cloud = Cloud(problem.points, groups.first, weights, groups.supply)
         levels, step = [], 1
         while True:
-            share = groups.units(step) / groups.units(1)
-            market = Market(cloud, bounds.scaled(share), extremes, problem.threads, step)
+            supply = None if groups.supply is None else groups.supply[::step]
+            points = native.Points(problem.points, groups.first, weights, groups.supply, step)
+            share = float((points.n if supply is None else supply.sum()) / problem.mass.size)
+            market = Market(points, supply, bounds.scaled(share), extremes, problem.threads)
             levels.append(market)
             if market.points.n // COARSER < SMALLEST * k:
                 return levels
@@ -81,7 +82,7 @@ class TransportAssigner(Assigner):
         market.look(centres, prices)
         if depth > 0 and last and market.trouble > FEW * market.units.sum():
             self._solve_part(market, centres, deadline)
-        newton_near_borders(market, centres, prices.size / 2, deadline)
+        newton(market, centres, float(prices.size), deadline)
 
     def _learn(self, labels: NDArray[np.int32], units: FloatArray) -> None:
         """Teach coarser levels how their points differ from all points.
@@ -91,9 +92,7 @@ class TransportAssigner(Assigner):
         ones when the centres have moved a little.
         """
         for depth, market in enumerate(self.levels[1:], start=1):
-            step = COARSER**depth
-            weight = None if self.groups.supply is None else self.groups.supply[::step]
-            part = np.bincount(labels[::step], weight, units.size)
+            part = np.bincount(labels[:: COARSER**depth], market.supply, units.size)
             share = part.sum() / units.sum()
             market.bounds = self.levels[0].bounds.scaled(share).moved(part - units * share)
 
@@ -132,7 +131,7 @@ class TransportAssigner(Assigner):
             left,
             market.threads,
         )
-        market.slack[market.label != before] = -1.0  # slacks belong to the labels before
+        market.relabel(before)
         self.counters["paths"] += settled["paths"]
         return settled
 
@@ -198,12 +197,6 @@ class _Groups:
         if first.size > 0.95 * n and supply.max() < 8:  # not worth the indirection
             return cls(n)
         return cls(n, first, supply)
-
-    def units(self, step: int) -> int:
-        """Samples of every `step`-th point."""
-        if self.supply is None:
-            return -(-self.size // step)
-        return int(self.supply[::step].sum())
 
     def expand(self, label: NDArray[np.int32], settled: native.Settled) -> IntArray:
         """Labels of samples from those of points."""

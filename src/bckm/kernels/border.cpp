@@ -17,39 +17,39 @@ constexpr double ridge = 1e-4;      // of the mean degree: clusters without any 
 constexpr double accuracy = 1e-3;   // a step need not be better than the curvature it comes from
 constexpr int most_rounds = 100;
 
-// Four bins per factor of two, straight from the bits of a float.
-constexpr int mantissa_bits = 21, bins = 1 << (31 - mantissa_bits);
+// Four bins per factor of two, straight from the bits of a float; 64 such factors are enough.
+constexpr int mantissa_bits = 21, bins = 256;
 
-int bin_of(float slack) {
-    if (!(slack > 0.0f)) return 0;
+int raw_bin(float gap) {
+    if (!(gap > 0.0f)) return 0;
     std::uint32_t bits;
-    std::memcpy(&bits, &slack, sizeof bits);
+    std::memcpy(&bits, &gap, sizeof bits);
     return static_cast<int>(bits >> mantissa_bits);
 }
 
-float end_of(int bin) {
-    const std::uint32_t bits = static_cast<std::uint32_t>(bin + 1) << mantissa_bits;
+float end_of(int raw) {
+    const std::uint32_t bits = static_cast<std::uint32_t>(raw + 1) << mantissa_bits;
     float value;
     std::memcpy(&value, &bits, sizeof value);
     return value;
 }
 
 // Samples near borders, seen in a fixed number of parts so that threads change no sum.
-class Border {
+class Survey {
 public:
-    Border(const Points& points, const std::int32_t* label, const std::int32_t* runner,
-           const float* detour, const double* prices, std::int64_t k, int threads)
-        : points(points), label(label), runner(runner), detour(detour), prices(prices), k(k),
-          threads(threads), parts(points.n < 50000 ? 1 : 4) {}
+    Survey(const Borders& borders, int threads)
+        : points(borders.points), label(borders.label), runner(borders.runner), borders(borders),
+          k(borders.k), threads(threads), n(borders.points.n), parts(n < 50000 ? 1 : 4),
+          lowest(lowest_bin()) {}
 
     std::vector<float> depths(const double* slope) const {
-        std::vector<std::vector<double>> part(parts);
+        std::vector<std::vector<std::int64_t>> part(parts);
         parallel(parts, threads, [&](std::int64_t p, int) {
-            std::vector<double>& samples = part[p];
-            samples.assign(k * bins, 0.0);
+            std::vector<std::int64_t>& samples = part[p];
+            samples.assign(k * bins, 0);
             for (std::int64_t j = begin(p); j < begin(p + 1); ++j) {
-                const int bin = bin_of(gap(j));
-                const auto units = static_cast<double>(points.units(j));
+                const int bin = std::clamp(raw_bin(gap(j)) - lowest, 0, bins - 1);
+                const std::int64_t units = points.units(j);
                 samples[label[j] * bins + bin] += units;
                 samples[runner[j] * bins + bin] += units;
             }
@@ -58,11 +58,11 @@ public:
         for (std::int64_t a = 0; a < k; ++a) {
             const double goal = std::max(at_least, wanted * std::fabs(slope[a]));
             double sum = 0.0;
-            for (int bin = 0; bin < bins - 8 && sum < goal; ++bin) {  // the last bins hold infinity
-                double here = 0.0;
-                for (const std::vector<double>& samples : part) here += samples[a * bins + bin];
-                sum += here;
-                if (here > 0.0) depth[a] = end_of(bin);
+            for (int bin = 0; bin < bins && sum < goal; ++bin) {
+                std::int64_t here = 0;
+                for (const auto& samples : part) here += samples[a * bins + bin];
+                sum += static_cast<double>(here);
+                if (here > 0) depth[a] = end_of(bin + lowest);
             }
         }
         return depth;
@@ -88,19 +88,28 @@ public:
     }
 
 private:
-    std::int64_t begin(std::int64_t part) const { return points.n * part / parts; }
+    std::int64_t begin(std::int64_t part) const { return n * part / parts; }
+
+    // so that the largest gap of some points falls into the last bin
+    int lowest_bin() const {
+        int highest = 0;
+        for (std::int64_t j = 0; j < n; j += n / 1000 + 1)
+            highest = std::max(highest, raw_bin(gap(j)));
+        return std::max(0, highest - bins + 1);
+    }
 
     float gap(std::int64_t j) const {
-        return detour[j] + static_cast<float>(prices[label[j]] - prices[runner[j]]);
+        const double* prices = borders.prices;
+        return borders.detour[j] + static_cast<float>(prices[label[j]] - prices[runner[j]]);
     }
 
     const Points& points;
     const std::int32_t *label, *runner;
-    const float* detour;
-    const double* prices;
+    const Borders& borders;
     std::int64_t k;
     int threads;
-    std::int64_t parts;
+    std::int64_t n, parts;
+    int lowest;
 };
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
@@ -142,12 +151,12 @@ std::vector<double> solve(const std::vector<double>& edge, const std::vector<dou
 
 }  // namespace
 
-bool border_step(const Points& points, const std::int32_t* label, const std::int32_t* runner,
-                 const float* detour, const double* prices, std::int64_t k, const double* slope,
-                 const bool* active, double* step, int threads) {
-    const Border border(points, label, runner, detour, prices, k, threads);
-    const std::vector<float> depth = border.depths(slope);
-    const std::vector<double> edge = border.edges(depth);
+bool border_step(const Borders& borders, const double* slope, const bool* active, double* step,
+                 int threads) {
+    const std::int64_t k = borders.k;
+    const Survey survey(borders, threads);
+    const std::vector<float> depth = survey.depths(slope);
+    const std::vector<double> edge = survey.edges(depth);
     std::vector<double> degree(k, 0.0);
     double mean = 0.0;
     for (std::int64_t a = 0; a < k; ++a) {

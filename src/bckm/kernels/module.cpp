@@ -117,7 +117,7 @@ nb::tuple sweep(const Cloud& cloud, Matrix centres, Vector prices, Labels label,
                              radius ? radius->data() : nullptr},
                             {fixed.data(), slope.data()}, keep, threads);
     }
-    return nb::make_tuple(as_array(std::move(swept.units), {static_cast<std::size_t>(k)}),
+    return nb::make_tuple(as_array(std::move(swept.gained), {static_cast<std::size_t>(k)}),
                           swept.looked, swept.regret, swept.change);
 }
 
@@ -151,8 +151,10 @@ nb::dict settle(const Cloud& cloud, Matrix centres, Vector prices, Labels label,
     require(static_cast<std::int64_t>(slack.shape(0)) == cloud.view.n, "one slack per point");
     require(lower.shape(0) == prices.shape(0) && upper.shape(0) == prices.shape(0),
             "bounds must have one number per cluster");
+    std::vector<std::int64_t> held(k, 0);
     std::int64_t least = 0, most = 0, units = 0;
-    for (std::int64_t j = 0; j < cloud.view.n; ++j) units += cloud.view.units(j);
+    for (std::int64_t j = 0; j < cloud.view.n; ++j) held[label.data()[j]] += cloud.view.units(j);
+    for (const std::int64_t h : held) units += h;
     for (std::int64_t i = 0; i < k; ++i) {
         require(0 <= lower.data()[i] && lower.data()[i] <= upper.data()[i], "0 <= lower <= upper");
         least += lower.data()[i];
@@ -164,8 +166,8 @@ nb::dict settle(const Cloud& cloud, Matrix centres, Vector prices, Labels label,
         const bckm::WithoutGil release;
         const bckm::Market market(centres.data(), prices.data(), k, cloud.view.dims);
         Stop stop(seconds);
-        out = bckm::settle(cloud.view, market, label.data(), slack.data(), lower.data(),
-                           upper.data(), std::max<std::int64_t>(1, budget), threads,
+        out = bckm::settle(cloud.view, market, label.data(), slack.data(), held.data(),
+                           lower.data(), upper.data(), std::max<std::int64_t>(1, budget), threads,
                            [&stop] { return stop(); });
     }
     std::vector<std::int64_t> point, cluster, parts;
@@ -200,12 +202,12 @@ std::optional<Array<double>> border_step(const Cloud& cloud, Vector prices, Labe
     bool found = false;
     {
         const bckm::WithoutGil release;
-        found = bckm::border_step(cloud.view, label.data(), runner.data(), detour.data(),
-                                  prices.data(), k, slope.data(), active.data(), step.data(),
-                                  threads);
+        found = bckm::border_step(
+            {cloud.view, label.data(), runner.data(), detour.data(), prices.data(), k},
+            slope.data(), active.data(), step.data(), threads);
     }
     if (!found) return std::nullopt;
-    return as_array(std::move(step), {static_cast<std::size_t>(k)});
+    return as_array(std::move(step), {prices.shape(0)});
 }
 
 nb::tuple cluster_sums(const Cloud& cloud, Labels label, std::int64_t k, int threads) {

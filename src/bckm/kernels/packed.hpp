@@ -54,7 +54,9 @@ public:
     template <class Which> void fill(const Points& points, int filled, Which which) {
         const int size = packed_.kernel.samples;
         float* tile = values();
+        for (int r = 0; r < std::min(filled, ahead); ++r) prefetch(points.row(which(r)));
         for (int r = 0; r < size; ++r) {
+            if (r + ahead < filled) prefetch(points.row(which(r + ahead)));
             const std::int64_t j = which(std::min(r, filled - 1));
             const double weight = packed_.weighted ? points.weight(j) : 1.0;
             square_[r] = weight * normalise(points.row(j), weight);
@@ -71,6 +73,16 @@ public:
     double square(int r) const { return square_[r]; }
 
 private:
+    // Rows are often far apart in memory: ask for them before they are needed.
+    static constexpr int ahead = 12;
+    void prefetch([[maybe_unused]] const double* x) const {
+#if defined(__GNUC__)
+        for (std::int64_t t = 0; t < std::min<std::int64_t>(packed_.features, 64); t += 8)
+            __builtin_prefetch(x + t);
+        __builtin_prefetch(x + packed_.features - 1);  // rows need not begin with a cache line
+#endif
+    }
+
     // A point in float32, into row_; returns |x|^2. Four sums at a time need not wait for each
     // other.
     double normalise(const double* x, double weight) {

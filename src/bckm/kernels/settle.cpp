@@ -43,10 +43,10 @@ public:
         price.push_back(0.0);
     }
 
-    Settled run(const std::int64_t* lower, const std::int64_t* upper, std::int64_t budget,
-                const std::function<bool()>& stop) {
+    Settled run(const std::int64_t* units, const std::int64_t* lower, const std::int64_t* upper,
+                std::int64_t budget, const std::function<bool()>& stop) {
         Settled out;
-        open_accounts(lower, upper);
+        open_accounts(units, lower, upper);
         if (std::any_of(surplus.begin(), surplus.end(), [](std::int64_t e) { return e != 0; })) {
             make_first_explicit(budget);
             while (!out.stopped && search()) {
@@ -61,14 +61,11 @@ public:
     }
 
 private:
-    void open_accounts(const std::int64_t* lower, const std::int64_t* upper) {
+    void open_accounts(const std::int64_t* units, const std::int64_t* lower,
+                       const std::int64_t* upper) {
         std::int64_t spare = 0;
-        std::vector<std::int64_t> units(k, 0);
-        for (std::int64_t j = 0; j < points.n; ++j) {
-            units[label[j]] += points.units(j);
-            spare += points.units(j);
-        }
         for (std::int64_t i = 0; i < k; ++i) {
+            spare += units[i];
             room[i] = upper[i] - lower[i];
             spare -= lower[i];
             // complementary slackness: a subsidised cluster holds its lower bound, a taxed one its
@@ -94,17 +91,40 @@ private:
             std::nth_element(some.begin(), some.begin() + rank, some.end());
             limit = some[rank];
         }
-        std::vector<std::int64_t> chosen;
+        std::vector<std::int64_t> chosen = implicit_up_to(limit);
         const auto most = static_cast<std::size_t>(4 * budget);  // ties may make it many more
-        for (std::int64_t j = 0; j < points.n; ++j)
-            if (slack[j] <= limit && chosen.size() < most) {
-                chosen.push_back(j);
-                state[j] = known;
-            } else {
-                far_slack[label[j]] = std::min(far_slack[label[j]], bound(j));
-            }
+        for (std::size_t q = most; q < chosen.size(); ++q) {
+            const std::int64_t j = chosen[q];
+            far_slack[label[j]] = std::min(far_slack[label[j]], bound(j));
+        }
+        if (chosen.size() > most) chosen.resize(most);
+        for (const std::int64_t j : chosen) state[j] = known;
         add_rows(chosen);
         for (std::int64_t a = 0; a < k; ++a) rebuild(a);
+    }
+
+    // Implicit points with at most so much slack, in their order; `far_slack` is that of the rest.
+    std::vector<std::int64_t> implicit_up_to(double most) {
+        constexpr std::int64_t chunk_size = 1 << 16;
+        const std::int64_t chunks = (points.n + chunk_size - 1) / chunk_size;
+        std::vector<std::vector<std::int64_t>> found(chunks);
+        std::vector<std::vector<double>> least(chunks, std::vector<double>(k, never));
+        parallel(chunks, threads, [&](std::int64_t chunk, int) {
+            std::vector<double>& rest = least[chunk];
+            const std::int64_t to = std::min(points.n, (chunk + 1) * chunk_size);
+            for (std::int64_t j = chunk * chunk_size; j < to; ++j) {
+                if (state[j] != implicit) continue;
+                if (slack[j] <= most) found[chunk].push_back(j);
+                else rest[label[j]] = std::min(rest[label[j]], bound(j));
+            }
+        });
+        std::vector<std::int64_t> all;
+        std::fill(far_slack.begin(), far_slack.end(), never);
+        for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+            all.insert(all.end(), found[chunk].begin(), found[chunk].end());
+            for (std::int64_t a = 0; a < k; ++a) far_slack[a] = std::min(far_slack[a], least[chunk][a]);
+        }
+        return all;
     }
 
     // Labels are best in float64: a slack below zero is rounding.
@@ -143,15 +163,9 @@ private:
         covered = std::max({4.0 * horizon, 2.0 * covered, static_cast<double>(limit)});
         if (!(covered > 0.0)) covered = never;
         ByCluster fresh(k);
-        std::fill(far_slack.begin(), far_slack.end(), never);
-        for (std::int64_t j = 0; j < points.n; ++j) {
-            if (state[j] != implicit) continue;
-            if (bound(j) <= covered) {
-                fresh[label[j]].push_back(j);
-                state[j] = near;
-            } else {
-                far_slack[label[j]] = std::min(far_slack[label[j]], bound(j));
-            }
+        for (const std::int64_t j : implicit_up_to(covered)) {
+            fresh[label[j]].push_back(j);
+            state[j] = near;
         }
         lower_to_pairs(points, market, fresh, near_move.data(), threads);
         for (std::int64_t a = 0; a < k; ++a) {
@@ -539,9 +553,9 @@ private:
 }  // namespace
 
 Settled settle(const Points& points, const Market& market, std::int32_t* label, const float* slack,
-               const std::int64_t* lower, const std::int64_t* upper, std::int64_t budget,
-               int threads, const std::function<bool()>& stop) {
-    return Settle(points, market, label, slack, threads).run(lower, upper, budget, stop);
+               const std::int64_t* units, const std::int64_t* lower, const std::int64_t* upper,
+               std::int64_t budget, int threads, const std::function<bool()>& stop) {
+    return Settle(points, market, label, slack, threads).run(units, lower, upper, budget, stop);
 }
 
 }  // namespace bckm

@@ -17,12 +17,12 @@ constexpr double unit64 = 1.2e-16;  // float64 rounds by at most this share, 2^-
 // Scratch memory and results of one worker.
 struct Worker {
     explicit Worker(const Packed& packed, std::int64_t k)
-        : tile(packed), costs(padded(k)), units(k, 0) {}
+        : tile(packed), costs(padded(k)), gained(k, 0) {}
 
     Tile tile;
     std::vector<double> costs;
     std::vector<std::int32_t> listed;
-    std::vector<std::int64_t> units;
+    std::vector<std::int64_t> gained;
     std::int64_t looked = 0;
     TileBest leaders;
 };
@@ -62,7 +62,6 @@ public:
                               packed.bias.data(), packed.width, worker.leaders);
             for (int r = 0; r < filled; ++r) sum += decide(from + worker.listed[s + r], r, worker);
         }
-        for (std::int64_t j = from; j < to; ++j) worker.units[known.label[j]] += points.units(j);
         return sum;
     }
 
@@ -79,7 +78,7 @@ private:
             known.slack[j] = below(gap * square_scale);
             compete(j, found.label[r], found.runner[r],
                     (static_cast<double>(found.second[r]) - found.best[r]) * square_scale);
-            return relabel(j, found.label[r]);
+            return relabel(j, found.label[r], worker);
         }
         return look_again(j, worker);
     }
@@ -96,7 +95,7 @@ private:
         compete(j, label, other, value[other] - value[label]);
         known.slack[j] = market.k > 1 ? below(value[other] - value[label] - rounding) : 3.0e38f;
         if (keep) return static_cast<double>(points.units(j)) * (value[label] - value[best]);
-        return relabel(j, label);
+        return relabel(j, label, worker);
     }
 
     void compete(std::int64_t j, std::int32_t label, std::int32_t runner, double lead) const {
@@ -105,10 +104,12 @@ private:
     }
 
     // Returns by how much the cost grows.
-    double relabel(std::int64_t j, std::int32_t label) const {
+    double relabel(std::int64_t j, std::int32_t label, Worker& worker) const {
         const std::int32_t before = known.label[j];
         if (label == before) return 0.0;
         known.label[j] = label;
+        worker.gained[before] -= points.units(j);
+        worker.gained[label] += points.units(j);
         const double* x = points.row(j);
         double change = 0.0;
         for (std::int64_t t = 0; t < market.dims; ++t) {
@@ -152,10 +153,10 @@ Swept sweep(const Points& points, const Market& market, const Knowledge& known, 
         sums[chunk] = task.chunk(chunk, workers[worker]);
     });
     Swept swept;
-    swept.units.assign(market.k, 0);
+    swept.gained.assign(market.k, 0);
     for (const Worker& w : workers) {
         swept.looked += w.looked;
-        for (std::int64_t i = 0; i < market.k; ++i) swept.units[i] += w.units[i];
+        for (std::int64_t i = 0; i < market.k; ++i) swept.gained[i] += w.gained[i];
     }
     for (const double sum : sums) (keep ? swept.regret : swept.change) += sum;
     return swept;

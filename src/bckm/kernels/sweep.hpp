@@ -28,7 +28,7 @@ struct Drift {
 };
 
 struct Swept {
-    std::vector<std::int64_t> units;  // samples in each cluster
+    std::vector<std::int64_t> gained;  // samples that each cluster has more than before
     std::int64_t looked = 0;          // points whose distances were computed
     double regret = 0.0;  // with `keep`: cost of the labels above the best ones, prices included
     double change = 0.0;  // else: by how much the cost of the labels, without prices, has grown
