@@ -216,7 +216,9 @@ class _Groups:
 def _whole(bounds: Bounds, units: int) -> tuple[IntArray, IntArray]:
     """Whole bounds near given ones that admit `units` samples."""
     # cumulated, so that what is rounded off here is added there
-    lower = np.diff(np.floor(np.cumsum(np.maximum(bounds.lower, 0.0)) + 1e-9), prepend=0).astype(np.int64)
+    lower = np.diff(np.floor(np.cumsum(np.maximum(bounds.lower, 0.0)) + 1e-9), prepend=0).astype(
+        np.int64
+    )
     upper = np.diff(np.ceil(np.cumsum(bounds.upper) - 1e-9), prepend=0).astype(np.int64)
     upper = np.maximum(lower, upper)
     missing = units - int(upper.sum())
