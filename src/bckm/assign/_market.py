@@ -69,7 +69,8 @@ class Bounds:
         # with the dearest subsidies removed one by one, ever fewer clusters may hold their upper
         held = self.upper.sum() - np.cumsum((self.upper - self.lower)[order])
         where = min(int(np.searchsorted(-held, -units, side="left")), order.size - 1)
-        return prices - prices[order[where]]
+        zero = float(prices[order[where]])
+        return prices - zero
 
 
 class Market:
@@ -198,8 +199,8 @@ class Market:
             w (T_ai - 2 (x - c_a) (m_i - m_a)) - dprice_i + dprice_a
 
         where m are the moves of the centres and T_ai = 2 (c_i - c_a) m_i + |m_i|^2 - |m_a|^2. The
-        product is at most radius |m_i - m_a|. The worst case over i is convex in the radius, so it lies
-        below the chord from 0 to the largest radius of the cluster.
+        product is at most radius |m_i - m_a|. The worst case over i is convex in the radius, so it
+        lies below the chord from 0 to the largest radius of the cluster.
         """
         none = np.zeros(self.k)
         still = self.centres is not None and np.array_equal(centres, self.centres)

@@ -100,6 +100,8 @@ class Assigner(ABC):
 class MatrixAssigner(Assigner):
     """An engine that works on the matrix of all costs, (m, k)."""
 
+    unbound: FloatArray | None = None  # prices where no bound binds, for an engine that has prices
+
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         m, k = problem.structure.n_items, problem.structure.n_clusters
@@ -115,7 +117,7 @@ class MatrixAssigner(Assigner):
         nearest = cost.argmin(axis=1)
         if self.structure.feasible(nearest):
             total = float(cost[np.arange(nearest.size), nearest].sum())
-            return Assignment(nearest, total, total)
+            return Assignment(nearest, total, total, self.unbound)
         return self.from_cost(cost, start, deadline)
 
     @abstractmethod

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from bckm._arrays import within
 from bckm._types import FloatArray, IntArray
 from bckm.assign._market import Bounds, Market, newton
+from bckm.assign._prices import PricedAssigner
 from bckm.assign.base import Assigner, Assignment, Deadline, Engine
-from bckm.kernels import native
+from bckm.kernels import missing, native
 from bckm.problem import Feature, Problem
 
 COARSER = 8  # each part of the points is an eighth of the one before
@@ -229,11 +230,11 @@ def _whole(bounds: Bounds, units: int) -> tuple[IntArray, IntArray]:
 
 
 class Transport(Engine):
-    """Engine for problems that ask for sizes only; needs the compiled kernels."""
+    """Engine for problems that ask for sizes only; without the compiled kernels, by HiGHS."""
 
     name = "transport"
     handles = Feature.NONEMPTY | Feature.SIZES
 
-    def prepare(self, problem: Problem) -> TransportAssigner:
+    def prepare(self, problem: Problem) -> Assigner:
         """Find equal points and make the levels."""
-        return TransportAssigner(problem)
+        return PricedAssigner(problem) if missing else TransportAssigner(problem)

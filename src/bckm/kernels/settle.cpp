@@ -462,6 +462,19 @@ private:
                 if (way < never) most = std::max(most, way);
         for (std::int64_t v = 0; v <= k; ++v)
             price[v] += 0.5 * (std::min(up[v], most) - std::min(down[v], most));
+        // the middle of two corners may still lie on an edge: then each price goes to the middle of
+        // what the others permit, a few times
+        for (int round = 0; round < 10; ++round)
+            for (std::int64_t v = 0; v < k; ++v) {
+                if (v == still) continue;
+                double rise = never, fall = never;
+                for (std::int64_t u = 0; u <= k; ++u) {
+                    if (u == v) continue;
+                    rise = std::min(rise, reduced(u, v));
+                    fall = std::min(fall, reduced(v, u));
+                }
+                if (rise < never && fall < never) price[v] += 0.5 * (rise - fall);
+            }
     }
 
     // How far the price of each node may rise (or fall) while that of `still` stays.
