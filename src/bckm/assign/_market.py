@@ -23,7 +23,7 @@ from bckm.kernels import native
 
 PROGRESS = 0.75  # a step that leaves more than this share of the trouble is slow
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
-TRIES, SHORTER = 4, 0.4  # a step that lowers the dual is tried again, shorter
+TRIES, SHORTER = 4, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +252,9 @@ def newton(market: Market, centres: FloatArray, target: float, deadline: Deadlin
             market.look(centres, prices)
             if market.dual > dual:
                 break
-            step *= SHORTER
+            # where the slope along the step, now negative, was zero
+            rising, falling = float(step @ slope), float(step @ market.slope)
+            step *= np.clip(rising / (rising - falling), *SHORTER)
         else:
             market.look(centres, before)
             return

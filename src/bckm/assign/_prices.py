@@ -75,8 +75,8 @@ def prices_of(
     np.fill_diagonal(move, np.inf)
     for _ in range(10):
         for v in range(k):
-            rise = float((move[:, v] + prices).min() - prices[v])
-            fall = float((move[v] - prices).min() + prices[v])
+            rise = max(0.0, float((move[:, v] + prices).min() - prices[v]))
+            fall = max(0.0, float((move[v] - prices).min() + prices[v]))
             if np.isfinite(rise) and np.isfinite(fall) and (free or v):
                 prices[v] += (rise - fall) / 2
     zero = float(prices[hub] if free else prices[:k].mean())

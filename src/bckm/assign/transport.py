@@ -26,6 +26,7 @@ COARSER = 8  # each part of the points is an eighth of the one before
 SMALLEST = 16  # points per cluster in the smallest part
 ROWS = 24  # points per cluster whose exact costs are computed for the shortest paths
 FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are trusted
+ENOUGH = (2.0, 1.0)  # samples per cluster that may be wrong after Newton steps; in parts of them
 BYTES = 2**27  # at most this much for exact costs of points, unless a path needs more
 
 
@@ -83,7 +84,7 @@ class TransportAssigner(Assigner):
         market.look(centres, prices)
         if depth > 0 and last and market.trouble > FEW * market.units.sum():
             self._solve_part(market, centres, deadline)
-        newton(market, centres, float(prices.size), deadline)
+        newton(market, centres, ENOUGH[depth > 0] * prices.size, deadline)
 
     def _learn(self, labels: NDArray[np.int32], units: FloatArray) -> None:
         """Teach coarser levels how their points differ from all points.

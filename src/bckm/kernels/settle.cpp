@@ -163,12 +163,19 @@ private:
         covered = std::max({4.0 * horizon, 2.0 * covered, static_cast<double>(limit)});
         if (!(covered > 0.0)) covered = never;
         ByCluster fresh(k);
+        std::vector<double> bounds(k * width, never);
+        // no bound may fall: prices were found for the higher ones
+        std::vector<double> before(k * width);
+        for (std::int64_t a = 0; a < k; ++a)
+            for (std::int64_t b = 0; b < k; ++b) before[a * width + b] = far_move(a, b);
         for (const std::int64_t j : implicit_up_to(covered)) {
             fresh[label[j]].push_back(j);
             state[j] = near;
         }
-        lower_to_pairs(points, market, fresh, near_move.data(), threads);
+        lower_to_pairs(points, market, fresh, bounds.data(), threads);
         for (std::int64_t a = 0; a < k; ++a) {
+            for (std::int64_t i = a * width; i < a * width + k; ++i)
+                near_move[i] = std::min(near_move[i], std::max(bounds[i], before[i]));
             near_points[a].insert(near_points[a].end(), fresh[a].begin(), fresh[a].end());
             rebuild(a);
         }
@@ -470,8 +477,8 @@ private:
                 double rise = never, fall = never;
                 for (std::int64_t u = 0; u <= k; ++u) {
                     if (u == v) continue;
-                    rise = std::min(rise, reduced(u, v));
-                    fall = std::min(fall, reduced(v, u));
+                    rise = std::min(rise, std::max(0.0, reduced(u, v)));
+                    fall = std::min(fall, std::max(0.0, reduced(v, u)));
                 }
                 if (rise < never && fall < never) price[v] += 0.5 * (rise - fall);
             }

@@ -17,7 +17,7 @@ constexpr double unit64 = 1.2e-16;  // float64 rounds by at most this share, 2^-
 // Scratch memory and results of one worker.
 struct Worker {
     explicit Worker(const Packed& packed, std::int64_t k)
-        : tile(packed), costs(padded(k)), gained(k, 0) {}
+        : tile(packed), costs(padded(k)), listed(chunk_size), gained(k, 0) {}
 
     Tile tile;
     std::vector<double> costs;
@@ -37,23 +37,21 @@ class Sweep {
 public:
     Sweep(const Points& points, const Market& market, const Knowledge& known, const Drift& drift,
           bool keep)
-        : points(points), market(market), known(known), drift(drift), keep(keep),
-          packed(market, points.pull != nullptr) {}
+        : points(points), market(market), known(known), keep(keep),
+          packed(market, points.pull != nullptr), fixed_fall(drift.fixed, drift.fixed + market.k),
+          slope_fall(drift.slope, drift.slope + market.k) {
+        const auto any = [](const std::vector<float>& fall) {
+            return std::any_of(fall.begin(), fall.end(), [](float f) { return f != 0.0f; });
+        };
+        moving = any(fixed_fall) || any(slope_fall);
+    }
 
     // Returns the regret or the change of this chunk.
     double chunk(std::int64_t number, Worker& worker) const {
         const std::int64_t from = number * chunk_size, to = std::min(points.n, from + chunk_size);
-        worker.listed.clear();
-        for (std::int64_t j = from; j < to; ++j) {
-            const std::int32_t a = known.label[j];
-            double fall = drift.fixed[a];
-            if (known.radius) fall += drift.slope[a] * known.radius[j];
-            if (fall != 0.0) known.slack[j] = below(known.slack[j] - fall);
-            if (!(known.slack[j] > 0.0f)) worker.listed.push_back(static_cast<std::int32_t>(j - from));
-        }
+        const std::int64_t listed = list(from, to, worker.listed.data());
         double sum = 0.0;
         const int size = packed.kernel.samples;
-        const std::int64_t listed = static_cast<std::int64_t>(worker.listed.size());
         worker.looked += listed;
         for (std::int64_t s = 0; s < listed; s += size) {
             const int filled = static_cast<int>(std::min<std::int64_t>(size, listed - s));
@@ -68,6 +66,24 @@ public:
     Worker worker() const { return Worker(packed, market.k); }
 
 private:
+    // Lowers slacks by the drift and lists the points (from `from` on) that have none left. Without
+    // branches: this loop runs over all points, however few are listed.
+    std::int64_t list(std::int64_t from, std::int64_t to, std::int32_t* listed) const {
+        std::int64_t count = 0;
+        for (std::int64_t j = from; j < to; ++j) {
+            const std::int32_t a = known.label[j];
+            const float fixed = fixed_fall[a], before = known.slack[j];
+            const float sloped = known.radius ? slope_fall[a] * known.radius[j] : 0.0f;
+            // 4e-7 is more than all roundings here
+            const float rounding = 4e-7f * (std::fabs(before) + std::fabs(fixed) + std::fabs(sloped));
+            const float after = moving ? before - fixed - sloped - rounding : before;
+            known.slack[j] = after;
+            listed[count] = static_cast<std::int32_t>(j - from);
+            count += !(after > 0.0f);
+        }
+        return count;
+    }
+
     // Takes over what the tile found if the error bound permits, else looks again in float64.
     double decide(std::int64_t j, int r, Worker& worker) const {
         const TileBest& found = worker.leaders;
@@ -134,9 +150,10 @@ private:
     const Points& points;
     const Market& market;
     const Knowledge& known;
-    const Drift& drift;
     bool keep;
     Packed packed;
+    std::vector<float> fixed_fall, slope_fall;
+    bool moving;  // whether prices or centres have moved at all
 };
 
 }  // namespace
