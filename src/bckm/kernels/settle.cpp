@@ -38,8 +38,7 @@ public:
         : points(points), market(market), label(label), slack(slack), threads(threads), k(market.k),
           width(padded(k)), move(k * width, never), top(k * width, none), member(k),
           price(market.prices, market.prices + k), surplus(k + 1, 0), through(k, 0), room(k, 0),
-          state(points.n, implicit), far_slack(k, never), near_points(k),
-          near_move(k * width, never) {
+          state(points.n, implicit), near_points(k), near_move(k * width, never) {
         price.push_back(0.0);
     }
 
@@ -81,54 +80,51 @@ private:
     // --- explicit points ------------------------------------------------------------------------
 
     void make_first_explicit(std::int64_t budget) {
-        // the slack below which about `budget` points lie, estimated from every few of them
-        const std::int64_t skip = std::max<std::int64_t>(1, points.n / 20000);
-        std::vector<float> some;
-        for (std::int64_t j = 0; j < points.n; j += skip) some.push_back(slack[j]);
-        const std::int64_t rank = budget / skip;
-        limit = std::numeric_limits<float>::infinity();
-        if (rank < static_cast<std::int64_t>(some.size())) {
-            std::nth_element(some.begin(), some.begin() + rank, some.end());
-            limit = some[rank];
-        }
-        std::vector<std::int64_t> chosen = implicit_up_to(limit);
+        far_slack = quantile(budget);
+        gather(quantile(16 * budget));
+        std::vector<std::int64_t> chosen;
         const auto most = static_cast<std::size_t>(4 * budget);  // ties may make it many more
-        for (std::size_t q = most; q < chosen.size(); ++q) {
-            const std::int64_t j = chosen[q];
-            far_slack[label[j]] = std::min(far_slack[label[j]], bound(j));
-        }
-        if (chosen.size() > most) chosen.resize(most);
-        for (const std::int64_t j : chosen) state[j] = known;
+        for (const std::int64_t j : pool)
+            if (slack[j] <= far_slack && chosen.size() < most) {
+                chosen.push_back(j);
+                state[j] = known;
+            }
+        for (const std::int64_t j : pool)
+            if (state[j] == implicit) far_slack = std::min<double>(far_slack, slack[j]);
         add_rows(chosen);
         for (std::int64_t a = 0; a < k; ++a) rebuild(a);
     }
 
-    // Implicit points with at most so much slack, in their order; `far_slack` is that of the rest.
-    std::vector<std::int64_t> implicit_up_to(double most) {
+    // The slack below which about so many points lie, estimated from every few of them.
+    double quantile(std::int64_t count) const {
+        const std::int64_t skip = std::max<std::int64_t>(1, points.n / 20000);
+        const std::int64_t rank = count / skip;
+        if (rank >= (points.n + skip - 1) / skip) return never;
+        std::vector<float> some;
+        for (std::int64_t j = 0; j < points.n; j += skip) some.push_back(slack[j]);
+        std::nth_element(some.begin(), some.begin() + rank, some.end());
+        return some[rank];
+    }
+
+    // Takes the points with more slack than those in the pool, up to `most`, into it.
+    void gather(double most) {
         constexpr std::int64_t chunk_size = 1 << 16;
         const std::int64_t chunks = (points.n + chunk_size - 1) / chunk_size;
         std::vector<std::vector<std::int64_t>> found(chunks);
-        std::vector<std::vector<double>> least(chunks, std::vector<double>(k, never));
+        const auto above = static_cast<float>(pooled), up_to = static_cast<float>(most);
         parallel(chunks, threads, [&](std::int64_t chunk, int) {
-            std::vector<double>& rest = least[chunk];
-            const std::int64_t to = std::min(points.n, (chunk + 1) * chunk_size);
-            for (std::int64_t j = chunk * chunk_size; j < to; ++j) {
-                if (state[j] != implicit) continue;
-                if (slack[j] <= most) found[chunk].push_back(j);
-                else rest[label[j]] = std::min(rest[label[j]], bound(j));
+            const std::int64_t from = chunk * chunk_size, to = std::min(points.n, from + chunk_size);
+            std::vector<std::int64_t> mine(to - from + 1);
+            std::int64_t count = 0;
+            for (std::int64_t j = from; j < to; ++j) {  // no branches: it sees all points
+                mine[count] = j;
+                count += (slack[j] > above) & (slack[j] <= up_to);
             }
+            found[chunk].assign(mine.begin(), mine.begin() + count);
         });
-        std::vector<std::int64_t> all;
-        std::fill(far_slack.begin(), far_slack.end(), never);
-        for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-            all.insert(all.end(), found[chunk].begin(), found[chunk].end());
-            for (std::int64_t a = 0; a < k; ++a) far_slack[a] = std::min(far_slack[a], least[chunk][a]);
-        }
-        return all;
+        for (const auto& part : found) pool.insert(pool.end(), part.begin(), part.end());
+        pooled = up_to;
     }
-
-    // Labels are best in float64: a slack below zero is rounding.
-    double bound(std::int64_t j) const { return std::max(0.0, static_cast<double>(slack[j])); }
 
     void add_rows(const std::vector<std::int64_t>& chosen) {
         const auto count = static_cast<std::int64_t>(chosen.size()), from = rows();
@@ -160,18 +156,21 @@ private:
     // The slack of a point bounds its moves to far clusters badly. Points with less slack than some
     // multiple of the longest path so far get a bound for each cluster.
     void cover() {
-        covered = std::max({4.0 * horizon, 2.0 * covered, static_cast<double>(limit)});
-        if (!(covered > 0.0)) covered = never;
+        double most = std::max({4.0 * horizon, 2.0 * far_slack, far_slack});
+        if (!(most > 0.0)) most = never;
+        if (most > pooled) gather(std::max(most, 4.0 * pooled));
         ByCluster fresh(k);
         std::vector<double> bounds(k * width, never);
         // no bound may fall: prices were found for the higher ones
         std::vector<double> before(k * width);
         for (std::int64_t a = 0; a < k; ++a)
             for (std::int64_t b = 0; b < k; ++b) before[a * width + b] = far_move(a, b);
-        for (const std::int64_t j : implicit_up_to(covered)) {
-            fresh[label[j]].push_back(j);
-            state[j] = near;
-        }
+        for (const std::int64_t j : pool)
+            if (state[j] == implicit && slack[j] <= most) {
+                fresh[label[j]].push_back(j);
+                state[j] = near;
+            }
+        far_slack = most;
         lower_to_pairs(points, market, fresh, bounds.data(), threads);
         for (std::int64_t a = 0; a < k; ++a) {
             for (std::int64_t i = a * width; i < a * width + k; ++i)
@@ -269,8 +268,9 @@ private:
 
     const double* costs(std::int32_t f) const { return cost.data() + fragment[f].row * width; }
 
+    // Labels are best in float64: a slack below zero is rounding.
     double far_move(std::int64_t a, std::int64_t b) const {
-        return far_slack[a] + (market.prices[b] - market.prices[a]);
+        return std::max(0.0, far_slack) + (market.prices[b] - market.prices[a]);
     }
 
     // What moving a sample that is not explicit from a to b costs at least.
@@ -552,11 +552,11 @@ private:
     // Every point is explicit (`known`), or has bounds on its moves (`near`), or only its slack.
     enum State : char { implicit, near, known };
     std::vector<State> state;
-    std::vector<double> far_slack;         // least slack of the implicit points of each cluster
+    double far_slack = never;              // all implicit points have at least so much
+    std::vector<std::int64_t> pool;        // points with little slack, among them all the others
+    double pooled = -never;                // the slack up to which points are in the pool
     ByCluster near_points;
     std::vector<double> near_move;         // (k, width): bounds on the moves of near points
-    float limit = 0.0f;                    // the slack up to which points are explicit, about
-    double covered = 0.0;                  // the slack up to which they have bounds
     std::vector<double> cost;              // (rows, width)
     std::vector<std::int64_t> row_point;
     std::vector<std::int32_t> first_fragment, free_fragments;
