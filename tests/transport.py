@@ -128,7 +128,9 @@ def _bounds(rng, n, k, kinds):
 def _centres(rng, X, k, kinds):
     n, d = X.shape
     spread = float(np.median(np.abs(X - np.median(X, axis=0)))) or 1.0
-    kind = rng.choice(["anywhere", "on data", "far", "alike", "all far"], p=[0.4, 0.3, 0.2, 0.07, 0.03])
+    kind = rng.choice(
+        ["anywhere", "on data", "far", "alike", "all far"], p=[0.4, 0.3, 0.2, 0.07, 0.03]
+    )
     centres = np.median(X, axis=0) + spread * rng.normal(size=(k, d))
     if kind == "on data":
         centres = X[rng.choice(n, k, replace=False)].copy()

@@ -27,9 +27,7 @@ class Known:
 
 def sweep(points, centres, prices, known, *, keep=False, threads=1):
     none = np.zeros(len(centres))
-    return native.sweep(
-        points, centres, prices, *known.arrays(), None, none, none, keep, threads
-    )
+    return native.sweep(points, centres, prices, *known.arrays(), None, none, none, keep, threads)
 
 
 def values(X, centres, prices, weight=1.0):
@@ -330,7 +328,8 @@ def test_no_threads_are_refused(threads):
 import numpy as np
 from tests.kernels.test_sweep import Known, native, sweep
 try:
-    sweep(native.Points(np.ones((20, 3))), np.ones((4, 3)), np.zeros(4), Known(20), threads={threads})
+    points, centres = native.Points(np.ones((20, 3))), np.ones((4, 3))
+    sweep(points, centres, np.zeros(4), Known(20), threads={threads})
 except ValueError:
     print("refused")
 """
