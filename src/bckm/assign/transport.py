@@ -150,10 +150,11 @@ class TransportAssigner(Assigner):
         regret = market.look(centres, prices, keep=True)
         cost = market.measure()
         labels = self.groups.expand(market.label, settled)
+        units = market.units
         if settled["split_point"].size:  # some samples of a point went elsewhere
             regret += self._split_regret(centres, prices, settled)
             cost = self._cost(labels, centres)
-        units = np.bincount(labels, minlength=k).astype(np.float64)
+            units = np.bincount(labels, minlength=k).astype(np.float64)
         self._learn(market.label, units)
         bound = cost - regret - market.bounds.idle(units, prices)
         return Assignment(labels, cost, min(bound, cost), prices)
