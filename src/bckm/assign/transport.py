@@ -81,6 +81,9 @@ class TransportAssigner(Assigner):
         if not last:
             self._approach(depth + 1, centres, prices, deadline)
             prices = self.levels[depth + 1].prices
+        elif prices.any():  # no prices at all are the best ones, where they do
+            market.look(centres, np.zeros_like(prices))
+            prices = market.prices if market.trouble == 0 else prices
         market.look(centres, prices)
         if depth > 0 and last and market.trouble > FEW * market.units.sum():
             self._solve_part(market, centres, deadline)
