@@ -51,13 +51,14 @@ def nearest(
 
 def cluster_sums(
     points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int, threads: int = 1
-) -> FloatArray:
-    """Sum up the weighted points of each cluster, (k, d)."""
+) -> tuple[FloatArray, FloatArray]:
+    """Sum up the weighted points of each cluster, (k, d), and the weights, (k,)."""
     if missing:
         shape, starts = (n_clusters, labels.size), np.arange(labels.size + 1)
-        return np.asarray(sp.csc_array((weight, labels, starts), shape) @ points)
+        sums = np.asarray(sp.csc_array((weight, labels, starts), shape) @ points)
+        return sums, np.bincount(labels, weight, n_clusters).astype(np.float64)
     cloud = native.Points(points, pull=weight)
-    return native.cluster_sums(cloud, labels.astype(np.int32), n_clusters, threads)[0]
+    return native.cluster_sums(cloud, labels.astype(np.int32), n_clusters, threads)
 
 
 def within(

@@ -114,7 +114,7 @@ def alternate(
                 assigned=problem.inertia(found.cost),
                 lower_bound=problem.inertia(found.bound),
                 status=found.status,
-                moved=int(problem.structure.count[found.labels != run.labels].sum()),
+                moved=problem.structure.samples(found.labels != run.labels),
                 seconds=time.perf_counter() - began,
             )
             after.history, after.priced = [*run.history, step], found.prices is not None

@@ -177,14 +177,13 @@ class Problem:
     def means(self, labels: IntArray, fallback: FloatArray) -> FloatArray:
         """Centres that are best for the labels; an empty cluster keeps its `fallback`."""
         k, weight = self.structure.n_clusters, self.mass
-        total = np.bincount(labels, weight, k)
+        sums, total = _arrays.cluster_sums(self.points, weight, labels, k, self.threads)
         if (total == 0).any():
             # a cluster of weightless samples has no weighted mean: its plain mean is as good
             weight = np.where(total[labels] == 0, self.structure.count, weight)
-            total = np.bincount(labels, weight, k)
+            sums, total = _arrays.cluster_sums(self.points, weight, labels, k, self.threads)
         held = total > 0
         centres = np.array(fallback)
-        sums = _arrays.cluster_sums(self.points, weight, labels, k, self.threads)
         centres[held] = sums[held] / total[held, None]
         return centres
 
@@ -274,7 +273,7 @@ class _Groups:
         # an item of weightless samples is placed at their plain mean
         share = np.where(np.bincount(member, weight)[member] > 0, weight, 1.0)
         share = share / np.bincount(member, share)[member]
-        means = _arrays.cluster_sums(rows, share, member, items.size)
+        means, _ = _arrays.cluster_sums(rows, share, member, items.size)
         return cls(items, means, _arrays.within(rows, weight, member, means))
 
 
@@ -309,8 +308,8 @@ def _pull(points: FloatArray, mass: FloatArray) -> FloatArray:
     weightless = np.flatnonzero(mass == 0)
     if weightless.size == 0:
         return mass
-    total = mass.sum()
-    centre = _arrays.cluster_sums(points, mass, np.zeros(mass.size, np.int64), 1) / total
+    sums, (total,) = _arrays.cluster_sums(points, mass, np.zeros(mass.size, np.int64), 1)
+    centre = sums / total
     spread = _arrays.within(points, mass, np.zeros(mass.size, np.int64), centre) / total or 1.0
     away = _arrays.nearest(points[weightless], centre)[1]
     pull = mass.copy()

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from bckm._types import FloatArray, IntArray, Sparse
+from bckm._types import BoolArray, FloatArray, IntArray, Sparse
 from bckm.rules import CannotLink, MustLink, NonEmpty, RowBound, Rule, SizeMax, SizeMin, SumBound
 
 # Sums of decimals are not exact in binary. The checker tolerates 1e-9 of the bound or the smallest
@@ -114,6 +114,12 @@ class Structure:
     def n_items(self) -> int:
         """Number of items."""
         return self.count.size
+
+    def samples(self, items: BoolArray) -> int:
+        """Count the samples of some items."""
+        if self.n_items == self.item.size:
+            return int(np.count_nonzero(items))
+        return int(self.count[items].sum())
 
     @cached_property
     def edges(self) -> IntArray:

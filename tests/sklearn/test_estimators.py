@@ -272,7 +272,9 @@ def test_fit_predict_returns_labels(X):
     model = ConstrainedKMeans(K, size_max=10, random_state=0)
     labels = model.fit_predict(X)
     assert labels is model.labels_
-    assert not np.array_equal(labels, model.predict(X))  # rules hold in the former only
+    np.testing.assert_array_equal(labels, model.predict(X))  # by the prices of the size bounds
+    nearest = model.transform(X).argmin(axis=1)
+    assert not np.array_equal(labels, nearest)
 
 
 # predict, transform, score --------------------------------------------------------------------
@@ -296,7 +298,8 @@ def test_predict_transform_and_score_against_the_definition(X):
     new = np.random.default_rng(1).normal(scale=20, size=(50, 2))
     weight = np.arange(50.0)
     squares = np.square(new[:, None, :] - model.cluster_centers_[None, :, :]).sum(axis=2)
-    assert model.predict(new).tolist() == squares.argmin(axis=1).tolist()
+    value = squares - model.result_.prices
+    assert model.predict(new).tolist() == value.argmin(axis=1).tolist()
     assert set(model.predict(new)) == {0, 1, 2}
     np.testing.assert_allclose(model.transform(new), np.sqrt(squares))
     assert model.score(new) == pytest.approx(-squares.min(axis=1).sum())

@@ -81,6 +81,9 @@ class TransportAssigner(Assigner):
         if not last:
             self._approach(depth + 1, centres, prices, deadline)
             prices = self.levels[depth + 1].prices
+        elif prices.any():  # no prices at all are the best ones, where they do
+            market.look(centres, np.zeros_like(prices))
+            prices = market.prices if market.trouble == 0 else prices
         market.look(centres, prices)
         if depth > 0 and last and market.trouble > FEW * market.units.sum():
             self._solve_part(market, centres, deadline)
@@ -150,10 +153,11 @@ class TransportAssigner(Assigner):
         regret = market.look(centres, prices, keep=True)
         cost = market.measure()
         labels = self.groups.expand(market.label, settled)
+        units = market.units
         if settled["split_point"].size:  # some samples of a point went elsewhere
             regret += self._split_regret(centres, prices, settled)
             cost = self._cost(labels, centres)
-        units = np.bincount(labels, minlength=k).astype(np.float64)
+            units = np.bincount(labels, minlength=k).astype(np.float64)
         self._learn(market.label, units)
         bound = cost - regret - market.bounds.idle(units, prices)
         return Assignment(labels, cost, min(bound, cost), prices)
