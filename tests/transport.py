@@ -184,7 +184,7 @@ def prove(points, pull, centres, lower, upper, labels, prices) -> Proof:
     size = fsum(own) + fsum(np.abs(prices) * np.bincount(labels, minlength=prices.size))
     # what rounding the coordinates alone makes of a cost of zero
     least = len(points) * pull.max() * np.square(64 * EPS * np.abs(points).max())
-    noise = 16 * EPS * (size + fsum(np.abs(terms))) + least
+    noise = 16 * EPS * (size + fsum(np.abs(terms)) + np.abs(prices).max()) + least
     return Proof(fsum(own), fsum(best) + fsum(terms), noise)
 
 
