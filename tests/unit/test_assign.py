@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 import bckm
 from bckm import ConstrainedKMeans, Constraints, InfeasibleError, Status, _arrays, kmeans
 from bckm.assign.base import MatrixAssigner
+from bckm.kernels import missing
 from tests.drawing import draw, obeying
 from tests.priced import Priced
 
