@@ -6,7 +6,7 @@ import pytest
 import bckm
 from tests.families import FAMILIES
 
-SOLVERS = ("auto", "exact", "pump", "greedy")
+SOLVERS = ("auto", "transport", "exact", "pump", "greedy")
 
 
 def _instances():
@@ -36,17 +36,31 @@ def _instances():
     rng = np.random.default_rng(8)
     X = rng.normal(size=(80, 2))
     yield X, 5, bckm.Constraints(), X[:5]
+    yield X, 5, bckm.Constraints(size_min=16, size_max=16), X[:5]
+    yield X, 5, bckm.Constraints(size_min=14, size_max=19), X[:5]
+    yield X, 5, bckm.Constraints(size_min=[4, 8, 12, 16, 20], size_max=[9, 13, 17, 21, 30]), X[:5]
+    yield X, 5, bckm.Constraints(size_max=[5, 10, 15, 20, 30]), X[:5]
 
 
 INSTANCES = list(_instances())
+SIZES_ONLY = [
+    number
+    for number, (_, _, rules, _) in enumerate(INSTANCES)
+    if not (rules.must_link or rules.cannot_link or rules.rows)
+]
+CASES = [
+    (number, solver)
+    for solver in SOLVERS
+    for number in (SIZES_ONLY if solver == "transport" else range(len(INSTANCES)))
+]
+every_case = pytest.mark.parametrize(("number", "solver"), CASES)
 
 
 def _fit(X, k, rules, centres, solver):
     return bckm.kmeans(X, k, rules, init=centres, solver=solver).labels
 
 
-@pytest.mark.parametrize("number", range(len(INSTANCES)))
-@pytest.mark.parametrize("solver", SOLVERS)
+@every_case
 def test_scale_and_offset(number, solver):
     X, k, rules, centres = INSTANCES[number]
     labels = _fit(X, k, rules, centres, solver)
@@ -57,8 +71,7 @@ def test_scale_and_offset(number, solver):
     np.testing.assert_array_equal(_fit(X + offset, k, rules, centres + offset, solver), labels)
 
 
-@pytest.mark.parametrize("number", range(len(INSTANCES)))
-@pytest.mark.parametrize("solver", SOLVERS)
+@every_case
 def test_rows_permuted(number, solver):
     X, k, rules, centres = INSTANCES[number]
     n = len(X)
@@ -77,8 +90,7 @@ def test_rows_permuted(number, solver):
     np.testing.assert_array_equal(_fit(X[order], k, moved, centres, solver), labels[order])
 
 
-@pytest.mark.parametrize("number", range(len(INSTANCES)))
-@pytest.mark.parametrize("solver", SOLVERS)
+@every_case
 def test_rules_reordered(number, solver):
     X, k, rules, centres = INSTANCES[number]
     labels = _fit(X, k, rules, centres, solver)
@@ -100,7 +112,7 @@ def test_rules_reordered(number, solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_weights_scaled(solver):
-    X, k, rules, centres = INSTANCES[0]
+    X, k, rules, centres = INSTANCES[SIZES_ONLY[1] if solver == "transport" else 0]
     weight = np.random.default_rng(3).uniform(0.5, 2, len(X))
     one = bckm.kmeans(X, k, rules, init=centres, solver=solver, sample_weight=weight)
     for scale in (1e-8, 1e8):

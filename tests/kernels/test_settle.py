@@ -1,0 +1,244 @@
+"""The exact end of a step: any budget, prices and number of samples per point, one optimum."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from bckm import kernels
+from bckm.kernels import native
+from tests.kernels.test_sweep import Known, sweep
+from tests.transport import optimum, prove
+
+pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)
+
+
+class Instance:
+    """Points, each for some samples, with centres, bounds and prices to begin with."""
+
+    def __init__(self, seed, n=60, heavy=False):
+        rng = np.random.default_rng(seed)
+        k, d = int(rng.integers(2, 9)), int(rng.integers(1, 5))
+        self.X, self.centres = rng.normal(size=(n, d)), rng.normal(size=(k, d))
+        if seed % 4 == 1:
+            self.X, self.centres = np.round(self.X), np.round(self.centres)  # ties
+        if seed % 4 == 2:
+            self.centres[0] += 30.0
+        self.pull = rng.random(n) if seed % 5 == 0 else None
+        self.supply = rng.integers(1, 12, n) if heavy else None
+        self.samples = n if self.supply is None else int(self.supply.sum())
+        sizes = rng.multinomial(self.samples, rng.dirichlet(np.ones(k)))
+        room = rng.integers(0, 4, (2, k)) * (seed % 3 > 0)
+        self.lower, self.upper = np.maximum(0, sizes - room[0]), sizes + room[1]
+        self.prices = np.zeros(k) if seed % 2 else rng.normal(size=k)
+        self.points = native.Points(self.X, None, self.pull, self.supply)
+
+    def settle(self, budget=1000, seconds=1e9, threads=1):
+        """Look and settle; labels of samples and the answer."""
+        known = Known(self.points.n)
+        sweep(self.points, self.centres, self.prices, known)
+        answer = native.settle(
+            self.points,
+            self.centres,
+            self.prices,
+            known.label,
+            known.slack,
+            self.lower,
+            self.upper,
+            budget,
+            seconds,
+            threads,
+        )
+        return known.label, answer
+
+    def expand(self, label, answer):
+        """Points and labels of single samples."""
+        supply = np.ones(len(label), int) if self.supply is None else self.supply
+        rest, point, labels = supply.copy(), [], []
+        splits = zip(
+            answer["split_point"], answer["split_cluster"], answer["split_units"], strict=True
+        )
+        for p, cluster, units in splits:
+            assert units > 0
+            assert cluster != label[p]
+            rest[p] -= units
+            point += [p] * units
+            labels += [cluster] * units
+        assert (rest > 0).all()
+        point += np.repeat(np.arange(len(label)), rest).tolist()
+        labels += np.repeat(label, rest).tolist()
+        return np.array(point), np.array(labels)
+
+    def check(self, label, answer):
+        """Assert feasible and optimal; the cost."""
+        assert not answer["stopped"]
+        point, labels = self.expand(label, answer)
+        sizes = np.bincount(labels, minlength=len(self.lower))
+        assert (sizes >= self.lower).all()
+        assert (sizes <= self.upper).all()
+        pull = np.ones(len(self.X)) if self.pull is None else self.pull
+        proof = prove(
+            self.X[point],
+            pull[point],
+            self.centres,
+            self.lower,
+            self.upper,
+            labels,
+            answer["prices"],
+        )
+        assert proof.cost - proof.value <= 1e-12 * proof.cost + proof.noise
+        return proof.cost
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_budget_gives_the_optimum(seed):
+    drawn = Instance(seed)
+    pull = np.ones(60) if drawn.pull is None else drawn.pull
+    cost = pull[:, None] * cdist(drawn.X, drawn.centres, "sqeuclidean")
+    best = optimum(cost, drawn.lower, drawn.upper)
+    rows = []
+    for budget in (-1, 1, 2, 5, 20, 60, 10_000):
+        label, answer = drawn.settle(budget)
+        assert drawn.check(label, answer) == pytest.approx(best, rel=1e-12)
+        rows.append(answer["rows"])
+    assert rows[1] <= rows[-1] <= 60
+
+
+def test_small_budgets_look_at_few_points():
+    """So that the tests above do say something about points that are not explicit."""
+    few = many = 0
+    for seed in range(60):
+        drawn = Instance(seed, n=400)
+        label, answer = drawn.settle(1)
+        drawn.check(label, answer)
+        few += 0 < answer["rows"] < 380
+        many += answer["rows"] > 40
+    assert few > 20
+    assert many > 5
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_points_of_several_samples_are_split(seed):
+    drawn = Instance(seed, n=25, heavy=True)
+    pull = np.ones(25) if drawn.pull is None else drawn.pull
+    cost = pull[:, None] * cdist(drawn.X, drawn.centres, "sqeuclidean")
+    best = optimum(np.repeat(cost, drawn.supply, axis=0), drawn.lower, drawn.upper)
+    for budget in (1, 3, 100):
+        label, answer = drawn.settle(budget)
+        assert drawn.check(label, answer) == pytest.approx(best, rel=1e-12)
+
+
+def test_splits_do_occur():
+    splits = [
+        Instance(seed, n=25, heavy=True).settle()[1]["split_point"].size for seed in range(60)
+    ]
+    assert np.count_nonzero(splits) > 30
+
+
+def test_all_samples_at_one_point():
+    X, centres = np.zeros((1, 2)), np.eye(3, 2)
+    points = native.Points(X, None, None, np.array([100]))
+    known = Known(1)
+    sweep(points, centres, np.zeros(3), known)
+    lower, upper = np.array([20, 30, 10]), np.array([30, 40, 40])
+    answer = native.settle(
+        points, centres, np.zeros(3), known.label, known.slack, lower, upper, 5, 1e9, 1
+    )
+    sizes = np.bincount(answer["split_cluster"], answer["split_units"], 3)
+    sizes[known.label[0]] += 100 - sizes.sum()
+    assert sizes.tolist() == [20, 40, 40] or sizes.tolist() == [30, 30, 40]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_threads_change_nothing(seed):
+    found = []
+    for threads in (1, 2, 3):
+        drawn = Instance(seed, n=20_000, heavy=seed % 2 == 0)
+        label, answer = drawn.settle(200, threads=threads)
+        found.append((label.tobytes(), answer["prices"].tobytes(), answer["rows"]))
+    assert found[0] == found[1] == found[2]
+
+
+def test_no_time_leaves_the_labels():
+    drawn = Instance(2, n=200)
+    known = Known(200)
+    sweep(drawn.points, drawn.centres, drawn.prices, known)
+    label, answer = drawn.settle(seconds=0.0)
+    assert answer["stopped"]
+    assert (label == known.label).all()
+    assert np.isfinite(answer["prices"]).all()
+    assert answer["split_point"].size == 0
+
+
+def test_nothing_to_do():
+    drawn = Instance(1, n=50)
+    drawn.prices[:] = 0
+    drawn.lower, drawn.upper = np.zeros_like(drawn.lower), np.full_like(drawn.upper, 50)
+    label, answer = drawn.settle()
+    drawn.check(label, answer)
+    assert answer["paths"] == answer["rounds"] == 0
+    assert (answer["prices"] == 0).all()
+
+
+def test_nan_prices_end():
+    """Nothing sensible comes out, but something does."""
+    drawn = Instance(3, n=50)
+    drawn.prices = drawn.prices * np.nan
+    label, _ = drawn.settle(seconds=1.0)
+    assert ((label >= 0) & (label < len(drawn.lower))).all()
+
+
+BAD = {
+    "label too short": lambda a: a.update(label=a["label"][:-1].copy()),
+    "label too large": lambda a: a["label"].__setitem__(3, 99),
+    "label negative": lambda a: a["label"].__setitem__(3, -1),
+    "label of 64 bits": lambda a: a.update(label=a["label"].astype(np.int64)),
+    "label not contiguous": lambda a: a.update(label=np.zeros(120, np.int32)[::2]),
+    "slack too short": lambda a: a.update(slack=a["slack"][:-1].copy()),
+    "slack of 64 bits": lambda a: a.update(slack=a["slack"].astype(float)),
+    "prices too long": lambda a: a.update(prices=np.append(a["prices"], 0.0)),
+    "lower too short": lambda a: a.update(lower=a["lower"][:-1].copy()),
+    "upper too short": lambda a: a.update(upper=a["upper"][:-1].copy()),
+    "lower negative": lambda a: a["lower"].__setitem__(0, -1),
+    "lower above upper": lambda a: a["lower"].__setitem__(0, a["upper"][0] + 1),
+    "too few": lambda a: a.update(lower=0 * a["lower"], upper=a["upper"] // 2),
+    "too many": lambda a: a.update(lower=a["lower"] + 60, upper=a["upper"] + 60),
+    "centres with other features": lambda a: a.update(centres=np.zeros((len(a["prices"]), 9))),
+}
+
+
+def arguments_of(drawn):
+    known = Known(drawn.points.n)
+    sweep(drawn.points, drawn.centres, drawn.prices, known)
+    return {
+        "points": drawn.points,
+        "centres": drawn.centres,
+        "prices": drawn.prices,
+        "label": known.label,
+        "slack": known.slack,
+        "lower": drawn.lower,
+        "upper": drawn.upper,
+        "budget": 10,
+        "seconds": 1e9,
+        "threads": 1,
+    }
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_arguments(what):
+    arguments = arguments_of(Instance(3))
+    native.settle(**arguments)
+    arguments = arguments_of(Instance(3))
+    BAD[what](arguments)
+    with pytest.raises((ValueError, TypeError)):
+        native.settle(**arguments)
+
+
+def test_bounds_and_budgets_beyond_all_samples():
+    drawn = Instance(4)
+    label, answer = drawn.settle()
+    best = drawn.check(label, answer)
+    loose = Instance(4)
+    loose.prices[:] = 0
+    loose.upper = loose.upper + 10**6
+    label, answer = loose.settle(10**15)
+    assert loose.check(label, answer) <= best * (1 + 1e-12)

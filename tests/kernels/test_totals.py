@@ -1,0 +1,104 @@
+"""Sums over clusters against NumPy."""
+
+import numpy as np
+import pytest
+
+from bckm import kernels
+from bckm.kernels import native
+
+pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)
+
+
+def drawn(seed, n, d, k):
+    rng = np.random.default_rng(seed)
+    X, centres = rng.normal(size=(n, d)), rng.normal(size=(k, d))
+    return X, centres, rng.integers(k, size=n).astype(np.int32), rng.random(n)
+
+
+SHAPES = [(1, 1, 1), (10, 3, 4), (8191, 2, 5), (8193, 4, 5), (70_000, 5, 30), (100, 33, 2)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_and_masses(shape, weighted):
+    X, _, label, weight = drawn(0, *shape)
+    sums, mass = native.cluster_sums(
+        native.Points(X, pull=weight if weighted else None), label, shape[2], 1
+    )
+    weight = weight if weighted else np.ones(shape[0])
+    for i in range(shape[2]):
+        here = label == i
+        np.testing.assert_allclose(sums[i], weight[here] @ X[here], rtol=1e-11, atol=1e-10)
+        assert mass[i] == pytest.approx(weight[here].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cost_radius_and_reach(shape, weighted):
+    X, centres, label, weight = drawn(1, *shape)
+    supply = np.random.default_rng(2).integers(1, 4, shape[0])
+    points = native.Points(X, None, weight if weighted else None, supply)
+    radius = np.zeros(shape[0], np.float32)
+    cost, reach = native.assigned_cost(points, label, centres, radius, 1)
+    distance = np.linalg.norm(X - centres[label], axis=1)
+    each = (weight if weighted else 1.0) * supply
+    assert cost == pytest.approx(np.sum(each * distance**2), rel=1e-12)
+    assert (radius >= distance).all()
+    assert (radius <= distance * (1 + 1e-6) + 1e-30).all()
+    for i in range(shape[2]):
+        assert reach[i] == radius[label == i].max(initial=0.0)
+    alone, nothing = native.assigned_cost(points, label, centres, None, 1)
+    assert alone == cost
+    assert nothing.size == 0
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-40, 1e-19, 1e19, 1e100])
+def test_a_radius_is_a_bound_at_any_scale(scale):
+    X, centres, label, _ = drawn(3, 200, 3, 4)
+    radius = np.zeros(200, np.float32)
+    native.assigned_cost(native.Points(X * scale), label, centres * scale, radius, 1)
+    assert (radius >= np.linalg.norm(X - centres[label], axis=1) * scale).all()
+
+
+def test_views():
+    X, centres, _, weight = drawn(4, 500, 3, 6)
+    rng = np.random.default_rng(5)
+    rows = rng.integers(500, size=300)
+    for step in (1, 3, 64):
+        seen = rows[::step]
+        label = rng.integers(6, size=seen.size).astype(np.int32)
+        points = native.Points(X, rows, weight, None, step)
+        cost, _ = native.assigned_cost(points, label, centres, None, 1)
+        squares = np.square(X[seen] - centres[label]).sum(axis=1)
+        assert cost == pytest.approx(weight[seen] @ squares, rel=1e-12)
+        sums, _ = native.cluster_sums(points, label, 6, 1)
+        assert sums.sum(axis=0) == pytest.approx(weight[seen] @ X[seen], rel=1e-9, abs=1e-12)
+
+
+def test_threads_change_nothing():
+    X, centres, label, weight = drawn(6, 90_000, 4, 7)
+    points, found = native.Points(X, pull=weight), []
+    for threads in (1, 2, 3, 8):
+        radius = np.zeros(len(X), np.float32)
+        sums, mass = native.cluster_sums(points, label, 7, threads)
+        cost, reach = native.assigned_cost(points, label, centres, radius, threads)
+        arrays = (sums, mass, radius, reach)
+        found.append((cost, *(a.tobytes() for a in arrays)))
+    assert found[0] == found[1] == found[2] == found[3]
+
+
+@pytest.mark.parametrize("bad", ["short", "large", "negative"])
+def test_bad_labels(bad):
+    X, centres, label, _ = drawn(7, 50, 2, 3)
+    points = native.Points(X)
+    wrong = label[:-1].copy() if bad == "short" else label.copy()
+    if bad != "short":
+        wrong[7] = 3 if bad == "large" else -1
+    with pytest.raises(ValueError, match="label"):
+        native.cluster_sums(points, wrong, 3, 1)
+    with pytest.raises(ValueError, match="label"):
+        native.assigned_cost(points, wrong, centres, None, 1)
+    with pytest.raises(ValueError, match="features"):
+        native.assigned_cost(points, label, np.zeros((3, 5)), None, 1)
+    with pytest.raises(ValueError, match="radius"):
+        native.assigned_cost(points, label, centres, np.zeros(49, np.float32), 1)
