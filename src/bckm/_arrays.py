@@ -9,11 +9,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from bckm._types import FloatArray, IntArray
 from bckm.kernels import missing, native
 
 BLOCK = 2**22  # numbers in a block of distances
+MANY = 2**26  # where distances are not kept
 CACHED = 2**15  # numbers in a block that stays in the cache while it is worked on
 
 
@@ -36,17 +38,48 @@ def squared_distances(points: FloatArray, centres: FloatArray) -> FloatArray:
 
 
 def nearest(
-    points: FloatArray, centres: FloatArray, prices: FloatArray | None = None
+    points: FloatArray, centres: FloatArray, prices: FloatArray | None = None, threads: int = 1
 ) -> tuple[IntArray, FloatArray]:
-    """Find i with the least |point - centre_i|^2 - price_i for each point, and that number."""
+    """Find i with the least |point - centre_i|^2 - price_i for each point, and that number.
+
+    Of equal ones the first; what is found for a point does not depend on the others.
+    """
     labels, least = np.empty(len(points), np.int64), np.empty(len(points))
-    for rows in blocks(len(points), len(centres), BLOCK):
-        squares = squared_distances(points[rows], centres)
-        if prices is not None:
-            squares -= prices
-        labels[rows] = squares.argmin(axis=1)
-        least[rows] = np.take_along_axis(squares, labels[rows, None], axis=1)[:, 0]
+    prices = np.zeros(len(centres)) if prices is None else prices
+    for rows in blocks(len(points), len(centres), BLOCK if missing else MANY):
+        if missing:
+            value = squared_distances(points[rows], centres) - prices
+            labels[rows] = value.argmin(axis=1)
+            least[rows] = np.take_along_axis(value, labels[rows, None], axis=1)[:, 0]
+        else:
+            part = np.ascontiguousarray(points[rows], np.float64)
+            labels[rows] = _native_nearest(part, centres, prices, threads)
+            difference = part - centres[labels[rows]]
+            least[rows] = np.einsum("ij,ij->i", difference, difference) - prices[labels[rows]]
     return labels, least
+
+
+def _native_nearest(
+    points: FloatArray, centres: FloatArray, prices: FloatArray, threads: int
+) -> NDArray[np.int32]:
+    n, still = len(points), np.zeros(len(centres))
+    label, runner, detour = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.float32)
+    unknown = np.full(n, -1.0, np.float32)
+    native.sweep(
+        native.Points(points),
+        np.ascontiguousarray(centres),
+        prices,
+        label,
+        runner,
+        detour,
+        unknown,
+        None,
+        still,
+        still,
+        False,
+        threads,
+    )
+    return label
 
 
 def cluster_sums(

@@ -15,7 +15,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bckm._arrays import nearest, squared_distances
-from bckm._reading import read_weight
+from bckm._reading import read_jobs, read_weight
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
 from bckm.fixed import assign_to
@@ -76,7 +76,8 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         prices = self.result_.prices
         if prices is not None:
             prices = prices / self._weight
-        return nearest(X, self.cluster_centers_, prices)[0].astype(np.int32)
+        threads = read_jobs(self.n_jobs)
+        return nearest(X, self.cluster_centers_, prices, threads)[0].astype(np.int32)
 
     def assign(
         self,
@@ -214,7 +215,8 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         -26.0
         """
         X = self._read(X)  # noqa: N806
-        return -float(read_weight(sample_weight, len(X)) @ nearest(X, self.cluster_centers_)[1])
+        least = nearest(X, self.cluster_centers_, threads=read_jobs(self.n_jobs))[1]
+        return -float(read_weight(sample_weight, len(X)) @ least)
 
     @property
     def _n_features_out(self) -> int:

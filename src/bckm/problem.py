@@ -171,7 +171,7 @@ class Problem:
 
     def nearest(self, centres: FloatArray) -> tuple[IntArray, FloatArray]:
         """Nearest cluster of each item and its cost there, without the matrix of all costs."""
-        labels, squares = _arrays.nearest(self.points, centres)
+        labels, squares = _arrays.nearest(self.points, centres, threads=self.threads)
         return labels, squares * self.pull
 
     def means(self, labels: IntArray, fallback: FloatArray) -> FloatArray:

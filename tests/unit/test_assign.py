@@ -5,9 +5,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import bckm
-from bckm import ConstrainedKMeans, Constraints, InfeasibleError, Status, kmeans
-from bckm._arrays import squared_distances
+from bckm import ConstrainedKMeans, Constraints, InfeasibleError, Status, _arrays, kmeans
 from bckm.assign.base import MatrixAssigner
+from bckm.kernels import missing
 from tests.drawing import draw, obeying
 from tests.priced import Priced
 
@@ -190,12 +190,15 @@ def test_predict_and_score_in_blocks(priced, monkeypatch):
     labels, score = model.predict(X), model.score(X)
     shapes = []
 
-    def counted(points, centres):
+    def counted(points, centres, *rest):
         shapes.append(len(points))
-        return squared_distances(points, centres)
+        return inner(points, centres, *rest)
 
-    monkeypatch.setattr("bckm._arrays.BLOCK", 28)
-    monkeypatch.setattr("bckm._arrays.squared_distances", counted)
+    name = "squared_distances" if missing else "_native_nearest"
+    inner = getattr(_arrays, name)
+    monkeypatch.setattr(_arrays, "BLOCK", 28)
+    monkeypatch.setattr(_arrays, "MANY", 28)
+    monkeypatch.setattr(_arrays, name, counted)
     assert np.array_equal(model.predict(X), labels)
     assert set(shapes) == {7, 120 % 7}
     assert model.score(X) == score

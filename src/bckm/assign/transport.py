@@ -24,7 +24,7 @@ from bckm.problem import Feature, Problem
 
 COARSER = 8  # each part of the points is an eighth of the one before
 SMALLEST = 16  # points per cluster in the smallest part
-ROWS = 24  # points per cluster whose exact costs are computed for the shortest paths
+ROWS = 8  # points per cluster whose exact costs are computed for the shortest paths
 FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are trusted
 ENOUGH = (2.0, 1.0)  # samples per cluster that may be wrong after Newton steps; in parts of them
 BYTES = 2**27  # at most this much for exact costs of points, unless a path needs more
@@ -144,7 +144,7 @@ class TransportAssigner(Assigner):
         self, market: Market, centres: FloatArray, start: IntArray, deadline: Deadline
     ) -> Assignment:
         k = self.structure.n_clusters
-        budget = min(ROWS * k + 8 * int(market.trouble), max(ROWS * k, BYTES // (8 * k)))
+        budget = min(ROWS * k + 4 * int(market.trouble), max(ROWS * k, BYTES // (8 * k)))
         settled = self._paths(market, centres, self.lower, self.upper, budget, deadline)
         if settled["stopped"]:
             bound = market.measure() - market.bounds.idle(market.units, market.prices)

@@ -118,8 +118,25 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
     return sum;
 }
 
+// Edges of each node: most pairs of clusters have no border.
+struct Neighbours {
+    std::vector<std::size_t> begin{0}, node;
+    std::vector<double> weight;
+
+    Neighbours(const std::vector<double>& edge, std::size_t k) {
+        for (std::size_t a = 0; a < k; ++a) {
+            for (std::size_t b = 0; b < k; ++b)
+                if (edge[a * k + b] != 0.0) {
+                    node.push_back(b);
+                    weight.push_back(edge[a * k + b]);
+                }
+            begin.push_back(node.size());
+        }
+    }
+};
+
 // Conjugate gradients, preconditioned by the degrees.
-std::vector<double> solve(const std::vector<double>& edge, const std::vector<double>& degree,
+std::vector<double> solve(const Neighbours& near, const std::vector<double>& degree,
                           const double* slope, const bool* active) {
     const std::size_t k = degree.size();
     std::vector<double> x(k, 0.0), rest(k, 0.0), z(k, 0.0), way(k, 0.0), image(k, 0.0);
@@ -133,7 +150,8 @@ std::vector<double> solve(const std::vector<double>& edge, const std::vector<dou
     for (int round = 0; round < most_rounds && weight > enough; ++round) {
         for (std::size_t a = 0; a < k; ++a) {
             double sum = degree[a] * way[a];
-            for (std::size_t b = 0; b < k; ++b) sum -= edge[a * k + b] * way[b];
+            for (std::size_t e = near.begin[a]; e < near.begin[a + 1]; ++e)
+                sum -= near.weight[e] * way[near.node[e]];
             image[a] = active[a] ? sum : 0.0;
         }
         const double length = weight / dot(way, image);
@@ -165,7 +183,8 @@ bool border_step(const Borders& borders, const double* slope, const bool* active
     }
     if (!(mean > 0.0) || !std::isfinite(mean)) return false;
     for (double& d : degree) d = d > 0.0 ? d * (1.0 + ridge) : ridge * mean;
-    const std::vector<double> x = solve(edge, degree, slope, active);
+    const std::vector<double> x =
+        solve(Neighbours(edge, static_cast<std::size_t>(k)), degree, slope, active);
     const double limit = far * *std::max_element(depth.begin(), depth.end());
     for (std::int64_t i = 0; i < k; ++i) step[i] = std::clamp(x[i], -limit, limit);
     return true;

@@ -4,23 +4,22 @@
 #include <cmath>
 
 #include "cpu.hpp"
-#include "exact_row.hpp"
 
 namespace bckm {
-namespace {
 
-ExactKernel choose() {
+const RowLoops& row_loops() {
+    static const RowLoops loops = [] {
 #if defined(BCKM_X86_VARIANTS)
-    switch (best_isa()) {
-        case Isa::avx512: return avx512::exact_kernel();
-        case Isa::avx2: return avx2::exact_kernel();
-        default: break;
-    }
+        switch (best_isa()) {
+            case Isa::avx512: return avx512::row_loops();
+            case Isa::avx2: return avx2::row_loops();
+            default: break;
+        }
 #endif
-    return baseline::exact_kernel();
+        return baseline::row_loops();
+    }();
+    return loops;
 }
-
-}  // namespace
 
 Market::Market(const double* centres, const double* prices, std::int64_t k, std::int64_t dims)
     : k(k), dims(dims), centres(centres), prices(prices), columns(padded(k) * dims, 0.0),
@@ -32,8 +31,7 @@ Market::Market(const double* centres, const double* prices, std::int64_t k, std:
 }
 
 void exact_costs(const Market& market, const double* x, double weight, double* out) {
-    static const ExactKernel kernel = choose();
-    kernel(x, weight, market.columns.data(), market.dims, padded(market.k), out);
+    row_loops().costs(x, weight, market.columns.data(), market.dims, padded(market.k), out);
 }
 
 }  // namespace bckm

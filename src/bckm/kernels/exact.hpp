@@ -4,10 +4,14 @@
 #include <cstdint>
 
 #include "points.hpp"
+#include "row_loops.hpp"
 
 namespace bckm {
 
 // out[i] = weight * |x - c_i|^2; `out` holds padded(k) numbers, those beyond k are meaningless.
 void exact_costs(const Market& market, const double* x, double weight, double* out);
+
+// The variant for this machine.
+const RowLoops& row_loops();
 
 }  // namespace bckm

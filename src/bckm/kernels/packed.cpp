@@ -40,11 +40,11 @@ Packed::Packed(const Market& market, bool weighted)
       width((market.k + kernel.block - 1) / kernel.block * kernel.block),
       origin(median_centre(market)), scale(1.0), centres(width * dims, 0.0f),
       bias(width, 3.0e38f), error((static_cast<double>(dims) + 6.0) * unit32) {
-    double largest = 1.0;
+    double largest = 0.0;
     for (std::int64_t i = 0; i < market.k; ++i)
         for (std::int64_t t = 0; t < features; ++t)
             largest = std::max(largest, std::fabs(market.centres[i * features + t] - origin[t]));
-    scale = std::exp2(std::ceil(std::log2(largest)));
+    if (largest > 0.0) scale = std::exp2(std::ceil(std::log2(largest)));
     const double per_square = 1.0 / (scale * scale);
     dearest = market.dearest * per_square;
     for (std::int64_t i = 0; i < market.k; ++i) {

@@ -35,8 +35,8 @@ class Settle {
 public:
     Settle(const Points& points, const Market& market, std::int32_t* label, const float* slack,
            int threads)
-        : points(points), market(market), label(label), slack(slack), threads(threads), k(market.k),
-          width(padded(k)), move(k * width, never), top(k * width, none), member(k),
+        : points(points), market(market), label(label), slack(slack), threads(threads),
+          loops(row_loops()), k(market.k), width(padded(k)), move(k * width, never), top(k * width, none), member(k),
           price(market.prices, market.prices + k), surplus(k + 1, 0), through(k, 0), room(k, 0),
           state(points.n, implicit), near_points(k), near_move(k * width, never) {
         price.push_back(0.0);
@@ -289,15 +289,10 @@ private:
     // Arcs of its cluster take the fragment where it is cheaper than what they have.
     void offer(std::int32_t f) {
         const std::int64_t a = fragment[f].cluster;
-        const double* c = costs(f);
         double* m = move.data() + a * width;
-        std::int32_t* t = top.data() + a * width;
-        const double here = c[a], kept = m[a];
-        for (std::int64_t b = 0; b < k; ++b) {
-            const double change = c[b] - here;
-            t[b] = change < m[b] ? f : t[b];
-            m[b] = change < m[b] ? change : m[b];
-        }
+        std::int64_t* t = top.data() + a * width;
+        const double kept = m[a];
+        loops.offer(costs(f), costs(f)[a], f, k, m, t);
         m[a] = kept;
         t[a] = none;
     }
@@ -342,7 +337,7 @@ private:
     bool search() {
         const std::int64_t hub = k;
         distance.assign(width + 8, never);
-        reached.assign(k + 1, 0);
+        hidden.assign(k + 1, 0.0);
         previous.assign(k + 1, none);
         used.assign(k + 1, 0.0);
         deficits.clear();
@@ -353,15 +348,12 @@ private:
         }
         if (missing == 0) return false;
         while (missing > 0) {
-            std::int64_t u = -1;
-            double nearest = never;
-            for (std::int64_t v = 0; v <= k; ++v)
-                if (!reached[v] && distance[v] < nearest) {
-                    nearest = distance[v];
-                    u = v;
-                }
-            if (u < 0) break;  // cannot happen while the bounds admit all samples
-            reached[u] = 1;
+            // nodes that were reached are put out of sight by `hidden`
+            const double nearest = loops.least(distance.data(), hidden.data(), k + 1);
+            if (nearest == never) break;  // cannot happen while the bounds admit all samples
+            std::int64_t u = 0;
+            while (hidden[u] != 0.0 || distance[u] != nearest) ++u;
+            hidden[u] = never;
             horizon = nearest;
             if (surplus[u] < 0) {
                 deficits.push_back(u);
@@ -371,7 +363,9 @@ private:
                 for (std::int64_t b = 0; b < k; ++b)
                     if (through[b] > 0) relax(u, b, 0.0);
             } else {
-                relax_moves(u);
+                // a node that was reached keeps its distance: lengths never fall below it
+                loops.relax(move.data() + u * width, price[u], distance[u], price.data(), u, k,
+                            distance.data(), previous.data(), used.data());
                 if (through[u] < room[u]) relax(u, hub, 0.0);
             }
         }
@@ -380,24 +374,10 @@ private:
 
     void relax(std::int64_t u, std::int64_t v, double arc) {
         const double length = distance[u] + std::max(0.0, arc + price[u] - price[v]);
-        if (!reached[v] && length < distance[v]) {
+        if (length < distance[v]) {
             distance[v] = length;
-            previous[v] = static_cast<std::int32_t>(u);
+            previous[v] = u;
             used[v] = arc;
-        }
-    }
-
-    void relax_moves(std::int64_t u) {
-        const double* m = move.data() + u * width;
-        const double here = price[u], so_far = distance[u];
-        for (std::int64_t v = 0; v < k; ++v) {
-            const double length = so_far + std::max(0.0, m[v] + here - price[v]);
-            // a node that was reached keeps its distance: lengths never fall below it
-            if (length < distance[v]) {
-                distance[v] = length;
-                previous[v] = static_cast<std::int32_t>(u);
-                used[v] = m[v];
-            }
         }
     }
 
@@ -432,7 +412,7 @@ private:
                 units = std::min(units, room[u] - through[u]);
             } else {
                 if (move[u * width + v] > used[v]) return false;  // the sample has left
-                hop.fragment = top[u * width + v];
+                hop.fragment = static_cast<std::int32_t>(top[u * width + v]);
                 if (hop.fragment == none) {
                     refine(u, v);
                     return false;
@@ -462,7 +442,8 @@ private:
     void centre_prices() {
         const bool free = std::any_of(room.begin(), room.end(), [](std::int64_t r) { return r > 0; });
         const std::int64_t still = free ? k : 0;  // the node whose price stays
-        std::vector<double> up = permitted(still, true), down = permitted(still, false);
+        const Arcs out = arcs(false), in = arcs(true);
+        std::vector<double> up = permitted(out, still, 1.0), down = permitted(in, still, -1.0);
         double most = 0.0;
         for (std::int64_t v = 0; v <= k; ++v)
             for (const double way : {up[v], down[v]})
@@ -471,45 +452,55 @@ private:
             price[v] += 0.5 * (std::min(up[v], most) - std::min(down[v], most));
         // the middle of two corners may still lie on an edge: then each price goes to the middle of
         // what the others permit, a few times
+        std::vector<double> minus(k + 1);
+        for (std::int64_t v = 0; v <= k; ++v) minus[v] = -price[v];
         for (int round = 0; round < 10; ++round)
             for (std::int64_t v = 0; v < k; ++v) {
                 if (v == still) continue;
-                double rise = never, fall = never;
-                for (std::int64_t u = 0; u <= k; ++u) {
-                    if (u == v) continue;
-                    rise = std::min(rise, std::max(0.0, reduced(u, v)));
-                    fall = std::min(fall, std::max(0.0, reduced(v, u)));
-                }
-                if (rise < never && fall < never) price[v] += 0.5 * (rise - fall);
+                const double rise = loops.least(in.from(v), price.data(), k + 1) - price[v];
+                const double fall = loops.least(out.from(v), minus.data(), k + 1) + price[v];
+                if (!(rise < never && fall < never)) continue;
+                price[v] += 0.5 * (std::max(0.0, rise) - std::max(0.0, fall));
+                minus[v] = -price[v];
             }
     }
 
-    // How far the price of each node may rise (or fall) while that of `still` stays.
-    std::vector<double> permitted(std::int64_t still, bool rise) const {
-        std::vector<double> way(k + 1, never);
-        std::vector<char> done(k + 1, 0);
-        way[still] = 0.0;
-        for (;;) {
-            std::int64_t u = -1;
-            for (std::int64_t v = 0; v <= k; ++v)
-                if (!done[v] && way[v] < (u < 0 ? never : way[u])) u = v;
-            if (u < 0) return way;
-            done[u] = 1;
-            for (std::int64_t v = 0; v <= k; ++v)
-                if (!done[v]) {
-                    const double arc = rise ? reduced(u, v) : reduced(v, u);
-                    way[v] = std::min(way[v], way[u] + std::max(0.0, arc));
-                }
+    // All arcs from each node (or to it, if turned), the hub included.
+    struct Arcs {
+        std::vector<double> length;
+        std::int64_t nodes;
+        const double* from(std::int64_t v) const { return length.data() + v * nodes; }
+    };
+
+    Arcs arcs(bool turned) const {
+        const std::int64_t hub = k, nodes = k + 1;
+        Arcs all{std::vector<double>(nodes * nodes, never), nodes};
+        const auto put = [&](std::int64_t a, std::int64_t b, double length) {
+            all.length[turned ? b * nodes + a : a * nodes + b] = length;
+        };
+        for (std::int64_t a = 0; a < k; ++a) {
+            for (std::int64_t b = 0; b < k; ++b) put(a, b, move[a * width + b]);
+            if (through[a] < room[a]) put(a, hub, 0.0);
+            if (through[a] > 0) put(hub, a, 0.0);
         }
+        return all;
     }
 
-    double reduced(std::int64_t a, std::int64_t b) const {
-        const std::int64_t hub = k;
-        double arc = never;
-        if (a == hub) arc = b != hub && through[b] > 0 ? 0.0 : never;
-        else if (b == hub) arc = through[a] < room[a] ? 0.0 : never;
-        else arc = move[a * width + b];
-        return arc + price[a] - price[b];
+    // How far the price of each node may rise (or fall) while that of `still` stays.
+    std::vector<double> permitted(const Arcs& all, std::int64_t still, double sign) const {
+        std::vector<double> way(k + 1, never), signed_price(k + 1), seen(k + 1, 0.0), unused(k + 1);
+        std::vector<std::int64_t> from(k + 1);
+        for (std::int64_t v = 0; v <= k; ++v) signed_price[v] = sign * price[v];
+        way[still] = 0.0;
+        for (;;) {
+            const double nearest = loops.least(way.data(), seen.data(), k + 1);
+            if (nearest == never) return way;
+            std::int64_t u = 0;
+            while (seen[u] != 0.0 || way[u] != nearest) ++u;
+            seen[u] = never;
+            loops.relax(all.from(u), signed_price[u], nearest, signed_price.data(), u, k + 1,
+                        way.data(), from.data(), unused.data());
+        }
     }
 
     void close(Settled& out) {
@@ -540,10 +531,11 @@ private:
     std::int32_t* label;
     const float* slack;
     int threads;
+    const RowLoops& loops;
     std::int64_t k, width;
 
     std::vector<double> move;              // (k, width): cheapest move, or a bound below it
-    std::vector<std::int32_t> top;         // (k, width): its fragment
+    std::vector<std::int64_t> top;         // (k, width): its fragment
     std::vector<std::vector<std::int32_t>> member;  // fragments in each cluster
     std::vector<double> price;             // (k + 1)
     std::vector<std::int64_t> surplus;     // (k + 1)
@@ -563,8 +555,8 @@ private:
     std::vector<Fragment> fragment;
 
     std::vector<double> distance, used;
-    std::vector<char> reached;
-    std::vector<std::int32_t> previous;
+    std::vector<double> hidden;
+    std::vector<std::int64_t> previous;
     std::vector<std::int64_t> deficits;
     std::vector<Hop> hops;
     double horizon = 0.0;

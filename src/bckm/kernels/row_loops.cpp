@@ -1,0 +1,69 @@
+// Compiled once per instruction set (BCKM_ISA), without fused operations: all variants give the
+// same bits, so that labels do not depend on the machine. Loops are written for the vectoriser:
+// no branches, all numbers of one size.
+#include "row_loops.hpp"
+
+namespace bckm::BCKM_ISA {
+namespace {
+
+constexpr int block = 8;
+
+// From differences: |x|^2 - 2xc + |c|^2 would cancel where clusters are tight.
+void costs(const double* x, double weight, const double* columns, std::int64_t dims,
+           std::int64_t width, double* out) {
+    for (std::int64_t i = 0; i < width; i += block) {
+        double sum[block] = {};
+        for (std::int64_t t = 0; t < dims; ++t) {
+            const double* c = columns + t * width + i;
+            for (int q = 0; q < block; ++q) {
+                const double gap = x[t] - c[q];
+                sum[q] += gap * gap;
+            }
+        }
+        for (int q = 0; q < block; ++q) out[i + q] = weight * sum[q];
+    }
+}
+
+void offer(const double* __restrict cost, double here, std::int64_t name, std::int64_t k,
+           double* __restrict least, std::int64_t* __restrict who) {
+    for (std::int64_t i = 0; i < k; ++i) {
+        const double change = cost[i] - here;
+        who[i] = change < least[i] ? name : who[i];
+        least[i] = change < least[i] ? change : least[i];
+    }
+}
+
+void relax(const double* __restrict arc, double here, double so_far, const double* __restrict price,
+           std::int64_t name, std::int64_t k, double* __restrict way,
+           std::int64_t* __restrict from, double* __restrict used) {
+    for (std::int64_t i = 0; i < k; ++i) {
+        const double reduced = arc[i] + here - price[i];
+        const double length = so_far + (reduced > 0.0 ? reduced : 0.0);
+        from[i] = length < way[i] ? name : from[i];
+        used[i] = length < way[i] ? arc[i] : used[i];
+        way[i] = length < way[i] ? length : way[i];
+    }
+}
+
+double least(const double* value, const double* shift, std::int64_t k) {
+    double lane[block];
+    for (int q = 0; q < block; ++q) lane[q] = 1.0 / 0.0;
+    std::int64_t i = 0;
+    for (; i + block <= k; i += block)
+        for (int q = 0; q < block; ++q) {
+            const double sum = value[i + q] + shift[i + q];
+            lane[q] = sum < lane[q] ? sum : lane[q];
+        }
+    for (; i < k; ++i) {
+        const double sum = value[i] + shift[i];
+        lane[0] = sum < lane[0] ? sum : lane[0];
+    }
+    for (int q = 1; q < block; ++q) lane[0] = lane[q] < lane[0] ? lane[q] : lane[0];
+    return lane[0];
+}
+
+}  // namespace
+
+RowLoops row_loops() { return {costs, offer, relax, least}; }
+
+}  // namespace bckm::BCKM_ISA
