@@ -265,7 +265,6 @@ def test_what_is_known_stays_true_while_prices_and_centres_move(seed):
     assert skipped > 0
 
 
-@pytest.mark.xfail(strict=True, reason="distances between moves cancel: sqrt(rounding) is missing")
 def test_centres_that_all_move_alike():
     """Moves that differ by 1e-9 of their length: |m_i|^2 - 2 m_i m_a + |m_a|^2 would be zero."""
     centres = np.array([[0.0, 0.0], [1e-9, 0.0]])

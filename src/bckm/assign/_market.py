@@ -17,11 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bckm._arrays import squared_distances
 from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Deadline
 from bckm.kernels import native
 
 PROGRESS = 0.75  # a step that leaves more than this share of the trouble is slow
+MOST = 40  # steps: stale prices far too large would take forever
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
 TRIES, SHORTER = 4, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
@@ -162,7 +164,7 @@ class Market:
         weight = None if self.supply is None else self.supply[moved]
         self.units = self.units + np.bincount(self.label[moved], weight, self.k)
         self.units -= np.bincount(before[moved], weight, self.k)
-        self.slack[moved] = -1.0
+        self.slack[moved] = -3e38
         self.measured = False
 
     def direction(self) -> FloatArray | None:
@@ -210,9 +212,9 @@ class Market:
         rise = prices - self.prices
         if still:
             return _largest_other(np.broadcast_to(rise, (self.k, self.k))) - rise, none
-        old, move = self.centres, centres - self.centres
+        old, move = self.centres - self.centres.mean(axis=0), centres - self.centres
         square = np.square(move).sum(axis=1)
-        apart = np.sqrt(np.maximum(square + square[:, None] - 2 * move @ move.T, 0.0))
+        apart = np.sqrt(squared_distances(move, move))
         turn = 2 * (np.einsum("id,id->i", old, move) - old @ move.T) + square - square[:, None]
         ends = []
         for reach in (none, self.reach):
@@ -242,7 +244,9 @@ def newton(market: Market, centres: FloatArray, target: float, deadline: Deadlin
     moves by their slack.
     """
     total, slow = float(market.units.sum()), 0
-    while market.trouble > target and slow < PATIENCE and not deadline.passed:
+    for _ in range(MOST):
+        if market.trouble <= target or slow >= PATIENCE or deadline.passed:
+            return
         step, slope = market.direction(), market.slope
         if step is None:
             return
@@ -254,7 +258,8 @@ def newton(market: Market, centres: FloatArray, target: float, deadline: Deadlin
                 break
             # where the slope along the step, now negative, was zero
             rising, falling = float(step @ slope), float(step @ market.slope)
-            step *= np.clip(rising / (rising - falling), *SHORTER)
+            share = rising / (rising - falling) if rising > falling else 0.0
+            step *= np.clip(share, *SHORTER)
         else:
             market.look(centres, before)
             return

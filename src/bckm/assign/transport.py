@@ -46,8 +46,20 @@ class TransportAssigner(Assigner):
         centres = np.ascontiguousarray(centres, np.float64)
         market = self.levels[0]
         looked = market.looked
-        self._approach(0, centres, market.prices, deadline)
+        # no price is ever needed beyond the largest difference of two costs
+        size = float(np.abs(self.problem.points).max()) + float(np.abs(centres).max())
+        wide = float(np.abs(centres - centres[0]).max()) * centres.shape[1]
+        most = 4 * float(self.problem.pull.max()) * wide * size
+        self._approach(0, centres, np.clip(market.prices, -most, most), deadline)
         found = self._finish(market, centres, start, deadline)
+        for _ in range(5):  # rounding of prices that were large before: once more from here
+            if found.prices is None or found.cost - found.bound <= 1e-13 * found.cost:
+                break
+            market.look(centres, found.prices)
+            again = self._finish(market, centres, start, deadline)
+            if again.prices is None or again.cost - again.bound >= found.cost - found.bound:
+                break
+            found = again
         self.counters["looked"] += market.looked - looked
         return found
 
