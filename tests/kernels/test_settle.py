@@ -179,14 +179,6 @@ def test_nothing_to_do():
     assert (answer["prices"] == 0).all()
 
 
-def test_nan_prices_end():
-    """Nothing sensible comes out, but something does."""
-    drawn = Instance(3, n=50)
-    drawn.prices = drawn.prices * np.nan
-    label, _ = drawn.settle(seconds=1.0)
-    assert ((label >= 0) & (label < len(drawn.lower))).all()
-
-
 BAD = {
     "label too short": lambda a: a.update(label=a["label"][:-1].copy()),
     "label too large": lambda a: a["label"].__setitem__(3, 99),
@@ -195,6 +187,7 @@ BAD = {
     "label not contiguous": lambda a: a.update(label=np.zeros(120, np.int32)[::2]),
     "slack too short": lambda a: a.update(slack=a["slack"][:-1].copy()),
     "slack of 64 bits": lambda a: a.update(slack=a["slack"].astype(float)),
+    "prices not a number": lambda a: a.update(prices=a["prices"] * np.nan),
     "prices too long": lambda a: a.update(prices=np.append(a["prices"], 0.0)),
     "lower too short": lambda a: a.update(lower=a["lower"][:-1].copy()),
     "upper too short": lambda a: a.update(upper=a["upper"][:-1].copy()),

@@ -320,7 +320,6 @@ def test_bad_arguments_of_a_sweep(what):
         native.sweep(**arguments)
 
 
-@pytest.mark.xfail(strict=True, reason="no threads: the workers' scratch memory does not exist")
 @pytest.mark.parametrize("threads", [0, -1])
 def test_no_threads_are_refused(threads):
     code = f"""
@@ -355,7 +354,6 @@ def test_bad_points(bad):
         native.Points(**{"data": np.zeros((3, 2)), **bad})
 
 
-@pytest.mark.xfail(strict=True, reason="not checked: `settle` would never end")
 @pytest.mark.parametrize("units", [0, -1])
 def test_points_without_samples_are_refused(units):
     with pytest.raises(ValueError, match="supply"):

@@ -23,7 +23,8 @@ from bckm.assign.base import Deadline
 from bckm.kernels import native
 
 PROGRESS = 0.75  # a step that leaves more than this share of the trouble is slow
-MOST = 40  # steps: stale prices far too large would take forever
+MOST = 40  # steps: from prices that are far too large it would take forever
+UNKNOWN = -3e38  # slack of a point that must be looked at, whatever the drift
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
 TRIES, SHORTER = 4, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
@@ -105,7 +106,7 @@ class Market:
         self.label = np.zeros(points.n, np.int32)
         self.runner = np.zeros(points.n, np.int32)
         self.detour = np.zeros(points.n, np.float32)
-        self.slack = np.full(points.n, -1.0, np.float32)
+        self.slack = np.full(points.n, UNKNOWN, np.float32)
         self.radius: NDArray[np.float32] | None = None  # |x - c_label| when it was measured
         self.measured = False  # whether that is at the last centres and labels
         self.reach = np.zeros(self.k)  # largest radius in each cluster
@@ -164,7 +165,7 @@ class Market:
         weight = None if self.supply is None else self.supply[moved]
         self.units = self.units + np.bincount(self.label[moved], weight, self.k)
         self.units -= np.bincount(before[moved], weight, self.k)
-        self.slack[moved] = -3e38
+        self.slack[moved] = UNKNOWN
         self.measured = False
 
     def direction(self) -> FloatArray | None:
@@ -207,7 +208,7 @@ class Market:
         none = np.zeros(self.k)
         still = self.centres is not None and np.array_equal(centres, self.centres)
         if self.centres is None or not (still or self.measured):
-            self.slack.fill(-1.0)
+            self.slack.fill(UNKNOWN)
             return none, none
         rise = prices - self.prices
         if still:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bckm._arrays import within
+from bckm._memory import require
 from bckm._types import FloatArray, IntArray
 from bckm.assign._market import Bounds, Market, newton
 from bckm.assign._prices import PricedAssigner
@@ -27,6 +28,7 @@ SMALLEST = 16  # points per cluster in the smallest part
 ROWS = 8  # points per cluster whose exact costs are computed for the shortest paths
 FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are trusted
 ENOUGH = (2.0, 1.0)  # samples per cluster that may be wrong after Newton steps; in parts of them
+EXACT, AGAIN = 1e-13, 5  # steps whose cost and bound differ more are settled again
 BYTES = 2**27  # at most this much for exact costs of points, unless a path needs more
 
 
@@ -36,6 +38,11 @@ class TransportAssigner(Assigner):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         s = self.structure
+        require(
+            40 * s.n_items + 100 * s.n_clusters**2,
+            f"prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
+            "Use fewer clusters.",
+        )
         self.upper = np.minimum(s.upper, s.n_items)
         self.lower = np.minimum(s.lower, self.upper)
         self.groups = _Groups.of(problem.points, problem.pull)
@@ -46,14 +53,10 @@ class TransportAssigner(Assigner):
         centres = np.ascontiguousarray(centres, np.float64)
         market = self.levels[0]
         looked = market.looked
-        # no price is ever needed beyond the largest difference of two costs
-        size = float(np.abs(self.problem.points).max()) + float(np.abs(centres).max())
-        wide = float(np.abs(centres - centres[0]).max()) * centres.shape[1]
-        most = 4 * float(self.problem.pull.max()) * wide * size
-        self._approach(0, centres, np.clip(market.prices, -most, most), deadline)
+        self._approach(0, centres, self._possible(market.prices, centres), deadline)
         found = self._finish(market, centres, start, deadline)
-        for _ in range(5):  # rounding of prices that were large before: once more from here
-            if found.prices is None or found.cost - found.bound <= 1e-13 * found.cost:
+        for _ in range(AGAIN):  # prices that were very large leave rounding behind: from here again
+            if found.prices is None or found.cost - found.bound <= EXACT * found.cost:
                 break
             market.look(centres, found.prices)
             again = self._finish(market, centres, start, deadline)
@@ -62,6 +65,16 @@ class TransportAssigner(Assigner):
             found = again
         self.counters["looked"] += market.looked - looked
         return found
+
+    def _possible(self, prices: FloatArray, centres: FloatArray) -> FloatArray:
+        """Prices no larger than any difference of two costs: larger ones are left from far centres.
+
+        |x - a|^2 - |x - b|^2 = (b - a) (2x - a - b), and no coordinate of a point exceeds 2.
+        """
+        reach = 2.0 + float(np.abs(centres).max())
+        wide = float((centres.max(axis=0) - centres.min(axis=0)).sum())
+        most = 2 * float(self.problem.pull.max()) * wide * reach
+        return np.clip(prices, -most, most)
 
     def _levels(self) -> list[Market]:
         """All points, every 8th, every 64th and so on; items stand in an order along the data."""

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -71,6 +72,8 @@ struct Cloud {
             require(static_cast<std::int64_t>(supply->shape(0)) == all,
                     "supply must have one number per point");
             view.supply = supply->data();
+            for (std::int64_t j = 0; j < all; ++j)
+                require(view.supply[j] >= 1, "supply must be at least 1");
         }
     }
 
@@ -94,11 +97,18 @@ void check_market(const Cloud& cloud, const Matrix& centres, const Vector& price
     require(static_cast<std::int64_t>(centres.shape(1)) == cloud.view.dims,
             "centres must have the features of the points");
     require(centres.shape(0) > 0 && centres.shape(0) == prices.shape(0), "one price per centre");
+    for (std::size_t i = 0; i < prices.shape(0); ++i)
+        require(std::isfinite(prices.data()[i]), "prices must be finite");
+    for (std::size_t i = 0; i < centres.size(); ++i)
+        require(std::isfinite(centres.data()[i]), "centres must be finite");
 }
+
+void check_threads(int threads) { require(threads >= 1, "threads must be at least 1"); }
 
 nb::tuple sweep(const Cloud& cloud, Matrix centres, Vector prices, Labels label, Labels runner,
                 Floats detour, Floats slack, std::optional<Floats> radius, Vector fixed, Vector slope, bool keep,
                 int threads) {
+    check_threads(threads);
     const auto k = static_cast<std::int64_t>(centres.shape(0));
     const auto n = static_cast<std::size_t>(cloud.view.n);
     check_market(cloud, centres, prices);
@@ -145,20 +155,22 @@ private:
 
 nb::dict settle(const Cloud& cloud, Matrix centres, Vector prices, Labels label, Floats slack,
                 Whole lower, Whole upper, std::int64_t budget, double seconds, int threads) {
+    check_threads(threads);
     const auto k = static_cast<std::int64_t>(centres.shape(0));
     check_market(cloud, centres, prices);
     check_labels(cloud, label, k);
     require(static_cast<std::int64_t>(slack.shape(0)) == cloud.view.n, "one slack per point");
     require(lower.shape(0) == prices.shape(0) && upper.shape(0) == prices.shape(0),
             "bounds must have one number per cluster");
-    std::vector<std::int64_t> held(k, 0);
+    std::vector<std::int64_t> held(k, 0), most_each(k);
     std::int64_t least = 0, most = 0, units = 0;
     for (std::int64_t j = 0; j < cloud.view.n; ++j) held[label.data()[j]] += cloud.view.units(j);
     for (const std::int64_t h : held) units += h;
     for (std::int64_t i = 0; i < k; ++i) {
         require(0 <= lower.data()[i] && lower.data()[i] <= upper.data()[i], "0 <= lower <= upper");
         least += lower.data()[i];
-        most += std::min(upper.data()[i], units);
+        most_each[i] = std::max(lower.data()[i], std::min(upper.data()[i], units));
+        most += most_each[i];
     }
     require(least <= units && units <= most, "the bounds do not admit the samples");
     bckm::Settled out;
@@ -167,7 +179,8 @@ nb::dict settle(const Cloud& cloud, Matrix centres, Vector prices, Labels label,
         const bckm::Market market(centres.data(), prices.data(), k, cloud.view.dims);
         Stop stop(seconds);
         out = bckm::settle(cloud.view, market, label.data(), slack.data(), held.data(),
-                           lower.data(), upper.data(), std::max<std::int64_t>(1, budget), threads,
+                           lower.data(), most_each.data(),
+                           std::clamp<std::int64_t>(budget, 1, cloud.view.n + 1), threads,
                            [&stop] { return stop(); });
     }
     std::vector<std::int64_t> point, cluster, parts;
@@ -192,6 +205,7 @@ nb::dict settle(const Cloud& cloud, Matrix centres, Vector prices, Labels label,
 std::optional<Array<double>> border_step(const Cloud& cloud, Vector prices, Labels label,
                                          Labels runner, Floats detour, Vector slope, Flags active,
                                          int threads) {
+    check_threads(threads);
     const auto k = static_cast<std::int64_t>(prices.shape(0));
     check_labels(cloud, label, k);
     check_labels(cloud, runner, k);
@@ -211,6 +225,7 @@ std::optional<Array<double>> border_step(const Cloud& cloud, Vector prices, Labe
 }
 
 nb::tuple cluster_sums(const Cloud& cloud, Labels label, std::int64_t k, int threads) {
+    check_threads(threads);
     check_labels(cloud, label, k);
     std::vector<double> sums(k * cloud.view.dims), mass(k);
     {
@@ -225,6 +240,7 @@ nb::tuple cluster_sums(const Cloud& cloud, Labels label, std::int64_t k, int thr
 
 nb::tuple assigned_cost(const Cloud& cloud, Labels label, Matrix centres,
                         std::optional<Floats> radius, int threads) {
+    check_threads(threads);
     const auto k = static_cast<std::int64_t>(centres.shape(0));
     check_labels(cloud, label, k);
     require(static_cast<std::int64_t>(centres.shape(1)) == cloud.view.dims,
