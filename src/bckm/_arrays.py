@@ -6,6 +6,7 @@ Each function takes and returns plain arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -82,16 +83,31 @@ def _native_nearest(
     return label
 
 
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over the points of each cluster, and what they cost."""
+
+    weighted: FloatArray  # (k, d)
+    mass: FloatArray  # (k,)
+    cost: float  # around the given centres
+
+
 def cluster_sums(
-    points: FloatArray, weight: FloatArray, labels: IntArray, n_clusters: int, threads: int = 1
-) -> tuple[FloatArray, FloatArray]:
-    """Sum up the weighted points of each cluster, (k, d), and the weights, (k,)."""
+    points: FloatArray,
+    weight: FloatArray,
+    labels: IntArray,
+    centres: FloatArray,
+    threads: int = 1,
+) -> Sums:
+    """Sum up the weighted points of each cluster."""
+    k = len(centres)
     if missing:
-        shape, starts = (n_clusters, labels.size), np.arange(labels.size + 1)
+        shape, starts = (k, labels.size), np.arange(labels.size + 1)
         sums = np.asarray(sp.csc_array((weight, labels, starts), shape) @ points)
-        return sums, np.bincount(labels, weight, n_clusters).astype(np.float64)
-    cloud = native.Points(points, pull=weight)
-    return native.cluster_sums(cloud, labels.astype(np.int32), n_clusters, threads)
+        mass = np.bincount(labels, weight, k).astype(np.float64)
+        return Sums(sums, mass, within(points, weight, labels, centres))
+    cloud, centres = native.Points(points, pull=weight), np.ascontiguousarray(centres)
+    return Sums(*native.cluster_sums(cloud, labels.astype(np.int32), k, centres, threads))
 
 
 def within(

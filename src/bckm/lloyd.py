@@ -133,8 +133,7 @@ def alternate(
 
 def run_from(problem: Problem, labels: IntArray, centres: FloatArray) -> Run:
     """Labels with their means as centres; an empty cluster keeps its given one."""
-    means = problem.means(labels, centres)
-    return Run(labels, means, problem.within(labels, means))
+    return Run(labels, *problem.recentred(labels, centres))
 
 
 def _better(found: Assignment, run: Run) -> bool:

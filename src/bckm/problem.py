@@ -176,16 +176,25 @@ class Problem:
 
     def means(self, labels: IntArray, fallback: FloatArray) -> FloatArray:
         """Centres that are best for the labels; an empty cluster keeps its `fallback`."""
-        k, weight = self.structure.n_clusters, self.mass
-        sums, total = _arrays.cluster_sums(self.points, weight, labels, k, self.threads)
-        if (total == 0).any():
+        return self.recentred(labels, fallback)[0]
+
+    def recentred(self, labels: IntArray, centres: FloatArray) -> tuple[FloatArray, float]:
+        """Means of the clusters (centres where there are none), and what labels cost there."""
+        sums = _arrays.cluster_sums(self.points, self.mass, labels, centres, self.threads)
+        mass, weighted = sums.mass, sums.weighted
+        if (mass == 0).any():
             # a cluster of weightless samples has no weighted mean: its plain mean is as good
-            weight = np.where(total[labels] == 0, self.structure.count, weight)
-            sums, total = _arrays.cluster_sums(self.points, weight, labels, k, self.threads)
-        held = total > 0
-        centres = np.array(fallback)
-        centres[held] = sums[held] / total[held, None]
-        return centres
+            weight = np.where(mass[labels] == 0, self.structure.count, self.mass)
+            plain = _arrays.cluster_sums(self.points, weight, labels, centres, self.threads)
+            mass, weighted = plain.mass, plain.weighted
+        held = mass > 0
+        means = np.array(centres)
+        means[held] = weighted[held] / mass[held, None]
+        # points cost as much less around their mean as its distance says; not where it cancels
+        gain = float(sums.mass @ np.square(means - centres).sum(axis=1))
+        if not gain <= sums.cost / 2:
+            return means, self.within(labels, means)
+        return means, sums.cost - gain
 
     def within(self, labels: IntArray, centres: FloatArray) -> float:
         """Sum of the costs of labels, in units of `cost`."""
@@ -273,7 +282,9 @@ class _Groups:
         # an item of weightless samples is placed at their plain mean
         share = np.where(np.bincount(member, weight)[member] > 0, weight, 1.0)
         share = share / np.bincount(member, share)[member]
-        means, _ = _arrays.cluster_sums(rows, share, member, items.size)
+        means = _arrays.cluster_sums(
+            rows, share, member, np.zeros((items.size, rows.shape[1]))
+        ).weighted
         return cls(items, means, _arrays.within(rows, weight, member, means))
 
 
@@ -308,8 +319,11 @@ def _pull(points: FloatArray, mass: FloatArray) -> FloatArray:
     weightless = np.flatnonzero(mass == 0)
     if weightless.size == 0:
         return mass
-    sums, (total,) = _arrays.cluster_sums(points, mass, np.zeros(mass.size, np.int64), 1)
-    centre = sums / total
+    sums = _arrays.cluster_sums(
+        points, mass, np.zeros(mass.size, np.int64), np.zeros((1, points.shape[1]))
+    )
+    total = float(sums.mass[0])
+    centre = sums.weighted / total
     spread = _arrays.within(points, mass, np.zeros(mass.size, np.int64), centre) / total or 1.0
     away = _arrays.nearest(points[weightless], centre)[1]
     pull = mass.copy()

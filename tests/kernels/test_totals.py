@@ -21,11 +21,12 @@ SHAPES = [(1, 1, 1), (10, 3, 4), (8191, 2, 5), (8193, 4, 5), (70_000, 5, 30), (1
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_and_masses(shape, weighted):
-    X, _, label, weight = drawn(0, *shape)
-    sums, mass = native.cluster_sums(
-        native.Points(X, pull=weight if weighted else None), label, shape[2], 1
-    )
+    X, centres, label, weight = drawn(0, *shape)
+    points = native.Points(X, pull=weight if weighted else None)
+    sums, mass, cost = native.cluster_sums(points, label, shape[2], centres, 1)
     weight = weight if weighted else np.ones(shape[0])
+    assert cost == pytest.approx(weight @ np.square(X - centres[label]).sum(axis=1), rel=1e-12)
+    assert native.cluster_sums(points, label, shape[2], None, 1)[2] == 0
     for i in range(shape[2]):
         here = label == i
         np.testing.assert_allclose(sums[i], weight[here] @ X[here], rtol=1e-11, atol=1e-10)
@@ -71,7 +72,7 @@ def test_views():
         cost, _ = native.assigned_cost(points, label, centres, None, 1)
         squares = np.square(X[seen] - centres[label]).sum(axis=1)
         assert cost == pytest.approx(weight[seen] @ squares, rel=1e-12)
-        sums, _ = native.cluster_sums(points, label, 6, 1)
+        sums, _, _ = native.cluster_sums(points, label, 6, None, 1)
         assert sums.sum(axis=0) == pytest.approx(weight[seen] @ X[seen], rel=1e-9, abs=1e-12)
 
 
@@ -80,7 +81,7 @@ def test_threads_change_nothing():
     points, found = native.Points(X, pull=weight), []
     for threads in (1, 2, 3, 8):
         radius = np.zeros(len(X), np.float32)
-        sums, mass = native.cluster_sums(points, label, 7, threads)
+        sums, mass, _ = native.cluster_sums(points, label, 7, None, threads)
         cost, reach = native.assigned_cost(points, label, centres, radius, threads)
         arrays = (sums, mass, radius, reach)
         found.append((cost, *(a.tobytes() for a in arrays)))
@@ -95,7 +96,7 @@ def test_bad_labels(bad):
     if bad != "short":
         wrong[7] = 3 if bad == "large" else -1
     with pytest.raises(ValueError, match="label"):
-        native.cluster_sums(points, wrong, 3, 1)
+        native.cluster_sums(points, wrong, 3, None, 1)
     with pytest.raises(ValueError, match="label"):
         native.assigned_cost(points, wrong, centres, None, 1)
     with pytest.raises(ValueError, match="features"):

@@ -10,7 +10,7 @@
 namespace bckm {
 namespace {
 
-constexpr double far = 6.0;         // depths
+constexpr double far = 3.0;         // depths
 constexpr double wanted = 2.0;      // samples on both sides of the border for each wrong one
 constexpr double at_least = 8.0;    // samples that make a curvature
 constexpr double ridge = 1e-4;      // of the mean degree: clusters without any border

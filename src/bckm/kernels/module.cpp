@@ -224,18 +224,24 @@ std::optional<Array<double>> border_step(const Cloud& cloud, Vector prices, Labe
     return as_array(std::move(step), {prices.shape(0)});
 }
 
-nb::tuple cluster_sums(const Cloud& cloud, Labels label, std::int64_t k, int threads) {
+nb::tuple cluster_sums(const Cloud& cloud, Labels label, std::int64_t k,
+                       std::optional<Matrix> centres, int threads) {
     check_threads(threads);
     check_labels(cloud, label, k);
+    require(!centres || (static_cast<std::int64_t>(centres->shape(0)) == k &&
+                         static_cast<std::int64_t>(centres->shape(1)) == cloud.view.dims),
+            "one centre per cluster, with the features of the points");
     std::vector<double> sums(k * cloud.view.dims), mass(k);
+    double cost = 0.0;
     {
         const bckm::WithoutGil release;
-        bckm::cluster_sums(cloud.view, label.data(), k, sums.data(), mass.data(), threads);
+        cost = bckm::cluster_sums(cloud.view, label.data(), k, centres ? centres->data() : nullptr,
+                                  sums.data(), mass.data(), threads);
     }
     const auto clusters = static_cast<std::size_t>(k);
     return nb::make_tuple(
         as_array(std::move(sums), {clusters, static_cast<std::size_t>(cloud.view.dims)}),
-        as_array(std::move(mass), {clusters}));
+        as_array(std::move(mass), {clusters}), cost);
 }
 
 nb::tuple assigned_cost(const Cloud& cloud, Labels label, Matrix centres,
@@ -277,7 +283,8 @@ NB_MODULE(_native, module) {
                "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a);
     module.def("border_step", border_step, "points"_a, "prices"_a, "label"_a, "runner"_a,
                "detour"_a, "slope"_a, "active"_a, "threads"_a);
-    module.def("cluster_sums", cluster_sums, "points"_a, "label"_a, "k"_a, "threads"_a);
+    module.def("cluster_sums", cluster_sums, "points"_a, "label"_a, "k"_a, "centres"_a.none(),
+               "threads"_a);
     module.def("assigned_cost", assigned_cost, "points"_a, "label"_a, "centres"_a,
                "radius"_a.noconvert().none(), "threads"_a);
     bckm::add_checks(module);

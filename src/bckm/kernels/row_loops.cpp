@@ -45,6 +45,25 @@ void relax(const double* __restrict arc, double here, double so_far, const doubl
     }
 }
 
+float size(float value) { return value < 0.0f ? -value : value; }
+
+void fall(const std::int32_t* __restrict label, const float* __restrict fixed,
+          const float* __restrict slope, const float* __restrict radius, std::int64_t n,
+          float* __restrict slack) {
+    constexpr float rounding = 4e-7f;
+    if (radius) {
+        for (std::int64_t j = 0; j < n; ++j) {
+            const float one = fixed[label[j]], two = slope[label[j]] * radius[j], s = slack[j];
+            slack[j] = s - one - two - rounding * (size(s) + size(one) + size(two));
+        }
+    } else {
+        for (std::int64_t j = 0; j < n; ++j) {
+            const float one = fixed[label[j]], s = slack[j];
+            slack[j] = s - one - rounding * (size(s) + size(one));
+        }
+    }
+}
+
 double least(const double* value, const double* shift, std::int64_t k) {
     double lane[block];
     for (int q = 0; q < block; ++q) lane[q] = 1.0 / 0.0;
@@ -64,6 +83,6 @@ double least(const double* value, const double* shift, std::int64_t k) {
 
 }  // namespace
 
-RowLoops row_loops() { return {costs, offer, relax, least}; }
+RowLoops row_loops() { return {costs, offer, relax, fall, least}; }
 
 }  // namespace bckm::BCKM_ISA

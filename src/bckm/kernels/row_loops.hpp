@@ -19,6 +19,11 @@ struct RowLoops {
     void (*relax)(const double* arc, double here, double so_far, const double* price,
                   std::int64_t name, std::int64_t k, double* way, std::int64_t* from, double* used);
 
+    // slack[j] falls by fixed[label[j]] + slope[label[j]] * radius[j] (without radius: by fixed
+    // alone), and by more than all roundings here
+    void (*fall)(const std::int32_t* label, const float* fixed, const float* slope,
+                 const float* radius, std::int64_t n, float* slack);
+
     // the least of value[i] + shift[i]; infinite for k = 0
     double (*least)(const double* value, const double* shift, std::int64_t k);
 };

@@ -156,7 +156,7 @@ private:
     // The slack of a point bounds its moves to far clusters badly. Points with less slack than some
     // multiple of the longest path so far get a bound for each cluster.
     void cover() {
-        double most = std::max({4.0 * horizon, 2.0 * far_slack, far_slack});
+        double most = std::max(8.0 * horizon, 3.0 * far_slack);
         if (!(most > 0.0)) most = never;
         if (most > pooled) gather(std::max(most, 4.0 * pooled));
         ByCluster fresh(k);

@@ -67,19 +67,16 @@ public:
 
 private:
     // Lowers slacks by the drift and lists the points (from `from` on) that have none left. Without
-    // branches: this loop runs over all points, however few are listed.
+    // branches: this runs over all points, however few are listed.
     std::int64_t list(std::int64_t from, std::int64_t to, std::int32_t* listed) const {
+        if (moving)
+            row_loops().fall(known.label + from, fixed_fall.data(), slope_fall.data(),
+                             known.radius ? known.radius + from : nullptr, to - from,
+                             known.slack + from);
         std::int64_t count = 0;
         for (std::int64_t j = from; j < to; ++j) {
-            const std::int32_t a = known.label[j];
-            const float fixed = fixed_fall[a], before = known.slack[j];
-            const float sloped = known.radius ? slope_fall[a] * known.radius[j] : 0.0f;
-            // 4e-7 is more than all roundings here
-            const float rounding = 4e-7f * (std::fabs(before) + std::fabs(fixed) + std::fabs(sloped));
-            const float after = moving ? before - fixed - sloped - rounding : before;
-            known.slack[j] = after;
             listed[count] = static_cast<std::int32_t>(j - from);
-            count += !(after > 0.0f);
+            count += !(known.slack[j] > 0.0f);
         }
         return count;
     }

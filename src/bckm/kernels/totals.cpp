@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "pool.hpp"
@@ -25,12 +26,12 @@ double distance(const double* x, const double* c, std::int64_t dims) {
 
 }  // namespace
 
-void cluster_sums(const Points& points, const std::int32_t* label, std::int64_t k, double* sums,
-                  double* mass, int threads) {
+double cluster_sums(const Points& points, const std::int32_t* label, std::int64_t k,
+                    const double* centres, double* sums, double* mass, int threads) {
     // a few parts, each with sums of its own, added in their order
     const std::int64_t n = points.n, dims = points.dims;
     const std::int64_t parts = std::min<std::int64_t>(8, chunks_of(n)), size = k * (dims + 1);
-    std::vector<double> partial(parts * size, 0.0);
+    std::vector<double> partial(parts * size, 0.0), cost(parts, 0.0);
     parallel(parts, threads, [&](std::int64_t part, int) {
         double* own = partial.data() + part * size;
         for (std::int64_t j = n * part / parts; j < n * (part + 1) / parts; ++j) {
@@ -39,6 +40,7 @@ void cluster_sums(const Points& points, const std::int32_t* label, std::int64_t 
             const double* x = points.row(j);
             for (std::int64_t t = 0; t < dims; ++t) sum[t] += w * x[t];
             sum[dims] += w;
+            if (centres) cost[part] += w * distance(x, centres + label[j] * dims, dims);
         }
     });
     for (std::int64_t i = 0; i < k; ++i) {
@@ -49,6 +51,7 @@ void cluster_sums(const Points& points, const std::int32_t* label, std::int64_t 
             (t < dims ? sums[i * dims + t] : mass[i]) = total;
         }
     }
+    return std::accumulate(cost.begin(), cost.end(), 0.0);
 }
 
 double assigned_cost(const Points& points, const std::int32_t* label, std::int64_t k,
