@@ -54,9 +54,9 @@ def kmeans(
         Number of clusters, k.
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for.
-    solver : {"auto", "nearest", "exact", "pump", "greedy"}
-        Engine of the assignment steps. "auto" is "nearest" where that is exact, else "exact"
-        with a work limit for each step.
+    solver : {"auto", "nearest", "transport", "exact", "pump", "greedy"}
+        Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
+        asked, else "exact" with a work limit for each step.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         First centres. Where links join samples into groups that must be pairwise apart, the first
         start of "k-means++" begins with these groups.

@@ -37,9 +37,9 @@ class ConstrainedKMeans(FittedCentres):
         Number of clusters, k.
     size_min, size_max : int or array-like of shape (n_clusters,), default=None
         Bounds on the number of samples in each cluster: one for all, or one per cluster.
-    solver : {"auto", "nearest", "exact", "pump", "greedy"}, default="auto"
-        Engine of the assignment steps. "auto" is "nearest" where that is exact, else "exact"
-        with a work limit for each step.
+    solver : {"auto", "nearest", "transport", "exact", "pump", "greedy"}, default="auto"
+        Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
+        asked, else "exact" with a work limit for each step.
     init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
             default="k-means++"
         First centres.

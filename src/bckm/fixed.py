@@ -41,7 +41,7 @@ def assign_to(
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for; fewer samples
         than clusters need it.
-    solver : {"auto", "nearest", "exact", "pump", "greedy"}
+    solver : {"auto", "nearest", "transport", "exact", "pump", "greedy"}
         Engine. "auto" proves optimality within a work limit, "exact" at any price.
     sample_weight : array of shape (n_samples,), optional
         Weights in the objective; sizes always count samples.

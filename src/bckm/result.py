@@ -116,7 +116,8 @@ class Result:
     counters : mapping of str to int
         What the engine counts over the whole fit; for ``solver="pump"`` the steps that the pump
         finished ``alone`` and those ``completed`` by the exact engine; for the exact engine the
-        tree ``searches``, that is steps whose relaxation was not enough.
+        tree ``searches``, that is steps whose relaxation was not enough; for the transport engine
+        the points it ``looked`` at and the shortest ``paths`` it took.
     prices : array (k,) or None
         Prices of the size bounds at `centres`, where the engine has them: labels i of least
         w_p |x_p - c_i|^2 - prices_i are optimal under the bounds, but for ties. `predict` of
