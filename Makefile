@@ -12,6 +12,7 @@ demo: $(VENV)/.installed
 
 test: lint
 	$(BIN)/pytest -q -n 2
+	BCKM_PURE=1 $(BIN)/pytest -q -n 2 tests/contract/test_engines.py tests/sklearn tests/unit
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check

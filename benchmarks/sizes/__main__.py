@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--largest", type=int, help="leave out cases with more samples than this")
     parser.add_argument(
-        "--gap", type=float, default=1e-9, help="largest gap allowed; default: 1e-9"
+        "--gap", type=float, default=1e-12, help="largest gap allowed; default: 1e-12"
     )
     parser.add_argument("--out", type=Path, default=Path("results"), help="default: results")
     options = parser.parse_args(arguments)

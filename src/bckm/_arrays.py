@@ -16,7 +16,6 @@ from bckm._types import FloatArray, IntArray
 from bckm.kernels import missing, native
 
 BLOCK = 2**22  # numbers in a block of distances
-MANY = 2**26  # where distances are not kept
 CACHED = 2**15  # numbers in a block that stays in the cache while it is worked on
 
 
@@ -47,7 +46,9 @@ def nearest(
     """
     labels, least = np.empty(len(points), np.int64), np.empty(len(points))
     prices = np.zeros(len(centres)) if prices is None else prices
-    for rows in blocks(len(points), len(centres), BLOCK if missing else MANY):
+    # the kernel keeps no distances
+    width = len(centres) if missing else points.shape[1]
+    for rows in blocks(len(points), width, BLOCK):
         if missing:
             value = squared_distances(points[rows], centres) - prices
             labels[rows] = value.argmin(axis=1)

@@ -48,11 +48,11 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         Where the engine of `fit` knows prices of the size bounds (``result_.prices``), the label is
         the i with the least |x - c_i|^2 - price_i, else the one with the nearest centre. Prices
-        make crowded clusters dear: if `fit` converged on samples of weight 1, predicted labels of
-        its X are `labels_`, but for samples on a border between two clusters (ties). With
-        `sample_weight` prices belong to weighted distances, and a sample counts here as one of mean
-        weight: the prices are divided by it. Without prices, labels of the X of `fit` may differ
-        from `labels_` wherever a rule binds.
+        make crowded clusters dear: if `fit` went on until nothing changed (``tol=0``) with samples
+        of weight 1, predicted labels of its X are `labels_`, but for samples on a border between
+        two clusters (ties). With `sample_weight` prices belong to weighted distances, and a sample
+        counts here as one of mean weight: the prices are divided by it. Without prices, labels of
+        the X of `fit` may differ from `labels_` wherever a rule binds.
 
         Parameters
         ----------

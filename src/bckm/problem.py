@@ -15,6 +15,7 @@ from bckm._memory import require
 from bckm._reading import read_cluster_count, read_data, read_jobs, read_n_clusters, read_weight
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
+from bckm.kernels import missing, native
 from bckm.rules import Rule
 from bckm.structure import Structure, contract
 
@@ -128,9 +129,7 @@ class Problem:
         order = _canonical_order(key, mass, count)
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
-        points = np.empty((order.size, d))
-        for rows in _arrays.blocks(*points.shape):
-            points[rows] = normal.rows(first[order[rows]])
+        points = normal.gathered(first[order], threads)
         points[place[groups.items]] = groups.means
         mass = mass[order]
         return cls(
@@ -250,6 +249,17 @@ class _Normal:
         if self.unit != 1:
             found *= 1 / self.unit  # a power of two: as exact as a division
         return found
+
+    def gathered(self, which: IntArray, threads: int) -> FloatArray:
+        """Normalised rows, all of them."""
+        out = np.empty((which.size, self.data.shape[1]))
+        if missing or self.data.dtype not in (np.float32, np.float64):
+            for part in _arrays.blocks(*out.shape):
+                out[part] = self.rows(which[part])
+        else:
+            scale = 1 / self.unit
+            native.gather(self.data, which, self.origin, self.rest, scale, out, threads)
+        return out
 
     @property
     def direction(self) -> FloatArray:

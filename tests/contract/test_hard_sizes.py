@@ -100,6 +100,13 @@ def test_every_step_of_a_hard_fit_is_proven(case, slack):
         gap = step.assigned - step.lower_bound
         # costs that vanish, as of identical samples, are as good as rounding permits
         assert 0 <= gap <= 1e-12 * step.assigned + 1e-26 * scale
+    # the last step again, by another way: prices and centres of the result, in plain NumPy
+    at = cdist(X, found.centres, "sqeuclidean")
+    subsidy, tax = np.maximum(found.prices, 0), np.maximum(-found.prices, 0)
+    lower, upper = np.resize(rules.size_min, k), np.resize(rules.size_max, k)
+    dual = (at - found.prices).min(axis=1).sum() + lower @ subsidy - upper @ tax
+    rounding = 1e-12 * found.inertia + 1e-15 * len(X) * float(np.abs(found.prices).max())
+    assert found.lower_bound == pytest.approx(dual, rel=0, abs=rounding + 1e-15 * scale)
     assert all(b.inertia <= a.inertia for a, b in pairwise(found.history))
 
 

@@ -265,6 +265,21 @@ def test_what_is_known_stays_true_while_prices_and_centres_move(seed):
     assert skipped > 0
 
 
+def test_prices_that_all_rise_and_fall_alike():
+    """What rounding takes from prices when a large constant comes and goes is part of the drift."""
+    rng = np.random.default_rng(0)
+    X, centres, prices = rng.normal(size=(20_000, 3)), rng.normal(size=(5, 3)), rng.normal(size=5)
+    for shift in 10.0 ** np.arange(6, 16):
+        market = market_of(X, 5)
+        market.look(centres, prices)
+        market.look(centres, prices + shift)
+        after = (prices + shift) - shift
+        market.look(centres, after)
+        value = values(X, centres, after, 1.0)
+        own = value[np.arange(len(X)), market.label]
+        assert (own <= value.min(axis=1) + 1e-14).all(), shift
+
+
 def test_centres_that_all_move_alike():
     """Moves that differ by 1e-9 of their length: |m_i|^2 - 2 m_i m_a + |m_a|^2 would be zero."""
     centres = np.array([[0.0, 0.0], [1e-9, 0.0]])

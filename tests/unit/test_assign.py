@@ -196,8 +196,7 @@ def test_predict_and_score_in_blocks(priced, monkeypatch):
 
     name = "squared_distances" if missing else "_native_nearest"
     inner = getattr(_arrays, name)
-    monkeypatch.setattr(_arrays, "BLOCK", 28)
-    monkeypatch.setattr(_arrays, "MANY", 28)
+    monkeypatch.setattr(_arrays, "BLOCK", 28 if missing else 14)  # 4 centres, 2 features
     monkeypatch.setattr(_arrays, name, counted)
     assert np.array_equal(model.predict(X), labels)
     assert set(shapes) == {7, 120 % 7}

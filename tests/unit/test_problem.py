@@ -235,7 +235,6 @@ def test_many_blocks_are_like_one():
 
 def test_nearest_in_several_blocks(monkeypatch):
     monkeypatch.setattr("bckm._arrays.BLOCK", 100)
-    monkeypatch.setattr("bckm._arrays.MANY", 100)
     test_many_blocks_are_like_one()
 
 

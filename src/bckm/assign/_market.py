@@ -6,7 +6,7 @@ The dual of the assignment under l <= size <= u has one unknown per cluster, its
 
 A positive price is a subsidy that draws samples to a cluster that would be too small. `Market`
 knows the best cluster of each point at the present prices and brings that up to date when prices or
-centres move; `approach` raises the dual by Newton steps until few samples are in the wrong cluster.
+centres move; `newton` raises the dual by Newton steps until few samples are in the wrong cluster.
 The exact end is `kernels.native.settle`.
 """
 
@@ -24,6 +24,7 @@ from bckm.kernels import native
 
 PROGRESS = 0.75  # a step that leaves more than this share of the trouble is slow
 MOST = 40  # steps: from prices that are far too large it would take forever
+ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
 UNKNOWN = -3e38  # slack of a point that must be looked at, whatever the drift
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
 TRIES, SHORTER = 4, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
@@ -138,6 +139,8 @@ class Market:
         With `keep`, labels stay as they are, and the regret is what they cost above the best ones.
         """
         fixed, slope = self._drift(centres, prices)
+        if self.centres is None or not np.array_equal(centres, self.centres):
+            self.cost = 0.0
         gained, looked, regret, change = native.sweep(
             self.points,
             centres,
@@ -212,7 +215,8 @@ class Market:
             return none, none
         rise = prices - self.prices
         if still:
-            return _largest_other(np.broadcast_to(rise, (self.k, self.k))) - rise, none
+            others = _largest_other(np.broadcast_to(rise, (self.k, self.k)))
+            return others - rise + ROUNDING * float(np.abs(rise).max()), none
         old, move = self.centres - self.centres.mean(axis=0), centres - self.centres
         square = np.square(move).sum(axis=1)
         apart = np.sqrt(squared_distances(move, move))
@@ -225,9 +229,10 @@ class Market:
                 worst = np.maximum(worst, _largest_other(rise - weight * (turn - way)) - rise)
             ends.append(worst)
         slope = (ends[1] - ends[0]) / np.maximum(self.reach, 1e-300)
-        # rounding of all this, far above what it can be
-        scale = max(self.weights) * float(np.abs(turn).max() + self.reach.max() * apart.max())
-        return ends[0] + 1e-13 * (scale + float(np.abs(rise).max())), slope
+        # rounding of all this, from the size of the terms: they may cancel
+        far = float(np.sqrt(np.square(old).sum(axis=1).max())) + float(self.reach.max())
+        scale = max(self.weights) * (far * float(np.sqrt(square.max())) + float(square.max()))
+        return ends[0] + ROUNDING * (scale + float(np.abs(rise).max())), slope
 
 
 def _largest_other(table: FloatArray) -> FloatArray:

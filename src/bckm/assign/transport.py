@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._arrays import within
+from bckm._arrays import squared_distances, within
 from bckm._memory import require
 from bckm._types import FloatArray, IntArray
 from bckm.assign._market import Bounds, Market, newton
@@ -39,9 +39,9 @@ class TransportAssigner(Assigner):
         super().__init__(problem)
         s = self.structure
         require(
-            40 * s.n_items + 100 * s.n_clusters**2,
-            f"prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
-            "Use fewer clusters.",
+            BYTES + 40 * s.n_items + 100 * s.n_clusters**2,
+            f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
+            "Use fewer samples or clusters.",
         )
         self.upper = np.minimum(s.upper, s.n_items)
         self.lower = np.minimum(s.lower, self.upper)
@@ -135,7 +135,7 @@ class TransportAssigner(Assigner):
                 market.look(centres, prices)
         units = round(float(market.units.sum()))
         lower, upper = _whole(market.bounds, units)
-        settled = self._paths(market, centres, lower, upper, units, deadline)
+        settled = self._paths(market, centres, lower, upper, self._budget(units), deadline)
         market.look(centres, settled["prices"])
 
     def _paths(
@@ -165,11 +165,16 @@ class TransportAssigner(Assigner):
         self.counters["paths"] += settled["paths"]
         return settled
 
+    def _budget(self, rows: int) -> int:
+        """So many rows of exact costs, or as many as `BYTES` hold; ties may double it."""
+        k = self.structure.n_clusters
+        return min(rows, max(2 * k, BYTES // (16 * k)))
+
     def _finish(
         self, market: Market, centres: FloatArray, start: IntArray, deadline: Deadline
     ) -> Assignment:
         k = self.structure.n_clusters
-        budget = min(ROWS * k + 4 * int(market.trouble), max(ROWS * k, BYTES // (8 * k)))
+        budget = self._budget(ROWS * k + 4 * int(market.trouble))
         settled = self._paths(market, centres, self.lower, self.upper, budget, deadline)
         if settled["stopped"]:
             bound = market.measure() - market.bounds.idle(market.units, market.prices)
@@ -198,7 +203,7 @@ class TransportAssigner(Assigner):
         problem, first = self.problem, self.groups.first
         assert first is not None
         rows = first[settled["split_point"]]
-        squares = np.square(problem.points[rows, None] - centres).sum(axis=2)  # few rows
+        squares = squared_distances(problem.points[rows], centres)
         value = squares * problem.pull[rows, None] - prices
         here = value[np.arange(rows.size), settled["split_cluster"]]
         return float(settled["split_units"] @ (here - value.min(axis=1)))
@@ -252,10 +257,10 @@ def _whole(bounds: Bounds, units: int) -> tuple[IntArray, IntArray]:
     )
     upper = np.diff(np.ceil(np.cumsum(bounds.upper) - 1e-9), prepend=0).astype(np.int64)
     upper = np.maximum(lower, upper)
-    missing = units - int(upper.sum())
-    if missing > 0:
-        upper[np.argsort(-upper, kind="stable")[: missing % upper.size]] += 1
-        upper += missing // upper.size
+    short = units - int(upper.sum())
+    if short > 0:
+        upper[np.argsort(-upper, kind="stable")[: short % upper.size]] += 1
+        upper += short // upper.size
     return lower, upper
 
 

@@ -74,6 +74,15 @@ def cluster_sums(
 def assigned_cost(
     points: Points, label: _Labels, centres: _Floats, radius: _Short | None, threads: int
 ) -> tuple[float, _Floats]: ...
+def gather(
+    data: _Floats | _Short,
+    rows: _Whole,
+    origin: _Floats,
+    rest: _Floats,
+    scale: float,
+    out: _Floats,
+    threads: int,
+) -> None: ...
 
 # for tests/kernels
 def _sum_of_chunks(n: int, threads: int, nested: bool = False, fail_at: int = -1) -> int: ...

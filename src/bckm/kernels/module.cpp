@@ -15,6 +15,7 @@
 #include "border.hpp"
 #include "checks.hpp"
 #include "cpu.hpp"
+#include "gather.hpp"
 #include "gil.hpp"
 #include "points.hpp"
 #include "settle.hpp"
@@ -135,11 +136,14 @@ nb::tuple sweep(const Cloud& cloud, Matrix centres, Vector prices, Labels label,
 // Python's lock, so it is done now and then only.
 class Stop {
 public:
-    explicit Stop(double seconds) : begun_(Clock::now()), heard_(begun_), seconds_(seconds) {}
+    explicit Stop(double seconds)
+        : begun_(Clock::now()), heard_(begun_), seconds_(seconds),
+          listens_(PyThread_get_thread_ident() == main_thread) {}
+    static unsigned long main_thread;  // the only one that signals come to
     bool operator()() {
         const auto now = Clock::now();
         if (std::chrono::duration<double>(now - begun_).count() > seconds_) return true;
-        if (now - heard_ > std::chrono::milliseconds(50)) {
+        if (listens_ && now - heard_ > std::chrono::milliseconds(50)) {
             heard_ = now;
             const nb::gil_scoped_acquire lock;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -151,7 +155,10 @@ private:
     using Clock = std::chrono::steady_clock;
     Clock::time_point begun_, heard_;
     double seconds_;
+    bool listens_;
 };
+
+unsigned long Stop::main_thread = 0;
 
 nb::dict settle(const Cloud& cloud, Matrix centres, Vector prices, Labels label, Floats slack,
                 Whole lower, Whole upper, std::int64_t budget, double seconds, int threads) {
@@ -265,9 +272,35 @@ nb::tuple assigned_cost(const Cloud& cloud, Labels label, Matrix centres,
     return nb::make_tuple(cost, as_array(std::move(reach), {size}));
 }
 
+// Python's idea of the main thread, which need not be the one that imports this module.
+unsigned long main_thread_ident() {
+    return nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+}
+
+template <class Real> using Table = nb::ndarray<const Real, nb::ndim<2>, nb::device::cpu>;
+using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class Real>
+void gather(Table<Real> data, Whole rows, Vector origin, Vector rest, double scale, Out out,
+            int threads) {
+    check_threads(threads);
+    const std::size_t dims = data.shape(1);
+    require(origin.shape(0) == dims && rest.shape(0) == dims && out.shape(1) == dims &&
+                out.shape(0) == rows.shape(0),
+            "shapes do not agree");
+    for (std::size_t q = 0; q < rows.shape(0); ++q)
+        require(rows.data()[q] >= 0 && rows.data()[q] < static_cast<std::int64_t>(data.shape(0)),
+                "rows must be indices of data");
+    const bckm::WithoutGil release;
+    bckm::gather(data.data(), data.stride(0), data.stride(1), rows.data(),
+                 static_cast<std::int64_t>(rows.shape(0)), static_cast<std::int64_t>(dims),
+                 origin.data(), rest.data(), scale, out.data(), threads);
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
+    Stop::main_thread = main_thread_ident();
     module.doc() = "Compiled kernels of bckm; use them through bckm.kernels.";
     module.def("isa", [] { return bckm::name(bckm::best_isa()); });
     nb::class_<Cloud>(module, "Points")
@@ -287,5 +320,9 @@ NB_MODULE(_native, module) {
                "threads"_a);
     module.def("assigned_cost", assigned_cost, "points"_a, "label"_a, "centres"_a,
                "radius"_a.noconvert().none(), "threads"_a);
+    module.def("gather", gather<float>, "data"_a.noconvert(), "rows"_a, "origin"_a, "rest"_a,
+               "scale"_a, "out"_a.noconvert(), "threads"_a);
+    module.def("gather", gather<double>, "data"_a.noconvert(), "rows"_a, "origin"_a, "rest"_a,
+               "scale"_a, "out"_a.noconvert(), "threads"_a);
     bckm::add_checks(module);
 }

@@ -1,6 +1,7 @@
 #include "pairs.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "packed.hpp"
 #include "pool.hpp"
@@ -35,6 +36,10 @@ void lower_to_pairs(const Points& points, const Market& market, const ByCluster&
             const double safe = least - packed.doubt(square, own, std::fabs(least) + own);
             // values have the prices in them, costs do not
             double& bound = bounds[a * width + b];
+            if (!(safe > -std::numeric_limits<double>::infinity())) {  // out of the range of floats
+                bound = -std::numeric_limits<double>::infinity();
+                continue;
+            }
             bound = std::min(bound, safe * square_scale + (market.prices[b] - market.prices[a]));
         }
     });

@@ -1,7 +1,9 @@
 // Compiled once per instruction set (BCKM_ISA), without fused operations: all variants give the
-// same bits, so that labels do not depend on the machine. Loops are written for the vectoriser:
+// same bits. Loops are written for the vectoriser:
 // no branches, all numbers of one size.
 #include "row_loops.hpp"
+
+#include <math.h>
 
 namespace bckm::BCKM_ISA {
 namespace {
@@ -66,7 +68,7 @@ void fall(const std::int32_t* __restrict label, const float* __restrict fixed,
 
 double least(const double* value, const double* shift, std::int64_t k) {
     double lane[block];
-    for (int q = 0; q < block; ++q) lane[q] = 1.0 / 0.0;
+    for (int q = 0; q < block; ++q) lane[q] = HUGE_VAL;
     std::int64_t i = 0;
     for (; i + block <= k; i += block)
         for (int q = 0; q < block; ++q) {

@@ -49,10 +49,9 @@ public:
         if (std::any_of(surplus.begin(), surplus.end(), [](std::int64_t e) { return e != 0; })) {
             make_first_explicit(budget);
             while (!out.stopped && search()) {
-                out.stopped = stop();
                 ++out.rounds;
                 raise_prices();
-                out.paths += augment();
+                augment(out, stop);
             }
         }
         close(out);
@@ -83,7 +82,7 @@ private:
         far_slack = quantile(budget);
         gather(quantile(16 * budget));
         std::vector<std::int64_t> chosen;
-        const auto most = static_cast<std::size_t>(4 * budget);  // ties may make it many more
+        const auto most = static_cast<std::size_t>(2 * budget);  // ties may make it many more
         for (const std::int64_t j : pool)
             if (slack[j] <= far_slack && chosen.size() < most) {
                 chosen.push_back(j);
@@ -387,11 +386,13 @@ private:
 
     // After the prices rose, all arcs of the shortest paths cost nothing. One search serves as many
     // paths as do not change each other's arcs; the first one always goes through or is refined.
-    std::int64_t augment() {
-        std::int64_t paths = 0;
+    void augment(Settled& out, const std::function<bool()>& stop) {
+        out.stopped = stop();
         for (const std::int64_t target : deficits)
-            while (surplus[target] < 0 && push(target)) ++paths;
-        return paths;
+            while (!out.stopped && surplus[target] < 0 && push(target)) {
+                ++out.paths;
+                if (out.paths % 64 == 0) out.stopped = stop();
+            }
     }
 
     struct Hop {
@@ -541,7 +542,8 @@ private:
     std::vector<std::int64_t> surplus;     // (k + 1)
     std::vector<std::int64_t> through, room;
 
-    // Every point is explicit (`known`), or has bounds on its moves (`near`), or only its slack.
+    // Only its slack is known of an `implicit` point; others have bounds on their moves (`near`,
+    // later perhaps explicit) or are explicit from the beginning (`known`).
     enum State : char { implicit, near, known };
     std::vector<State> state;
     double far_slack = never;              // all implicit points have at least so much

@@ -22,7 +22,7 @@ struct Settled {
     std::int64_t rows = 0;   // points whose exact costs were needed
     std::int64_t paths = 0;  // augmenting paths
     std::int64_t rounds = 0; // searches for shortest paths
-    bool stopped = false;    // `stop` said so: labels are best for the prices, but not feasible
+    bool stopped = false;    // `stop` said so: labels are as they were
 };
 
 // From labels that are best for `market` to labels that are best among those within the bounds.
