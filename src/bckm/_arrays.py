@@ -85,41 +85,30 @@ def _native_nearest(
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over the points of each cluster, and what they cost."""
+class Totals:
+    """Sums over the points of each cluster, and what labels cost at given centres."""
 
-    weighted: FloatArray  # (k, d)
+    sums: FloatArray  # (k, d), weighted
     mass: FloatArray  # (k,)
-    cost: float  # around the given centres
+    cost: float
 
 
-def cluster_sums(
+def totals(
     points: FloatArray,
     weight: FloatArray,
     labels: IntArray,
     centres: FloatArray,
     threads: int = 1,
-) -> Sums:
-    """Sum up the weighted points of each cluster."""
+) -> Totals:
+    """Sum up the weighted points of each cluster and their squared distances to its centre."""
     k = len(centres)
-    if missing:
-        shape, starts = (k, labels.size), np.arange(labels.size + 1)
-        sums = np.asarray(sp.csc_array((weight, labels, starts), shape) @ points)
-        mass = np.bincount(labels, weight, k).astype(np.float64)
-        return Sums(sums, mass, within(points, weight, labels, centres))
-    cloud, centres = native.Points(points, pull=weight), np.ascontiguousarray(centres)
-    return Sums(*native.cluster_sums(cloud, labels.astype(np.int32), k, centres, threads))
-
-
-def within(
-    points: FloatArray, weight: FloatArray, labels: IntArray, centres: FloatArray, threads: int = 1
-) -> float:
-    """Weighted sum of squared distances of points to the centre of their cluster."""
     if not missing:
-        cloud = native.Points(points, pull=weight)
-        return native.assigned_cost(cloud, labels.astype(np.int32), centres, None, threads)[0]
-    total = 0.0
+        cloud, centres = native.Points(points, pull=weight), np.ascontiguousarray(centres)
+        return Totals(*native.totals(cloud, labels.astype(np.int32), centres, None, threads)[:3])
+    shape, starts = (k, labels.size), np.arange(labels.size + 1)
+    sums = np.asarray(sp.csc_array((weight, labels, starts), shape) @ points)
+    cost = 0.0
     for rows in blocks(*points.shape):
         difference = points[rows] - centres[labels[rows]]
-        total += float(weight[rows] @ np.einsum("ij,ij->i", difference, difference))
-    return total
+        cost += float(weight[rows] @ np.einsum("ij,ij->i", difference, difference))
+    return Totals(sums, np.bincount(labels, weight, k).astype(np.float64), cost)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bckm._arrays import Totals
 from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Assigner, Assignment, Deadline
 from bckm.problem import Problem
@@ -103,7 +104,7 @@ def alternate(
                     run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
                     return run
                 found, centres = swap.assignment, centres[swap.order]
-            after = run_from(problem, found.labels, centres)
+            after = run_from(problem, found.labels, centres, found.totals)
             if iteration > 1 and after.cost >= run.cost:  # round-off, no progress
                 run.status = Status.CONVERGED
                 return run
@@ -131,9 +132,11 @@ def alternate(
     return run
 
 
-def run_from(problem: Problem, labels: IntArray, centres: FloatArray) -> Run:
+def run_from(
+    problem: Problem, labels: IntArray, centres: FloatArray, known: Totals | None = None
+) -> Run:
     """Labels with their means as centres; an empty cluster keeps its given one."""
-    return Run(labels, *problem.recentred(labels, centres))
+    return Run(labels, *problem.recentred(labels, centres, known))
 
 
 def _better(found: Assignment, run: Run) -> bool:

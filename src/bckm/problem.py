@@ -177,15 +177,20 @@ class Problem:
         """Centres that are best for the labels; an empty cluster keeps its `fallback`."""
         return self.recentred(labels, fallback)[0]
 
-    def recentred(self, labels: IntArray, centres: FloatArray) -> tuple[FloatArray, float]:
-        """Means of the clusters (centres where there are none), and what labels cost there."""
-        sums = _arrays.cluster_sums(self.points, self.mass, labels, centres, self.threads)
-        mass, weighted = sums.mass, sums.weighted
+    def recentred(
+        self, labels: IntArray, centres: FloatArray, known: _arrays.Totals | None = None
+    ) -> tuple[FloatArray, float]:
+        """Means of the clusters (centres where there are none), and what labels cost there.
+
+        An engine may know the totals of the labels at the centres already.
+        """
+        sums = self._totals(labels, centres) if known is None else known
+        mass, weighted = sums.mass, sums.sums
         if (mass == 0).any():
             # a cluster of weightless samples has no weighted mean: its plain mean is as good
             weight = np.where(mass[labels] == 0, self.structure.count, self.mass)
-            plain = _arrays.cluster_sums(self.points, weight, labels, centres, self.threads)
-            mass, weighted = plain.mass, plain.weighted
+            plain = _arrays.totals(self.points, weight, labels, centres, self.threads)
+            mass, weighted = plain.mass, plain.sums
         held = mass > 0
         means = np.array(centres)
         means[held] = weighted[held] / mass[held, None]
@@ -197,7 +202,10 @@ class Problem:
 
     def within(self, labels: IntArray, centres: FloatArray) -> float:
         """Sum of the costs of labels, in units of `cost`."""
-        return _arrays.within(self.points, self.mass, labels, centres, self.threads)
+        return self._totals(labels, centres).cost
+
+    def _totals(self, labels: IntArray, centres: FloatArray) -> _arrays.Totals:
+        return _arrays.totals(self.points, self.mass, labels, centres, self.threads)
 
     def inertia(self, cost: float) -> float:
         """Inertia in the units of X, from a sum of item costs."""
@@ -292,10 +300,9 @@ class _Groups:
         # an item of weightless samples is placed at their plain mean
         share = np.where(np.bincount(member, weight)[member] > 0, weight, 1.0)
         share = share / np.bincount(member, share)[member]
-        means = _arrays.cluster_sums(
-            rows, share, member, np.zeros((items.size, rows.shape[1]))
-        ).weighted
-        return cls(items, means, _arrays.within(rows, weight, member, means))
+        nowhere = np.zeros((items.size, rows.shape[1]))
+        means = _arrays.totals(rows, share, member, nowhere).sums
+        return cls(items, means, _arrays.totals(rows, weight, member, means).cost)
 
 
 def _first_members(item: IntArray, n_items: int) -> IntArray:
@@ -329,12 +336,11 @@ def _pull(points: FloatArray, mass: FloatArray) -> FloatArray:
     weightless = np.flatnonzero(mass == 0)
     if weightless.size == 0:
         return mass
-    sums = _arrays.cluster_sums(
-        points, mass, np.zeros(mass.size, np.int64), np.zeros((1, points.shape[1]))
-    )
-    total = float(sums.mass[0])
-    centre = sums.weighted / total
-    spread = _arrays.within(points, mass, np.zeros(mass.size, np.int64), centre) / total or 1.0
+    together = np.zeros(mass.size, np.int64)
+    around = _arrays.totals(points, mass, together, np.zeros((1, points.shape[1])))
+    total = float(around.mass[0])
+    centre = around.sums / total
+    spread = _arrays.totals(points, mass, together, centre).cost / total or 1.0
     away = _arrays.nearest(points[weightless], centre)[1]
     pull = mass.copy()
     pull[weightless] = 1e-12 * (total / mass.size) * spread / (spread + away)

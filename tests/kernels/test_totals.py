@@ -23,10 +23,9 @@ SHAPES = [(1, 1, 1), (10, 3, 4), (8191, 2, 5), (8193, 4, 5), (70_000, 5, 30), (1
 def test_sums_and_masses(shape, weighted):
     X, centres, label, weight = drawn(0, *shape)
     points = native.Points(X, pull=weight if weighted else None)
-    sums, mass, cost = native.cluster_sums(points, label, shape[2], centres, 1)
+    sums, mass, cost, _ = native.totals(points, label, centres, None, 1)
     weight = weight if weighted else np.ones(shape[0])
     assert cost == pytest.approx(weight @ np.square(X - centres[label]).sum(axis=1), rel=1e-12)
-    assert native.cluster_sums(points, label, shape[2], None, 1)[2] == 0
     for i in range(shape[2]):
         here = label == i
         np.testing.assert_allclose(sums[i], weight[here] @ X[here], rtol=1e-11, atol=1e-10)
@@ -40,7 +39,7 @@ def test_cost_radius_and_reach(shape, weighted):
     supply = np.random.default_rng(2).integers(1, 4, shape[0])
     points = native.Points(X, None, weight if weighted else None, supply)
     radius = np.zeros(shape[0], np.float32)
-    cost, reach = native.assigned_cost(points, label, centres, radius, 1)
+    *_, cost, reach = native.totals(points, label, centres, radius, 1)
     distance = np.linalg.norm(X - centres[label], axis=1)
     each = (weight if weighted else 1.0) * supply
     assert cost == pytest.approx(np.sum(each * distance**2), rel=1e-12)
@@ -48,16 +47,14 @@ def test_cost_radius_and_reach(shape, weighted):
     assert (radius <= distance * (1 + 1e-6) + 1e-30).all()
     for i in range(shape[2]):
         assert reach[i] == radius[label == i].max(initial=0.0)
-    alone, nothing = native.assigned_cost(points, label, centres, None, 1)
-    assert alone == cost
-    assert nothing.size == 0
+    assert native.totals(points, label, centres, None, 1)[2] == cost
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-40, 1e-19, 1e19, 1e100])
 def test_a_radius_is_a_bound_at_any_scale(scale):
     X, centres, label, _ = drawn(3, 200, 3, 4)
     radius = np.zeros(200, np.float32)
-    native.assigned_cost(native.Points(X * scale), label, centres * scale, radius, 1)
+    native.totals(native.Points(X * scale), label, centres * scale, radius, 1)
     assert (radius >= np.linalg.norm(X - centres[label], axis=1) * scale).all()
 
 
@@ -69,10 +66,9 @@ def test_views():
         seen = rows[::step]
         label = rng.integers(6, size=seen.size).astype(np.int32)
         points = native.Points(X, rows, weight, None, step)
-        cost, _ = native.assigned_cost(points, label, centres, None, 1)
+        sums, _, cost, _ = native.totals(points, label, centres, None, 1)
         squares = np.square(X[seen] - centres[label]).sum(axis=1)
         assert cost == pytest.approx(weight[seen] @ squares, rel=1e-12)
-        sums, _, _ = native.cluster_sums(points, label, 6, None, 1)
         assert sums.sum(axis=0) == pytest.approx(weight[seen] @ X[seen], rel=1e-9, abs=1e-12)
 
 
@@ -81,10 +77,8 @@ def test_threads_change_nothing():
     points, found = native.Points(X, pull=weight), []
     for threads in (1, 2, 3, 8):
         radius = np.zeros(len(X), np.float32)
-        sums, mass, one = native.cluster_sums(points, label, 7, centres, threads)
-        two, reach = native.assigned_cost(points, label, centres, radius, threads)
-        arrays = (sums, mass, radius, reach)
-        found.append((one, two, *(a.tobytes() for a in arrays)))
+        sums, mass, cost, reach = native.totals(points, label, centres, radius, threads)
+        found.append((cost, *(a.tobytes() for a in (sums, mass, radius, reach))))
     assert found[0] == found[1] == found[2] == found[3]
 
 
@@ -96,10 +90,8 @@ def test_bad_labels(bad):
     if bad != "short":
         wrong[7] = 3 if bad == "large" else -1
     with pytest.raises(ValueError, match="label"):
-        native.cluster_sums(points, wrong, 3, None, 1)
-    with pytest.raises(ValueError, match="label"):
-        native.assigned_cost(points, wrong, centres, None, 1)
+        native.totals(points, wrong, centres, None, 1)
     with pytest.raises(ValueError, match="features"):
-        native.assigned_cost(points, label, np.zeros((3, 5)), None, 1)
+        native.totals(points, label, np.zeros((3, 5)), None, 1)
     with pytest.raises(ValueError, match="radius"):
-        native.assigned_cost(points, label, centres, np.zeros(49, np.float32), 1)
+        native.totals(points, label, centres, np.zeros(49, np.float32), 1)

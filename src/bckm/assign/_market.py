@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._arrays import squared_distances
+from bckm._arrays import Totals, squared_distances
 from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Deadline
 from bckm.kernels import native
@@ -186,16 +186,16 @@ class Market:
             self.threads,
         )
 
-    def measure(self) -> float:
-        """Cost of the labels at the last centres; makes the next change of centres cheaper."""
+    def measure(self) -> Totals:
+        """Totals of the labels at the last centres; makes the next change of centres cheaper."""
         if self.radius is None:
             self.radius = np.empty(self.points.n, np.float32)
         assert self.centres is not None
-        cost, self.reach = native.assigned_cost(
+        sums, mass, cost, self.reach = native.totals(
             self.points, self.label, self.centres, self.radius, self.threads
         )
         self.measured = True
-        return float(cost)
+        return Totals(sums, mass, cost)
 
     def _drift(self, centres: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """By how much slacks may have shrunk: fixed + slope * radius, for each label.

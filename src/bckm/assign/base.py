@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from bckm._arrays import Totals
 from bckm._memory import require
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Feature, Problem
@@ -60,12 +61,15 @@ class Assignment:
         samples (or, below zero, charges it) so that no item gains by moving. `bound` is then their
         dual value: the sum over items of min_i (cost_ji - count_j prices_i), and over clusters of
         lower_i max(prices_i, 0) - upper_i max(-prices_i, 0).
+    totals : Totals or None
+        Sums over the clusters, where the engine knows them: the means are then at hand.
     """
 
     labels: IntArray
     cost: float
     bound: float
     prices: FloatArray | None = None
+    totals: Totals | None = None
 
     @property
     def status(self) -> Status:

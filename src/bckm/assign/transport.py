@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._arrays import squared_distances, within
+from bckm._arrays import Totals, squared_distances
+from bckm._arrays import totals as find_totals
 from bckm._memory import require
 from bckm._types import FloatArray, IntArray
 from bckm.assign._market import Bounds, Market, newton
@@ -177,24 +178,27 @@ class TransportAssigner(Assigner):
         budget = self._budget(ROWS * k + 4 * int(market.trouble))
         settled = self._paths(market, centres, self.lower, self.upper, budget, deadline)
         if settled["stopped"]:
-            bound = market.measure() - market.bounds.idle(market.units, market.prices)
-            return Assignment(start, self._cost(start, centres), bound)
+            bound = market.measure().cost - market.bounds.idle(market.units, market.prices)
+            return Assignment(start, self._totals(start, centres).cost, bound)
         prices = settled["prices"]
         regret = market.look(centres, prices, keep=True)
-        cost = market.measure()
+        totals = market.measure()
+        cost = totals.cost
         labels = self.groups.expand(market.label, settled)
         units = market.units
         if settled["split_point"].size:  # some samples of a point went elsewhere
             regret += self._split_regret(centres, prices, settled)
-            cost = self._cost(labels, centres)
+            totals = self._totals(labels, centres)
+            cost = totals.cost
             units = np.bincount(labels, minlength=k).astype(np.float64)
         self._learn(market.label, units)
         bound = cost - regret - market.bounds.idle(units, prices)
-        return Assignment(labels, cost, min(bound, cost), prices)
+        known = totals if self.problem.pull is self.problem.mass else None
+        return Assignment(labels, cost, min(bound, cost), prices, known)
 
-    def _cost(self, labels: IntArray, centres: FloatArray) -> float:
+    def _totals(self, labels: IntArray, centres: FloatArray) -> Totals:
         problem = self.problem
-        return within(problem.points, problem.pull, labels, centres, problem.threads)
+        return find_totals(problem.points, problem.pull, labels, centres, problem.threads)
 
     def _split_regret(
         self, centres: FloatArray, prices: FloatArray, settled: native.Settled

@@ -68,12 +68,9 @@ def border_step(
     active: NDArray[np.bool_],
     threads: int,
 ) -> _Floats | None: ...
-def cluster_sums(
-    points: Points, label: _Labels, k: int, centres: _Floats | None, threads: int
-) -> tuple[_Floats, _Floats, float]: ...
-def assigned_cost(
+def totals(
     points: Points, label: _Labels, centres: _Floats, radius: _Short | None, threads: int
-) -> tuple[float, _Floats]: ...
+) -> tuple[_Floats, _Floats, float, _Floats]: ...
 def gather(
     data: _Floats | _Short,
     rows: _Whole,

@@ -231,28 +231,8 @@ std::optional<Array<double>> border_step(const Cloud& cloud, Vector prices, Labe
     return as_array(std::move(step), {prices.shape(0)});
 }
 
-nb::tuple cluster_sums(const Cloud& cloud, Labels label, std::int64_t k,
-                       std::optional<Matrix> centres, int threads) {
-    check_threads(threads);
-    check_labels(cloud, label, k);
-    require(!centres || (static_cast<std::int64_t>(centres->shape(0)) == k &&
-                         static_cast<std::int64_t>(centres->shape(1)) == cloud.view.dims),
-            "one centre per cluster, with the features of the points");
-    std::vector<double> sums(k * cloud.view.dims), mass(k);
-    double cost = 0.0;
-    {
-        const bckm::WithoutGil release;
-        cost = bckm::cluster_sums(cloud.view, label.data(), k, centres ? centres->data() : nullptr,
-                                  sums.data(), mass.data(), threads);
-    }
-    const auto clusters = static_cast<std::size_t>(k);
-    return nb::make_tuple(
-        as_array(std::move(sums), {clusters, static_cast<std::size_t>(cloud.view.dims)}),
-        as_array(std::move(mass), {clusters}), cost);
-}
-
-nb::tuple assigned_cost(const Cloud& cloud, Labels label, Matrix centres,
-                        std::optional<Floats> radius, int threads) {
+nb::tuple totals(const Cloud& cloud, Labels label, Matrix centres, std::optional<Floats> radius,
+                 int threads) {
     check_threads(threads);
     const auto k = static_cast<std::int64_t>(centres.shape(0));
     check_labels(cloud, label, k);
@@ -260,16 +240,16 @@ nb::tuple assigned_cost(const Cloud& cloud, Labels label, Matrix centres,
             "centres must have the features of the points");
     require(!radius || static_cast<std::int64_t>(radius->shape(0)) == cloud.view.n,
             "one radius per point");
-    std::vector<double> reach(radius ? k : 0);
-    double cost = 0.0;
+    bckm::Totals found;
     {
         const bckm::WithoutGil release;
-        cost = bckm::assigned_cost(cloud.view, label.data(), k, centres.data(),
-                                   radius ? radius->data() : nullptr,
-                                   radius ? reach.data() : nullptr, threads);
+        found = bckm::totals(cloud.view, label.data(), k, centres.data(),
+                             radius ? radius->data() : nullptr, threads);
     }
-    const std::size_t size = reach.size();
-    return nb::make_tuple(cost, as_array(std::move(reach), {size}));
+    const std::size_t clusters = centres.shape(0);
+    return nb::make_tuple(as_array(std::move(found.sums), {clusters, centres.shape(1)}),
+                          as_array(std::move(found.mass), {clusters}), found.cost,
+                          as_array(std::move(found.reach), {clusters}));
 }
 
 // Python's idea of the main thread, which need not be the one that imports this module.
@@ -316,9 +296,7 @@ NB_MODULE(_native, module) {
                "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a);
     module.def("border_step", border_step, "points"_a, "prices"_a, "label"_a, "runner"_a,
                "detour"_a, "slope"_a, "active"_a, "threads"_a);
-    module.def("cluster_sums", cluster_sums, "points"_a, "label"_a, "k"_a, "centres"_a.none(),
-               "threads"_a);
-    module.def("assigned_cost", assigned_cost, "points"_a, "label"_a, "centres"_a,
+    module.def("totals", totals, "points"_a, "label"_a, "centres"_a,
                "radius"_a.noconvert().none(), "threads"_a);
     module.def("gather", gather<float>, "data"_a.noconvert(), "rows"_a, "origin"_a, "rest"_a,
                "scale"_a, "out"_a.noconvert(), "threads"_a);

@@ -2,19 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "points.hpp"
 
 namespace bckm {
 
-// sums[i] = sum of weight_j x_j and mass[i] = sum of weight_j over the points with label i. Returns
-// the sum of weight_j |x_j - c_label(j)|^2, from the same look at the points; 0 without centres.
-double cluster_sums(const Points& points, const std::int32_t* label, std::int64_t k,
-                    const double* centres, double* sums, double* mass, int threads);
+struct Totals {
+    std::vector<double> sums;   // (k, dims): weighted sums of the points of each cluster
+    std::vector<double> mass;   // (k,): their weights
+    std::vector<double> reach;  // (k,): largest radius of each cluster, if asked for
+    double cost = 0.0;          // sum of weight_j |x_j - c_label(j)|^2
+};
 
-// Sum of weight_j |x_j - c_label(j)|^2 over all samples. Where asked for, `radius` receives a bound
-// on |x_j - c_label(j)| from above, and `reach` the largest radius in each cluster.
-double assigned_cost(const Points& points, const std::int32_t* label, std::int64_t k,
-                     const double* centres, float* radius, double* reach, int threads);
+// One look at all points. `radius`, where given, receives a bound on |x_j - c_label(j)| from above.
+Totals totals(const Points& points, const std::int32_t* label, std::int64_t k,
+              const double* centres, float* radius, int threads);
 
 }  // namespace bckm
