@@ -423,3 +423,13 @@ def test_a_power_of_two_changes_nothing(factor):
 )
 def test_features(asked, features):
     assert Problem.build([[0.0], [1.0], [2.0], [3.0]], 2, asked).features == features
+
+
+def test_the_cost_around_means_does_not_cancel():
+    """Means come with what labels cost there, also from centres that are far away."""
+    rng, X, weight, _ = large()
+    problem = Problem.build(X, 6, None, weight)
+    labels = rng.integers(6, size=LARGE[0])
+    for away in (0.0, 1.0, 1e3, 1e8):
+        means, cost = problem.recentred(labels, away + rng.normal(size=(6, 20)))
+        assert cost == pytest.approx(problem.within(labels, means), rel=1e-13), away

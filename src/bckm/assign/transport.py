@@ -25,7 +25,7 @@ from bckm.kernels import missing, native
 from bckm.problem import Feature, Problem
 
 COARSER = 8  # each part of the points is an eighth of the one before
-SMALLEST = 16  # points per cluster in the smallest part
+SMALLEST = 8  # points per cluster in the smallest part
 ROWS = 8  # points per cluster whose exact costs are computed for the shortest paths
 FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are trusted
 ENOUGH = (2.0, 1.0)  # samples per cluster that may be wrong after Newton steps; in parts of them
@@ -107,13 +107,23 @@ class TransportAssigner(Assigner):
         if not last:
             self._approach(depth + 1, centres, prices, deadline)
             prices = self.levels[depth + 1].prices
-        elif prices.any():  # no prices at all are the best ones, where they do
-            market.look(centres, np.zeros_like(prices))
-            prices = market.prices if market.trouble == 0 else prices
+        elif prices.any():
+            prices = self._better_than_none(market, centres, prices)
         market.look(centres, prices)
         if depth > 0 and last and market.trouble > FEW * market.units.sum():
             self._solve_part(market, centres, deadline)
         newton(market, centres, ENOUGH[depth > 0] * prices.size, deadline)
+
+    def _better_than_none(
+        self, market: Market, centres: FloatArray, prices: FloatArray
+    ) -> FloatArray:
+        """The last prices, or none where these do no better: after large moves they are worse."""
+        none = np.zeros_like(prices)
+        market.look(centres, none)
+        without = market.trouble
+        if without > 0:
+            market.look(centres, prices)
+        return none if without <= market.trouble else prices
 
     def _learn(self, labels: NDArray[np.int32], units: FloatArray) -> None:
         """Teach coarser levels how their points differ from all points.
@@ -128,12 +138,7 @@ class TransportAssigner(Assigner):
             market.bounds = self.levels[0].bounds.scaled(share).moved(part - units * share)
 
     def _solve_part(self, market: Market, centres: FloatArray, deadline: Deadline) -> None:
-        """Prices of the smallest part, exactly, from the better of the last prices and none."""
-        trouble, prices = market.trouble, market.prices
-        if prices.any():
-            market.look(centres, np.zeros_like(prices))
-            if market.trouble > trouble:
-                market.look(centres, prices)
+        """Prices of the smallest part, exactly."""
         units = round(float(market.units.sum()))
         lower, upper = _whole(market.bounds, units)
         settled = self._paths(market, centres, lower, upper, self._budget(units), deadline)
