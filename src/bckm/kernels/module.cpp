@@ -62,7 +62,8 @@ struct Cloud {
         if (rows) {
             view.rows = rows->data();
             for (std::int64_t j = 0; j < all; ++j)
-                require(view.rows[j] >= 0 && view.rows[j] < static_cast<std::int64_t>(data.shape(0)),
+                require(0 <= view.rows[j] &&
+                            view.rows[j] < static_cast<std::int64_t>(data.shape(0)),
                         "rows must be indices of data");
         }
         if (pull) {
@@ -107,8 +108,8 @@ void check_market(const Cloud& cloud, const Matrix& centres, const Vector& price
 void check_threads(int threads) { require(threads >= 1, "threads must be at least 1"); }
 
 nb::tuple sweep(const Cloud& cloud, Matrix centres, Vector prices, Labels label, Labels runner,
-                Floats detour, Floats slack, std::optional<Floats> radius, Vector fixed, Vector slope, bool keep,
-                int threads) {
+                Floats detour, Floats slack, std::optional<Floats> radius, Vector fixed,
+                Vector slope, bool keep, int threads) {
     check_threads(threads);
     const auto k = static_cast<std::int64_t>(centres.shape(0));
     const auto n = static_cast<std::size_t>(cloud.view.n);
@@ -254,7 +255,8 @@ nb::tuple totals(const Cloud& cloud, Labels label, Matrix centres, std::optional
 
 // Python's idea of the main thread, which need not be the one that imports this module.
 unsigned long main_thread_ident() {
-    return nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+    const nb::object thread = nb::module_::import_("threading").attr("main_thread")();
+    return nb::cast<unsigned long>(thread.attr("ident"));
 }
 
 template <class Real> using Table = nb::ndarray<const Real, nb::ndim<2>, nb::device::cpu>;
@@ -290,7 +292,8 @@ NB_MODULE(_native, module) {
              "supply"_a.none() = nb::none(), "step"_a = 1)
         .def_prop_ro("n", [](const Cloud& cloud) { return cloud.view.n; });
     module.def("sweep", sweep, "points"_a, "centres"_a, "prices"_a, "label"_a.noconvert(),
-               "runner"_a.noconvert(), "detour"_a.noconvert(), "slack"_a.noconvert(), "radius"_a.noconvert().none(),
+               "runner"_a.noconvert(), "detour"_a.noconvert(), "slack"_a.noconvert(),
+               "radius"_a.noconvert().none(),
                "fixed"_a, "slope"_a, "keep"_a, "threads"_a);
     module.def("settle", settle, "points"_a, "centres"_a, "prices"_a, "label"_a.noconvert(),
                "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a);

@@ -27,9 +27,10 @@ void lower_to_pairs(const Points& points, const Market& market, const ByCluster&
             const int filled = static_cast<int>(std::min<std::int64_t>(size, count - s));
             tile.fill(points, filled, [&](int r) { return mine[s + r]; });
             for (int r = 0; r < filled; ++r) square = std::max(square, tile.square(r));
-            own = std::max<double>(own, packed.kernel.lower(tile.values(), packed.dims,
-                                                            packed.centres.data(), packed.bias.data(),
-                                                            packed.width, a, minima));
+            const float largest =
+                packed.kernel.lower(tile.values(), packed.dims, packed.centres.data(),
+                                    packed.bias.data(), packed.width, a, minima);
+            own = std::max<double>(own, largest);
         }
         for (std::int64_t b = 0; b < k; ++b) {
             const double least = *std::min_element(minima + b * lanes, minima + (b + 1) * lanes);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "exact.hpp"
+#include "middle.hpp"
 #include "pairs.hpp"
 #include "pool.hpp"
 
@@ -36,7 +37,8 @@ public:
     Settle(const Points& points, const Market& market, std::int32_t* label, const float* slack,
            int threads)
         : points(points), market(market), label(label), slack(slack), threads(threads),
-          loops(row_loops()), k(market.k), width(padded(k)), move(k * width, never), top(k * width, none), member(k),
+          loops(row_loops()), k(market.k), width(padded(k)),
+          move(k * width, never), top(k * width, none), member(k),
           price(market.prices, market.prices + k), surplus(k + 1, 0), through(k, 0), room(k, 0),
           state(points.n, implicit), near_points(k), near_move(k * width, never) {
         price.push_back(0.0);
@@ -112,7 +114,8 @@ private:
         std::vector<std::vector<std::int64_t>> found(chunks);
         const auto above = static_cast<float>(pooled), up_to = static_cast<float>(most);
         parallel(chunks, threads, [&](std::int64_t chunk, int) {
-            const std::int64_t from = chunk * chunk_size, to = std::min(points.n, from + chunk_size);
+            const std::int64_t from = chunk * chunk_size;
+            const std::int64_t to = std::min(points.n, from + chunk_size);
             std::vector<std::int64_t> mine(to - from + 1);
             std::int64_t count = 0;
             for (std::int64_t j = from; j < to; ++j) {  // no branches: it sees all points
@@ -435,79 +438,12 @@ private:
         return true;
     }
 
-    // --- prices in the middle -------------------------------------------------------------------
-
-    // Shortest paths leave prices at the edge of what the labels permit, with some samples exactly
-    // between two clusters. In the middle of what is permitted, as many samples as possible prefer
-    // their own cluster clearly, and `predict` gives them the same label.
-    void centre_prices() {
-        const bool free = std::any_of(room.begin(), room.end(), [](std::int64_t r) { return r > 0; });
-        const std::int64_t still = free ? k : 0;  // the node whose price stays
-        const Arcs out = arcs(false), in = arcs(true);
-        std::vector<double> up = permitted(out, still, 1.0), down = permitted(in, still, -1.0);
-        double most = 0.0;
-        for (std::int64_t v = 0; v <= k; ++v)
-            for (const double way : {up[v], down[v]})
-                if (way < never) most = std::max(most, way);
-        for (std::int64_t v = 0; v <= k; ++v)
-            price[v] += 0.5 * (std::min(up[v], most) - std::min(down[v], most));
-        // the middle of two corners may still lie on an edge: then each price goes to the middle of
-        // what the others permit, a few times
-        std::vector<double> minus(k + 1);
-        for (std::int64_t v = 0; v <= k; ++v) minus[v] = -price[v];
-        for (int round = 0; round < 10; ++round)
-            for (std::int64_t v = 0; v < k; ++v) {
-                if (v == still) continue;
-                const double rise = loops.least(in.from(v), price.data(), k + 1) - price[v];
-                const double fall = loops.least(out.from(v), minus.data(), k + 1) + price[v];
-                if (!(rise < never && fall < never)) continue;
-                price[v] += 0.5 * (std::max(0.0, rise) - std::max(0.0, fall));
-                minus[v] = -price[v];
-            }
-    }
-
-    // All arcs from each node (or to it, if turned), the hub included.
-    struct Arcs {
-        std::vector<double> length;
-        std::int64_t nodes;
-        const double* from(std::int64_t v) const { return length.data() + v * nodes; }
-    };
-
-    Arcs arcs(bool turned) const {
-        const std::int64_t hub = k, nodes = k + 1;
-        Arcs all{std::vector<double>(nodes * nodes, never), nodes};
-        const auto put = [&](std::int64_t a, std::int64_t b, double length) {
-            all.length[turned ? b * nodes + a : a * nodes + b] = length;
-        };
-        for (std::int64_t a = 0; a < k; ++a) {
-            for (std::int64_t b = 0; b < k; ++b) put(a, b, move[a * width + b]);
-            if (through[a] < room[a]) put(a, hub, 0.0);
-            if (through[a] > 0) put(hub, a, 0.0);
-        }
-        return all;
-    }
-
-    // How far the price of each node may rise (or fall) while that of `still` stays.
-    std::vector<double> permitted(const Arcs& all, std::int64_t still, double sign) const {
-        std::vector<double> way(k + 1, never), signed_price(k + 1), seen(k + 1, 0.0), unused(k + 1);
-        std::vector<std::int64_t> from(k + 1);
-        for (std::int64_t v = 0; v <= k; ++v) signed_price[v] = sign * price[v];
-        way[still] = 0.0;
-        for (;;) {
-            const double nearest = loops.least(way.data(), seen.data(), k + 1);
-            if (nearest == never) return way;
-            std::int64_t u = 0;
-            while (seen[u] != 0.0 || way[u] != nearest) ++u;
-            seen[u] = never;
-            loops.relax(all.from(u), signed_price[u], nearest, signed_price.data(), u, k + 1,
-                        way.data(), from.data(), unused.data());
-        }
-    }
-
     void close(Settled& out) {
-        if (!out.stopped && rows() > 0) centre_prices();
+        if (!out.stopped && rows() > 0)
+            centre_prices({k, width, move.data(), through.data(), room.data()}, price);
         // the hub is where a price is zero; without room nothing flows there and any shift is right
-        const bool free = std::any_of(room.begin(), room.end(), [](std::int64_t r) { return r > 0; });
+        const bool free =
+            std::any_of(room.begin(), room.end(), [](std::int64_t r) { return r > 0; });
         double zero = price[k];
         if (!free) {
             zero = 0.0;

@@ -28,10 +28,10 @@ struct Settled {
 // From labels that are best for `market` to labels that are best among those within the bounds.
 //
 // `label[j]` is the best cluster of point j at the prices of the market, `slack[j]` a proven lower
-// bound on what any other cluster costs more; `units` samples have each label. Points with the least slack are made explicit: their
-// exact costs are known. All others are represented by their bound, a *virtual* move; where a
-// shortest path wants to use one, more points of that cluster are made explicit. So the result is
-// exact, however few points were looked at. `label` is changed in place.
+// bound on what any other cluster costs more; `units` samples have each label. Points with the
+// least slack are made explicit: their exact costs are known. All others are represented by their
+// bound, a *virtual* move; where a shortest path wants to use one, more points become explicit. So
+// the result is exact, however few points were looked at. `label` is changed in place.
 Settled settle(const Points& points, const Market& market, std::int32_t* label, const float* slack,
                const std::int64_t* units, const std::int64_t* lower, const std::int64_t* upper,
                std::int64_t budget, int threads, const std::function<bool()>& stop);

@@ -103,8 +103,9 @@ private:
         const std::int32_t best = argmin(value, -1);
         const std::int32_t label = keep ? known.label[j] : best;
         const std::int32_t other = market.k > 1 ? argmin(value, label) : label;
-        const double rounding = (market.dims + 4.0) * unit64 *
-                                (std::fabs(value[label]) + std::fabs(value[other]) + 2.0 * market.dearest);
+        const double size =
+            std::fabs(value[label]) + std::fabs(value[other]) + 2.0 * market.dearest;
+        const double rounding = (market.dims + 4.0) * unit64 * size;
         compete(j, label, other, value[other] - value[label]);
         known.slack[j] = market.k > 1 ? below(value[other] - value[label] - rounding) : 3.0e38f;
         if (keep) return static_cast<double>(points.units(j)) * (value[label] - value[best]);

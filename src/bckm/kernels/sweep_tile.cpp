@@ -30,15 +30,26 @@ inline void store(std::int32_t* p, Ints v) { *reinterpret_cast<Ints*>(p) = v; }
 // Compilers without vector extensions get loops over small arrays.
 struct Floats { float v[lanes]; };
 struct Ints { std::int32_t v[lanes]; };
-template <class F> inline Floats each(F f) { Floats r; for (int q = 0; q < lanes; ++q) r.v[q] = f(q); return r; }
-template <class F> inline Ints each_int(F f) { Ints r; for (int q = 0; q < lanes; ++q) r.v[q] = f(q); return r; }
+template <class F> inline Floats each(F f) {
+    Floats r;
+    for (int q = 0; q < lanes; ++q) r.v[q] = f(q);
+    return r;
+}
+template <class F> inline Ints each_int(F f) {
+    Ints r;
+    for (int q = 0; q < lanes; ++q) r.v[q] = f(q);
+    return r;
+}
 inline Floats all(float v) { return each([&](int) { return v; }); }
 inline Ints all(std::int32_t v) { return each_int([&](int) { return v; }); }
 inline Floats load(const float* p) { return each([&](int q) { return p[q]; }); }
 inline void store(float* p, Floats a) { for (int q = 0; q < lanes; ++q) p[q] = a.v[q]; }
 inline void store(std::int32_t* p, Ints a) { for (int q = 0; q < lanes; ++q) p[q] = a.v[q]; }
 inline Floats operator*(Floats a, float b) { return each([&](int q) { return a.v[q] * b; }); }
-inline Floats& operator+=(Floats& a, Floats b) { a = each([&](int q) { return a.v[q] + b.v[q]; }); return a; }
+inline Floats& operator+=(Floats& a, Floats b) {
+    for (int q = 0; q < lanes; ++q) a.v[q] += b.v[q];
+    return a;
+}
 #define BCKM_UNROLL
 #endif
 
@@ -132,7 +143,8 @@ float lower(const float* points, std::int64_t dims, const float* centres, const 
     float largest = 0.0f;
     for (int r = 0; r < groups * lanes; ++r) {
         float sum = bias[own];
-        for (std::int64_t t = 0; t < dims; ++t) sum += points[t * groups * lanes + r] * centre[t * block];
+        for (std::int64_t t = 0; t < dims; ++t)
+            sum += points[t * groups * lanes + r] * centre[t * block];
         here[r] = sum;
         largest = largest < sum ? sum : largest < -sum ? -sum : largest;
     }

@@ -55,7 +55,8 @@ Totals totals(const Points& points, const std::int32_t* label, std::int64_t k,
     for (std::int64_t p = 1; p < parts; ++p) {
         add(part[p].sums, all.sums);
         add(part[p].mass, all.mass);
-        for (std::int64_t i = 0; i < k; ++i) all.reach[i] = std::max(all.reach[i], part[p].reach[i]);
+        for (std::int64_t i = 0; i < k; ++i)
+            all.reach[i] = std::max(all.reach[i], part[p].reach[i]);
         all.cost += part[p].cost;
     }
     return all;
