@@ -74,7 +74,7 @@ CASES = [
     identical,
     few_points,
     few_samples_each,
-    pytest.param(many_clusters, marks=pytest.mark.slow),  # half a minute per step
+    many_clusters,
     one_outlier,
     far_centres,
     half_zero,
