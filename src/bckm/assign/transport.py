@@ -54,7 +54,7 @@ class TransportAssigner(Assigner):
         centres = np.ascontiguousarray(centres, np.float64)
         market = self.levels[0]
         looked = market.looked
-        self._approach(0, centres, self._possible(market.prices, centres), deadline)
+        self._approach(0, centres, market.prices, deadline)
         found = self._finish(market, centres, start, deadline)
         for _ in range(AGAIN):  # prices that were very large leave rounding behind: from here again
             if found.prices is None or found.cost - found.bound <= EXACT * found.cost:
@@ -66,16 +66,6 @@ class TransportAssigner(Assigner):
             found = again
         self.counters["looked"] += market.looked - looked
         return found
-
-    def _possible(self, prices: FloatArray, centres: FloatArray) -> FloatArray:
-        """Prices no larger than any difference of two costs: larger ones are left from far centres.
-
-        |x - a|^2 - |x - b|^2 = (b - a) (2x - a - b), and no coordinate of a point exceeds 2.
-        """
-        reach = 2.0 + float(np.abs(centres).max())
-        wide = float((centres.max(axis=0) - centres.min(axis=0)).sum())
-        most = 2 * float(self.problem.pull.max()) * wide * reach
-        return np.clip(prices, -most, most)
 
     def _levels(self) -> list[Market]:
         """All points, every 8th, every 64th and so on; items stand in an order along the data."""
