@@ -71,6 +71,40 @@ def border_step(
 def totals(
     points: Points, label: _Labels, centres: _Floats, radius: _Short | None, threads: int
 ) -> tuple[_Floats, _Floats, float, _Floats]: ...
+class Descent(TypedDict):
+    passes: int
+    relocated: int
+    swapped: int
+    chained: int
+    flipped: int
+    finished: bool
+    stopped: bool
+
+class Rules:
+    def __init__(
+        self,
+        count: _Whole,
+        lower: _Whole,
+        upper: _Whole,
+        conflict_start: _Whole,
+        conflict_with: _Whole,
+        column_start: _Whole,
+        column_row: _Whole,
+        column_value: _Floats,
+        row_lower: _Floats,
+        row_upper: _Floats,
+    ) -> None: ...
+
+def descend(
+    points: Points,
+    rules: Rules,
+    label: _Labels,
+    centres: _Floats,
+    fixed: bool,
+    passes: int,
+    seconds: float,
+    threads: int,
+) -> Descent: ...
 def gather(
     data: _Floats | _Short,
     rows: _Whole,

@@ -14,9 +14,11 @@
 
 #include "border.hpp"
 #include "checks.hpp"
+#include "clustering.hpp"
 #include "cpu.hpp"
 #include "gather.hpp"
 #include "gil.hpp"
+#include "moves.hpp"
 #include "points.hpp"
 #include "settle.hpp"
 #include "sweep.hpp"
@@ -253,6 +255,83 @@ nb::tuple totals(const Cloud& cloud, Labels label, Matrix centres, std::optional
                           as_array(std::move(found.reach), {clusters}));
 }
 
+// What labels must obey, together with the arrays it looks at.
+struct RuleBook {
+    RuleBook(Whole count_, Whole lower_, Whole upper_, Whole conflict_start_, Whole conflict_with_,
+             Whole column_start_, Whole column_row_, Vector column_value_, Vector row_lower_,
+             Vector row_upper_)
+        : count(count_), lower(lower_), upper(upper_), conflict_start(conflict_start_),
+          conflict_with(conflict_with_), column_start(column_start_), column_row(column_row_),
+          column_value(column_value_), row_lower(row_lower_), row_upper(row_upper_) {
+        const auto m = static_cast<std::int64_t>(count.shape(0));
+        view.k = static_cast<std::int64_t>(lower.shape(0));
+        view.rows = static_cast<std::int64_t>(row_lower.shape(0));
+        require(view.k > 0 && upper.shape(0) == lower.shape(0), "bounds of each cluster");
+        require(row_upper.shape(0) == row_lower.shape(0), "bounds of each row");
+        view.count = count.data();
+        view.lower = lower.data();
+        view.upper = upper.data();
+        if (conflict_with.shape(0) > 0) {
+            check_lists(conflict_start, conflict_with, m, m, "conflicts");
+            view.conflict_start = conflict_start.data();
+            view.conflict_with = conflict_with.data();
+        }
+        if (view.rows > 0) {
+            check_lists(column_start, column_row, m * view.k, view.rows, "rows");
+            require(column_value.shape(0) == column_row.shape(0), "one value per entry of rows");
+            view.column_start = column_start.data();
+            view.column_row = column_row.data();
+            view.column_value = column_value.data();
+            view.row_lower = row_lower.data();
+            view.row_upper = row_upper.data();
+        }
+    }
+
+    static void check_lists(const Whole& start, const Whole& index, std::int64_t number,
+                            std::int64_t end, const char* what) {
+        require(static_cast<std::int64_t>(start.shape(0)) == number + 1 && start.data()[0] == 0 &&
+                    start.data()[number] == static_cast<std::int64_t>(index.shape(0)),
+                what);
+        for (std::int64_t i = 0; i < number; ++i)
+            require(start.data()[i] <= start.data()[i + 1], what);
+        for (std::size_t e = 0; e < index.shape(0); ++e)
+            require(0 <= index.data()[e] && index.data()[e] < end, what);
+    }
+
+    Whole count, lower, upper, conflict_start, conflict_with, column_start, column_row;
+    Vector column_value, row_lower, row_upper;
+    bckm::Rules view;
+};
+
+nb::dict descend(const Cloud& cloud, const RuleBook& rules, Labels label, Matrix centres,
+                 bool fixed, std::int64_t passes, double seconds, int threads) {
+    check_threads(threads);
+    check_labels(cloud, label, rules.view.k);
+    require(!cloud.view.supply && static_cast<std::int64_t>(rules.count.shape(0)) == cloud.view.n,
+            "one count per point");
+    require(static_cast<std::int64_t>(centres.shape(0)) == rules.view.k &&
+                static_cast<std::int64_t>(centres.shape(1)) == cloud.view.dims,
+            "one centre per cluster, with the features of the points");
+    bckm::Descent found;
+    {
+        const bckm::WithoutGil release;
+        Stop stop(seconds);
+        bckm::Clustering clustering(cloud.view, rules.view, label.data(), centres.data(), fixed,
+                                    threads);
+        found = bckm::descend(clustering, passes, [&stop] { return stop(); });
+        std::copy(clustering.label.begin(), clustering.label.end(), label.data());
+    }
+    nb::dict answer;
+    answer["passes"] = found.passes;
+    answer["relocated"] = found.relocated;
+    answer["swapped"] = found.swapped;
+    answer["chained"] = found.chained;
+    answer["flipped"] = found.flipped;
+    answer["finished"] = found.finished;
+    answer["stopped"] = found.stopped;
+    return answer;
+}
+
 // Python's idea of the main thread, which need not be the one that imports this module.
 unsigned long main_thread_ident() {
     const nb::object thread = nb::module_::import_("threading").attr("main_thread")();
@@ -305,5 +384,11 @@ NB_MODULE(_native, module) {
                "scale"_a, "out"_a.noconvert(), "threads"_a);
     module.def("gather", gather<double>, "data"_a.noconvert(), "rows"_a, "origin"_a, "rest"_a,
                "scale"_a, "out"_a.noconvert(), "threads"_a);
+    nb::class_<RuleBook>(module, "Rules")
+        .def(nb::init<Whole, Whole, Whole, Whole, Whole, Whole, Whole, Vector, Vector, Vector>(),
+             "count"_a, "lower"_a, "upper"_a, "conflict_start"_a, "conflict_with"_a,
+             "column_start"_a, "column_row"_a, "column_value"_a, "row_lower"_a, "row_upper"_a);
+    module.def("descend", descend, "points"_a, "rules"_a, "label"_a.noconvert(), "centres"_a,
+               "fixed"_a, "passes"_a, "seconds"_a, "threads"_a);
     bckm::add_checks(module);
 }

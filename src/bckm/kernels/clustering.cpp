@@ -1,0 +1,201 @@
+#include "clustering.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "totals.hpp"
+
+namespace bckm {
+namespace {
+
+// Rows hold to the last digit when they are summed up anew; sums kept move by move may round.
+constexpr double row_rounding = 1e-13;
+
+double squared(const double* x, const double* y, std::int64_t dims) {
+    double sum[4] = {};
+    std::int64_t t = 0;
+    for (; t + 4 <= dims; t += 4)
+        for (int q = 0; q < 4; ++q) sum[q] += (x[t + q] - y[t + q]) * (x[t + q] - y[t + q]);
+    for (; t < dims; ++t) sum[0] += (x[t] - y[t]) * (x[t] - y[t]);
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+}  // namespace
+
+Clustering::Clustering(const Points& points, const Rules& rules, const std::int32_t* first,
+                       const double* start, bool fixed, int threads)
+    : points(points), rules(rules), m(points.n), k(rules.k), dims(points.dims), fixed(fixed),
+      threads(threads), label(first, first + points.n), centres(start, start + k * dims), weight(k, 0.0),
+      heavy(k, 0), size(k, 0), activity(rules.rows, 0.0), shift(dims, 0.0),
+      row_change(rules.rows, 0.0) {
+    refresh();
+}
+
+void Clustering::refresh() {
+    if (!fixed) {
+        const Totals sums = totals(points, label.data(), k, centres.data(), nullptr, threads);
+        for (std::int64_t i = 0; i < k; ++i)
+            if (sums.mass[i] > 0.0)
+                for (std::int64_t t = 0; t < dims; ++t)
+                    centres[i * dims + t] = sums.sums[i * dims + t] / sums.mass[i];
+    }
+    Totals sums = totals(points, label.data(), k, centres.data(), nullptr, threads);
+    weight = std::move(sums.mass);
+    cost = sums.cost;
+    std::fill(heavy.begin(), heavy.end(), 0);
+    std::fill(size.begin(), size.end(), 0);
+    std::fill(activity.begin(), activity.end(), 0.0);
+    for (std::int64_t j = 0; j < m; ++j) {
+        const std::int64_t a = label[j];
+        heavy[a] += mass(j) > 0.0;
+        size[a] += rules.count[j];
+        if (rules.rows == 0) continue;
+        for (auto e = rules.column_start[j * k + a]; e < rules.column_start[j * k + a + 1]; ++e)
+            activity[rules.column_row[e]] += rules.column_value[e];
+    }
+}
+
+double Clustering::distance(std::int64_t j, std::int64_t i) const {
+    return squared(points.row(j), centres.data() + i * dims, dims);
+}
+
+double Clustering::apart(std::int64_t j, std::int64_t l) const {
+    return squared(points.row(j), points.row(l), dims);
+}
+
+std::int64_t Clustering::blockers(std::int64_t j, std::int64_t b, std::int64_t& first) const {
+    std::int64_t number = 0;
+    if (!rules.conflict_start) return number;
+    for (auto e = rules.conflict_start[j]; e < rules.conflict_start[j + 1]; ++e)
+        if (label[rules.conflict_with[e]] == b && number++ == 0) first = rules.conflict_with[e];
+    return number;
+}
+
+void Clustering::touch(const Hop* hops, std::int64_t number) {
+    touched.clear();
+    const auto note = [this](std::int64_t i) {
+        if (std::find(touched.begin(), touched.end(), i) == touched.end()) touched.push_back(i);
+    };
+    for (std::int64_t h = 0; h < number; ++h) {
+        note(label[hops[h].item]);
+        note(hops[h].to);
+    }
+}
+
+bool Clustering::admits(const Hop* hops, std::int64_t number) {
+    touch(hops, number);
+    for (const std::int64_t i : touched) {
+        std::int64_t after = size[i];
+        for (std::int64_t h = 0; h < number; ++h) {
+            const std::int64_t j = hops[h].item;
+            after += rules.count[j] * ((hops[h].to == i) - (label[j] == i));
+        }
+        if (after < rules.lower[i] || after > rules.upper[i]) return false;
+    }
+    return apart_after(hops, number) && rows_hold(hops, number);
+}
+
+bool Clustering::apart_after(const Hop* hops, std::int64_t number) const {
+    if (!rules.conflict_start) return true;
+    for (std::int64_t h = 0; h < number; ++h) {
+        const std::int64_t j = hops[h].item;
+        for (auto e = rules.conflict_start[j]; e < rules.conflict_start[j + 1]; ++e) {
+            const std::int64_t other = rules.conflict_with[e];
+            std::int64_t where = label[other];
+            for (std::int64_t g = 0; g < number; ++g)
+                if (hops[g].item == other) where = hops[g].to;
+            if (where == hops[h].to) return false;
+        }
+    }
+    return true;
+}
+
+bool Clustering::rows_hold(const Hop* hops, std::int64_t number) {
+    if (rules.rows == 0) return true;
+    row_touched.clear();
+    const auto add = [this](std::int64_t column, double sign) {
+        for (auto e = rules.column_start[column]; e < rules.column_start[column + 1]; ++e) {
+            row_touched.push_back(rules.column_row[e]);
+            row_change[rules.column_row[e]] += sign * rules.column_value[e];
+        }
+    };
+    for (std::int64_t h = 0; h < number; ++h) {
+        add(hops[h].item * k + label[hops[h].item], -1.0);
+        add(hops[h].item * k + hops[h].to, 1.0);
+    }
+    bool good = true;
+    for (const std::int64_t r : row_touched) {
+        const double now = activity[r], after = now + row_change[r];
+        const double rounding = row_rounding * (std::fabs(now) + std::fabs(after));
+        good &= after >= rules.row_lower[r] + rounding && after <= rules.row_upper[r] - rounding;
+    }
+    for (const std::int64_t r : row_touched) row_change[r] = 0.0;
+    return good;
+}
+
+// Around the old centre c of a cluster, what comes adds w |x - c|^2 and what goes takes it away.
+// The new mean lies off c by u / W', where u sums w (x - c) of what comes less what goes; around it
+// everything costs |u|^2 / W' less.
+double Clustering::change(const Hop* hops, std::int64_t number) {
+    double total = 0.0;
+    touch(hops, number);
+    for (const std::int64_t i : touched) {
+        const double* c = centres.data() + i * dims;
+        double linear = 0.0, after = weight[i];
+        std::int64_t held = heavy[i];
+        std::fill(shift.begin(), shift.end(), 0.0);
+        for (std::int64_t h = 0; h < number; ++h) {
+            const std::int64_t j = hops[h].item;
+            const int sign = (hops[h].to == i) - (label[j] == i);
+            if (sign == 0 || mass(j) == 0.0) continue;
+            const double w = sign * mass(j);
+            const double* x = points.row(j);
+            linear += w * squared(x, c, dims);
+            after += w;
+            held += sign;
+            if (!fixed)
+                for (std::int64_t t = 0; t < dims; ++t) shift[t] += w * (x[t] - c[t]);
+        }
+        total += linear;
+        if (fixed || held == 0) continue;  // an empty cluster costs nothing
+        double square = 0.0;
+        for (std::int64_t t = 0; t < dims; ++t) square += shift[t] * shift[t];
+        total -= square / after;
+    }
+    return total;
+}
+
+void Clustering::apply(const Hop* hops, std::int64_t number) {
+    touch(hops, number);
+    for (const std::int64_t i : touched) {
+        double* c = centres.data() + i * dims;
+        std::fill(shift.begin(), shift.end(), 0.0);
+        for (std::int64_t h = 0; h < number; ++h) {
+            const std::int64_t j = hops[h].item;
+            const int sign = (hops[h].to == i) - (label[j] == i);
+            if (sign == 0) continue;
+            const double w = sign * mass(j);
+            weight[i] += w;
+            heavy[i] += mass(j) > 0.0 ? sign : 0;
+            size[i] += sign * rules.count[j];
+            const double* x = points.row(j);
+            for (std::int64_t t = 0; t < dims; ++t) shift[t] += w * (x[t] - c[t]);
+        }
+        if (heavy[i] == 0) weight[i] = 0.0;
+        if (fixed || heavy[i] == 0) continue;
+        for (std::int64_t t = 0; t < dims; ++t) c[t] += shift[t] / weight[i];
+    }
+    for (std::int64_t h = 0; h < number; ++h) {
+        const std::int64_t j = hops[h].item;
+        if (rules.rows > 0) {
+            const std::int64_t from = j * k + label[j], to = j * k + hops[h].to;
+            for (auto e = rules.column_start[from]; e < rules.column_start[from + 1]; ++e)
+                activity[rules.column_row[e]] -= rules.column_value[e];
+            for (auto e = rules.column_start[to]; e < rules.column_start[to + 1]; ++e)
+                activity[rules.column_row[e]] += rules.column_value[e];
+        }
+        label[j] = static_cast<std::int32_t>(hops[h].to);
+    }
+}
+
+}  // namespace bckm

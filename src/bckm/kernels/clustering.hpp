@@ -1,0 +1,101 @@
+// Labels of items with everything that follows from them, kept up to date move by move.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "points.hpp"
+
+namespace bckm {
+
+// What labels must obey; see bckm.structure. Null arrays of conflicts or rows: there are none.
+struct Rules {
+    std::int64_t k = 0;
+    const std::int64_t* count = nullptr;           // samples in each item
+    const std::int64_t* lower = nullptr;           // samples in each cluster, at least
+    const std::int64_t* upper = nullptr;           // and at most
+    const std::int64_t* conflict_start = nullptr;  // items in conflict with j: conflict_with from
+    const std::int64_t* conflict_with = nullptr;   // conflict_start[j] to conflict_start[j + 1]
+    const std::int64_t* column_start = nullptr;    // rows, compressed by column item * k + cluster
+    const std::int64_t* column_row = nullptr;
+    const double* column_value = nullptr;
+    std::int64_t rows = 0;
+    const double* row_lower = nullptr;
+    const double* row_upper = nullptr;
+};
+
+// One item goes to another cluster. A move is a list of these, made together; no item twice.
+struct Hop {
+    std::int64_t item;
+    std::int64_t to;
+};
+
+// The objective is the sum of mass_j |x_j - c_label(j)|^2. Centres are the means of the labels, and
+// a change is exact: means follow. Or centres are fixed, and a change is that of an assignment.
+class Clustering {
+public:
+    Clustering(const Points& points, const Rules& rules, const std::int32_t* label,
+               const double* centres, bool fixed, int threads);
+
+    // Means, sums and activities anew: without what rounding added move by move.
+    void refresh();
+
+    // Whether all rules hold after a move of hops that keep the rules before it.
+    bool admits(const Hop* hops, std::int64_t number);
+
+    // By how much a move changes the objective.
+    double change(const Hop* hops, std::int64_t number);
+
+    void apply(const Hop* hops, std::int64_t number);
+
+    // Of j's neighbours in conflict those in cluster b: how many, and the first of them.
+    std::int64_t blockers(std::int64_t j, std::int64_t b, std::int64_t& first) const;
+
+    double distance(std::int64_t j, std::int64_t i) const;      // |x_j - c_i|^2
+    double apart(std::int64_t j, std::int64_t l) const;         // |x_j - x_l|^2
+    double mass(std::int64_t j) const { return points.weight(j); }
+    std::int64_t degree(std::int64_t j) const {
+        return rules.conflict_start ? rules.conflict_start[j + 1] - rules.conflict_start[j] : 0;
+    }
+    // Room for so many samples more in b, and so many fewer in a.
+    bool fits(std::int64_t a, std::int64_t b, std::int64_t samples) const {
+        return size[a] - samples >= rules.lower[a] && size[b] + samples <= rules.upper[b];
+    }
+    // What j adds to the objective by joining b, and takes from it by leaving its own cluster, given
+    // its squared distance there.
+    double joins(std::int64_t j, std::int64_t b, double square) const {
+        const double w = mass(j), there = weight[b];
+        return fixed ? w * square : there > 0.0 ? w * square * (there / (there + w)) : 0.0;
+    }
+    double leaves(std::int64_t j, double square) const {
+        const std::int64_t a = label[j];
+        const double w = mass(j), rest = weight[a] - w;
+        if (fixed) return w * square;
+        return w > 0.0 && heavy[a] > 1 && rest > 0.0 ? w * square * (weight[a] / rest) : w * square;
+    }
+
+    const Points& points;
+    const Rules& rules;
+    const std::int64_t m, k, dims;
+    const bool fixed;
+    const int threads;
+    std::vector<std::int32_t> label;
+    std::vector<double> centres;      // (k, dims)
+    std::vector<double> weight;       // mass of each cluster
+    std::vector<std::int64_t> heavy;  // items with mass in each cluster
+    std::vector<std::int64_t> size;   // samples in each cluster
+    double cost = 0.0;                // the objective when `refresh` was called last
+
+private:
+    void touch(const Hop* hops, std::int64_t number);
+    bool apart_after(const Hop* hops, std::int64_t number) const;
+    bool rows_hold(const Hop* hops, std::int64_t number);
+
+    std::vector<double> activity;          // value of each row
+    std::vector<std::int64_t> touched;     // clusters of the hops at hand
+    std::vector<double> shift;             // sum of mass (x - centre) that comes less what goes
+    std::vector<double> row_change;
+    std::vector<std::int64_t> row_touched;
+};
+
+}  // namespace bckm

@@ -1,0 +1,224 @@
+#include "moves.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "shortlist.hpp"
+
+namespace bckm {
+namespace {
+
+constexpr double rounding = 1e-12;        // changes below this share of the objective are none
+constexpr std::int64_t tries_each = 64;   // swaps looked at in one pass, per item
+constexpr std::int64_t tries = 2000000;   // and at least so many
+constexpr std::int64_t heads = 4;         // offers of each pair of clusters tried in chains
+constexpr std::int64_t largest_flip = 64;
+
+class Search {
+public:
+    Search(Clustering& c, const std::function<bool()>& stop) : c(c), k(c.k), stop(stop) {
+        alike = true;
+        for (std::int64_t j = 1; j < c.m; ++j) alike = alike && c.mass(j) == c.mass(0);
+        stamp.assign(c.m, 0);
+    }
+
+    Descent run(std::int64_t passes) {
+        while (out.passes < passes && !(out.stopped = stop())) {
+            ++out.passes;
+            c.refresh();
+            least_change = rounding * c.cost;
+            list = shortlist(c, least_change, c.threads);
+            left = std::max(tries, tries_each * c.m);
+            bool better = relocate();
+            better |= swap();
+            // the longer moves only where the shorter ones are exhausted
+            if (!better) better = flip();
+            if (!better) better = chain();
+            if (!better) {
+                out.finished = list.complete && left > 0;
+                break;
+            }
+        }
+        return out;
+    }
+
+private:
+    bool make(std::initializer_list<Hop> hops, std::int64_t& counter) {
+        return make(hops.begin(), static_cast<std::int64_t>(hops.size()), counter);
+    }
+
+    bool make(const Hop* hops, std::int64_t number, std::int64_t& counter) {
+        if (!c.admits(hops, number) || !(c.change(hops, number) < -least_change)) return false;
+        c.apply(hops, number);
+        ++counter;
+        return true;
+    }
+
+    bool relocate() {
+        bool better = false;
+        for (const Relocation& found : list.relocations)
+            better |= c.label[found.hop.item] != found.hop.to && make({found.hop}, out.relocated);
+        return better;
+    }
+
+    bool swap() {
+        bool better = false;
+        for (std::int64_t a = 0; a < k; ++a)
+            for (std::int64_t b = a + 1; b < k; ++b) better |= swap_between(a, b);
+        return better;
+    }
+
+    bool swap_between(std::int64_t a, std::int64_t b) {
+        const Offer *there = list.begin(a, b), *back = list.begin(b, a);
+        const std::int64_t going = list.number(a, b), coming = list.number(b, a);
+        const double bonus = list.bonus[a * k + b] + list.bonus[b * k + a];
+        if (coming == 0) return false;
+        const double follow =
+            c.fixed || c.weight[a] <= 0.0 || c.weight[b] <= 0.0
+                ? 0.0
+                : c.mass(0) * c.mass(0) * (1.0 / c.weight[a] + 1.0 / c.weight[b]);
+        bool better = false;
+        for (std::int64_t p = 0; p < going; ++p) {
+            if (there[p].gain + back[0].gain >= bonus) break;
+            for (std::int64_t q = 0; q < coming; ++q) {
+                const std::int64_t j = there[p].item, l = back[q].item;
+                const double gains = there[p].gain + back[q].gain;
+                if (gains >= bonus || c.label[j] != a) break;
+                if (--left < 0) return better;
+                if (c.label[l] != b) continue;
+                // of items alike in mass, the exact change when the look was taken
+                if (alike && gains - follow * c.apart(j, l) >= -least_change) continue;
+                better |= make({{j, b}, {l, a}}, out.swapped);
+            }
+        }
+        return better;
+    }
+
+    // Around a cycle of three clusters, or along a path whose middle keeps its size.
+    bool chain() {
+        bool better = false;
+        for (std::int64_t a = 0; a < k; ++a)
+            for (std::int64_t b = 0; b < k; ++b) {
+                if (a == b || list.number(a, b) == 0) continue;
+                for (std::int64_t d = 0; d < k; ++d) {
+                    if (d == a || d == b || list.number(b, d) == 0) continue;
+                    if (stop()) return better;
+                    better |= path(a, b, d);
+                    if (a < b && a < d) better |= cycle(a, b, d);
+                    if (left < 0) return better;
+                }
+            }
+        return better;
+    }
+
+    bool cycle(std::int64_t a, std::int64_t b, std::int64_t d) {
+        if (list.number(d, a) == 0) return false;
+        const double bonus = list.bonus[a * k + b] + list.bonus[b * k + d] + list.bonus[d * k + a];
+        const Offer *one = list.begin(a, b), *two = list.begin(b, d), *three = list.begin(d, a);
+        const std::int64_t ones = std::min(heads, list.number(a, b));
+        const std::int64_t twos = std::min(heads, list.number(b, d));
+        const std::int64_t threes = std::min(heads, list.number(d, a));
+        bool better = false;
+        for (std::int64_t p = 0; p < ones; ++p)
+            for (std::int64_t q = 0; q < twos; ++q)
+                for (std::int64_t r = 0; r < threes; ++r) {
+                    if (one[p].gain + two[q].gain + three[r].gain >= bonus) break;
+                    --left;
+                    if (c.label[one[p].item] == a && c.label[two[q].item] == b &&
+                        c.label[three[r].item] == d)
+                        better |= make({{one[p].item, b}, {two[q].item, d}, {three[r].item, a}},
+                                       out.chained);
+                }
+        return better;
+    }
+
+    bool path(std::int64_t a, std::int64_t b, std::int64_t d) {
+        if (!c.fits(a, d, 1)) return false;
+        const Offer *one = list.begin(a, b), *two = list.begin(b, d);
+        const std::int64_t ones = std::min(heads, list.number(a, b));
+        const std::int64_t twos = std::min(heads, list.number(b, d));
+        bool better = false;
+        for (std::int64_t p = 0; p < ones; ++p)
+            for (std::int64_t q = 0; q < twos; ++q) {
+                const std::int64_t j = one[p].item, l = two[q].item;
+                if (c.label[j] != a || c.label[l] != b) continue;
+                --left;
+                better |= make({{j, b}, {l, d}}, out.chained);
+            }
+        return better;
+    }
+
+    // Where j wants to go, an item in conflict with it is pushed on: to where j was (and all that
+    // hangs on it), or to a third cluster, from which at need another one comes to where j was.
+    bool flip() {
+        bool better = false;
+        if (!c.rules.conflict_start) return better;
+        std::vector<bool> seen(k);
+        for (std::int64_t j = 0; j < c.m; ++j) {
+            if (c.degree(j) == 0) continue;
+            std::fill(seen.begin(), seen.end(), false);
+            for (auto e = c.rules.conflict_start[j]; e < c.rules.conflict_start[j + 1]; ++e) {
+                const std::int64_t b = c.label[c.rules.conflict_with[e]];
+                if (seen[b] || b == c.label[j]) continue;
+                seen[b] = true;
+                better |= flip_component(j, b) || push(j, b);
+            }
+            if ((j & 255) == 0 && stop()) return better;
+        }
+        return better;
+    }
+
+    bool flip_component(std::int64_t j, std::int64_t b) {
+        const std::int64_t a = c.label[j];
+        ++stamped;
+        hops.assign(1, {j, b});
+        stamp[j] = stamped;
+        for (std::size_t h = 0; h < hops.size(); ++h) {
+            const std::int64_t item = hops[h].item, to = hops[h].to;
+            for (auto e = c.rules.conflict_start[item]; e < c.rules.conflict_start[item + 1]; ++e) {
+                const std::int64_t other = c.rules.conflict_with[e];
+                if (c.label[other] != to || stamp[other] == stamped) continue;
+                if (static_cast<std::int64_t>(hops.size()) == largest_flip) return false;
+                stamp[other] = stamped;
+                hops.push_back({other, to == a ? b : a});
+            }
+        }
+        return make(hops.data(), static_cast<std::int64_t>(hops.size()), out.flipped);
+    }
+
+    bool push(std::int64_t j, std::int64_t b) {
+        const std::int64_t a = c.label[j];
+        std::int64_t l = -1;
+        if (c.blockers(j, b, l) != 1) return false;
+        for (std::int64_t d = 0; d < k; ++d) {
+            if (d == a || d == b) continue;
+            if (make({{j, b}, {l, d}}, out.chained)) return true;
+            const Offer* back = list.begin(d, a);
+            for (std::int64_t q = 0; q < std::min(heads, list.number(d, a)); ++q)
+                if (c.label[back[q].item] == d &&
+                    make({{j, b}, {l, d}, {back[q].item, a}}, out.chained))
+                    return true;
+        }
+        return false;
+    }
+
+    Clustering& c;
+    const std::int64_t k;
+    const std::function<bool()>& stop;
+    bool alike;
+    double least_change = 0.0;
+    std::int64_t left = 0;
+    Shortlist list;
+    std::vector<Hop> hops;
+    std::vector<std::int64_t> stamp;
+    std::int64_t stamped = 0;
+    Descent out;
+};
+
+}  // namespace
+
+Descent descend(Clustering& clustering, std::int64_t passes, const std::function<bool()>& stop) {
+    return Search(clustering, stop).run(passes);
+}
+
+}  // namespace bckm
