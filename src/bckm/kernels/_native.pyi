@@ -77,6 +77,7 @@ class Descent(TypedDict):
     swapped: int
     chained: int
     flipped: int
+    work: float
     finished: bool
     stopped: bool
 
@@ -101,7 +102,7 @@ def descend(
     label: _Labels,
     centres: _Floats,
     fixed: bool,
-    passes: int,
+    effort: float,
     seconds: float,
     threads: int,
 ) -> Descent: ...

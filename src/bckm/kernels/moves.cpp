@@ -9,54 +9,88 @@ namespace bckm {
 namespace {
 
 constexpr double rounding = 1e-12;        // changes below this share of the objective are none
-constexpr std::int64_t tries_each = 64;   // swaps looked at in one pass, per item
-constexpr std::int64_t tries = 2000000;   // and at least so many
+constexpr double each = 16.0;             // work of a try beyond its distances
+constexpr double looks = 32.0;            // work of a pass in looks at all items, at most
+constexpr double enough = 1e7;            // or so much
 constexpr std::int64_t heads = 4;         // offers of each pair of clusters tried in chains
 constexpr std::int64_t largest_flip = 64;
 
 class Search {
 public:
-    Search(Clustering& c, const std::function<bool()>& stop) : c(c), k(c.k), stop(stop) {
-        alike = true;
-        for (std::int64_t j = 1; j < c.m; ++j) alike = alike && c.mass(j) == c.mass(0);
-        stamp.assign(c.m, 0);
-    }
+    Search(Clustering& c, const std::function<bool()>& stop)
+        : c(c), k(c.k), stop(stop), stamp(c.m, 0) {}
 
-    Descent run(std::int64_t passes) {
-        while (out.passes < passes && !(out.stopped = stop())) {
+    Descent run(double effort) {
+
+        while (out.work < effort && !(out.stopped = stop())) {
             ++out.passes;
             c.refresh();
             least_change = rounding * c.cost;
-            list = shortlist(c, least_change, c.threads);
-            left = std::max(tries, tries_each * c.m);
-            bool better = relocate();
-            better |= swap();
+            left = std::min(effort - out.work, std::max(enough, looks * look_work(1)));
+            const double before = left;
             // the longer moves only where the shorter ones are exhausted
-            if (!better) better = flip();
-            if (!better) better = chain();
-            if (!better) {
-                out.finished = list.complete && left > 0;
-                break;
-            }
+            const bool better = pass();
+            out.work += before - left;
+            if (better) continue;
+            out.finished = list.complete && left > 0.0 && !out.stopped;
+            break;
         }
         return out;
     }
 
 private:
+    bool pass() {
+        Shortlist look(c, least_change, c.threads);
+        left -= look_work(1);
+        if (relocate(look.relocations())) return true;
+        left -= look_work(look.quick() ? 0 : 2);
+        list = look.offers(look.quick() ? 1 : heads);
+        if (swap()) return true;
+        if (look.quick()) {
+            left -= look_work(0);
+            list = look.offers(heads);
+        }
+        return flip() || chain();
+    }
+
+    // What it costs to compute the costs of all items so many times and to go through them once.
+    double look_work(int times) const {
+        return static_cast<double>(c.m * c.k) * (static_cast<double>(times * c.dims) / 2 + 8.0);
+    }
+
+    // Pays for so many distances; false where the work of this pass is used up.
+    bool pay(std::int64_t distances) {
+        left -= each + static_cast<double>(distances * c.dims);
+        return left > 0.0;
+    }
+
     bool make(std::initializer_list<Hop> hops, std::int64_t& counter) {
         return make(hops.begin(), static_cast<std::int64_t>(hops.size()), counter);
     }
 
     bool make(const Hop* hops, std::int64_t number, std::int64_t& counter) {
+        pay(4 * number);
         if (!c.admits(hops, number) || !(c.change(hops, number) < -least_change)) return false;
         c.apply(hops, number);
         ++counter;
         return true;
     }
 
-    bool relocate() {
+    // When one item comes to a cluster and another leaves it, its mean follows: the change is so much
+    // less than the gains say. As Clustering::change, from the distances of the look.
+    double follows(const Offer& comes, const Offer& leaves) const {
+        if (c.fixed) return 0.0;
+        const double in = c.mass(comes.item), out = c.mass(leaves.item);
+        const double rest = c.weight[comes.to] + in - out;
+        const double far = (comes.gain + comes.here) / in, near = leaves.here / out;
+        const double square = in * in * far + out * out * near -
+                              in * out * (far + near - c.apart(comes.item, leaves.item));
+        return rest > 0.0 ? square / rest : 0.0;
+    }
+
+    bool relocate(const std::vector<Relocation>& relocations) {
         bool better = false;
-        for (const Relocation& found : list.relocations)
+        for (const Relocation& found : relocations)
             better |= c.label[found.hop.item] != found.hop.to && make({found.hop}, out.relocated);
         return better;
     }
@@ -73,10 +107,6 @@ private:
         const std::int64_t going = list.number(a, b), coming = list.number(b, a);
         const double bonus = list.bonus[a * k + b] + list.bonus[b * k + a];
         if (coming == 0) return false;
-        const double follow =
-            c.fixed || c.weight[a] <= 0.0 || c.weight[b] <= 0.0
-                ? 0.0
-                : c.mass(0) * c.mass(0) * (1.0 / c.weight[a] + 1.0 / c.weight[b]);
         bool better = false;
         for (std::int64_t p = 0; p < going; ++p) {
             if (there[p].gain + back[0].gain >= bonus) break;
@@ -84,28 +114,27 @@ private:
                 const std::int64_t j = there[p].item, l = back[q].item;
                 const double gains = there[p].gain + back[q].gain;
                 if (gains >= bonus || c.label[j] != a) break;
-                if (--left < 0) return better;
+                if (!pay(1)) return better;
                 if (c.label[l] != b) continue;
-                // of items alike in mass, the exact change when the look was taken
-                if (alike && gains - follow * c.apart(j, l) >= -least_change) continue;
-                better |= make({{j, b}, {l, a}}, out.swapped);
+                if (gains - follows(there[p], back[q]) - follows(back[q], there[p]) < -least_change)
+                    better |= make({{j, b}, {l, a}}, out.swapped);
             }
         }
         return better;
     }
 
-    // Around a cycle of three clusters, or along a path whose middle keeps its size.
+    // Around a cycle of three clusters, or along a path of three.
     bool chain() {
         bool better = false;
         for (std::int64_t a = 0; a < k; ++a)
             for (std::int64_t b = 0; b < k; ++b) {
                 if (a == b || list.number(a, b) == 0) continue;
+                if ((out.stopped = stop())) return better;
                 for (std::int64_t d = 0; d < k; ++d) {
                     if (d == a || d == b || list.number(b, d) == 0) continue;
-                    if (stop()) return better;
                     better |= path(a, b, d);
                     if (a < b && a < d) better |= cycle(a, b, d);
-                    if (left < 0) return better;
+                    if (left <= 0.0) return better;
                 }
             }
         return better;
@@ -123,9 +152,12 @@ private:
             for (std::int64_t q = 0; q < twos; ++q)
                 for (std::int64_t r = 0; r < threes; ++r) {
                     if (one[p].gain + two[q].gain + three[r].gain >= bonus) break;
-                    --left;
+                    pay(3);
                     if (c.label[one[p].item] == a && c.label[two[q].item] == b &&
-                        c.label[three[r].item] == d)
+                        c.label[three[r].item] == d &&
+                        one[p].gain + two[q].gain + three[r].gain - follows(one[p], two[q]) -
+                                follows(two[q], three[r]) - follows(three[r], one[p]) <
+                            -least_change)
                         better |= make({{one[p].item, b}, {two[q].item, d}, {three[r].item, a}},
                                        out.chained);
                 }
@@ -134,6 +166,7 @@ private:
 
     bool path(std::int64_t a, std::int64_t b, std::int64_t d) {
         if (!c.fits(a, d, 1)) return false;
+        const double bonus = list.bonus[a * k + a] + list.bonus[a * k + b] + list.bonus[b * k + d];
         const Offer *one = list.begin(a, b), *two = list.begin(b, d);
         const std::int64_t ones = std::min(heads, list.number(a, b));
         const std::int64_t twos = std::min(heads, list.number(b, d));
@@ -141,9 +174,14 @@ private:
         for (std::int64_t p = 0; p < ones; ++p)
             for (std::int64_t q = 0; q < twos; ++q) {
                 const std::int64_t j = one[p].item, l = two[q].item;
+                if (one[p].gain + two[q].gain >= bonus) break;
                 if (c.label[j] != a || c.label[l] != b) continue;
-                --left;
-                better |= make({{j, b}, {l, d}}, out.chained);
+                pay(1);
+                const double there = two[q].gain + two[q].here;
+                const double change = one[p].gain - follows(one[p], two[q]) + one[p].here +
+                                      two[q].gain - there - c.leaves(j, one[p].here / c.mass(j)) +
+                                      c.joins(l, d, there / c.mass(l));
+                if (change < -least_change) better |= make({{j, b}, {l, d}}, out.chained);
             }
         return better;
     }
@@ -163,7 +201,7 @@ private:
                 seen[b] = true;
                 better |= flip_component(j, b) || push(j, b);
             }
-            if ((j & 255) == 0 && stop()) return better;
+            if (left <= 0.0 || ((j & 255) == 0 && (out.stopped = stop()))) return better;
         }
         return better;
     }
@@ -190,14 +228,22 @@ private:
         const std::int64_t a = c.label[j];
         std::int64_t l = -1;
         if (c.blockers(j, b, l) != 1) return false;
+        const double first = c.mass(j) * (c.distance(j, b) - c.distance(j, a));
+        const double here = c.distance(l, b);
+        pay(k);
         for (std::int64_t d = 0; d < k; ++d) {
             if (d == a || d == b) continue;
-            if (make({{j, b}, {l, d}}, out.chained)) return true;
+            const double gains = first + c.mass(l) * (c.distance(l, d) - here);
+            const double bonus = list.bonus[a * k + b] + list.bonus[b * k + d];
+            if (gains < bonus + list.bonus[a * k + a] && make({{j, b}, {l, d}}, out.chained))
+                return true;
             const Offer* back = list.begin(d, a);
-            for (std::int64_t q = 0; q < std::min(heads, list.number(d, a)); ++q)
+            for (std::int64_t q = 0; q < std::min(heads, list.number(d, a)); ++q) {
+                if (gains + back[q].gain >= bonus + list.bonus[d * k + a]) break;
                 if (c.label[back[q].item] == d &&
                     make({{j, b}, {l, d}, {back[q].item, a}}, out.chained))
                     return true;
+            }
         }
         return false;
     }
@@ -205,10 +251,9 @@ private:
     Clustering& c;
     const std::int64_t k;
     const std::function<bool()>& stop;
-    bool alike;
     double least_change = 0.0;
-    std::int64_t left = 0;
-    Shortlist list;
+    double left = 0.0;
+    Offers list;
     std::vector<Hop> hops;
     std::vector<std::int64_t> stamp;
     std::int64_t stamped = 0;
@@ -217,8 +262,8 @@ private:
 
 }  // namespace
 
-Descent descend(Clustering& clustering, std::int64_t passes, const std::function<bool()>& stop) {
-    return Search(clustering, stop).run(passes);
+Descent descend(Clustering& clustering, double effort, const std::function<bool()>& stop) {
+    return Search(clustering, stop).run(effort);
 }
 
 }  // namespace bckm

@@ -9,7 +9,6 @@ of two clusters that hang together by conflicts (in graph colouring: Kempe chain
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,29 +18,8 @@ from bckm.assign.base import Deadline
 from bckm.kernels import missing, native
 from bckm.problem import Problem
 from bckm.search import _moves
+from bckm.search._moves import Descent
 from bckm.structure import Structure
-
-ALL = 1_000_000  # passes: as many as it takes
-
-
-@dataclass(frozen=True, eq=False)
-class Descent:
-    """Labels after local search.
-
-    Attributes
-    ----------
-    labels : array (m,)
-        Cluster of each item.
-    counts : Counter
-        Looks at all items (``passes``) and moves made, by their kind.
-    finished : bool
-        Whether these labels are proven a local optimum: no relocation, swap or flip that keeps the
-        rules lowers the inertia by more than round-off.
-    """
-
-    labels: IntArray
-    counts: Counter[str]
-    finished: bool
 
 
 class LocalSearch:
@@ -54,24 +32,34 @@ class LocalSearch:
             self._rules = _native_rules(problem.structure)
 
     def __call__(
-        self, labels: IntArray, centres: FloatArray, deadline: Deadline, passes: int = ALL
+        self,
+        labels: IntArray,
+        centres: FloatArray,
+        deadline: Deadline,
+        effort: float = np.inf,
+        *,
+        fixed: bool = False,
     ) -> Descent:
-        """Descend from feasible labels; the centre of an empty cluster is its given one."""
+        """Descend from feasible labels; the centre of an empty cluster is its given one.
+
+        `effort` limits the work. With `fixed` centres do not follow the labels: a quick
+        assignment without any promise.
+        """
         if missing:
-            return _moves.descend(self._problem, labels, centres, deadline, passes)
+            return _moves.descend(self._problem, labels, centres, deadline, effort, fixed=fixed)
         after = labels.astype(np.int32)
         found = native.descend(
             self._points,
             self._rules,
             after,
             np.ascontiguousarray(centres),
-            False,
-            passes,
+            fixed,
+            effort,
             min(deadline.left, 1e9),
             self._problem.threads,
         )
         counts = Counter({kind: int(found[kind]) for kind in _KINDS})
-        return Descent(after.astype(np.int64), counts, found["finished"])
+        return Descent(after.astype(np.int64), counts, found["work"], found["finished"])
 
 
 _KINDS = ("passes", "relocated", "swapped", "chained", "flipped")
