@@ -19,10 +19,10 @@ from bckm.problem import Feature, Problem
 from bckm.result import CERTIFIABLE, Result
 
 ROUNDING = 1e-13  # share of the inertia that going back to the units of X may add
-ROUNDS = 40  # of new stars
-ITERATIONS = 60  # in each round
+ROUNDS = 50  # of new stars
+ITERATIONS = 40  # in each round
 LOOK = 20  # iterations between two bounds
-STILL = 6  # rounds within which ...
+STILL = 8  # rounds within which ...
 PROGRESS = 0.01  # ... this share of the gap must close
 
 
@@ -250,7 +250,7 @@ class _Search:
                 if self.deadline.passed:
                     break
             self._look(relaxation, solver.multipliers)
-            solver.rebalance()
+            solver.adjust()
             if self.iterations % ITERATIONS == 0:
                 gaps.append(self.gap)
                 if len(gaps) > STILL and gaps[-1] > (1 - PROGRESS) * gaps[-1 - STILL]:

@@ -103,7 +103,7 @@ class Relaxation:
             items=np.flatnonzero(held),
             root=root,
             packing=packing,
-            spectral=Spectral.of(root, max(1, sure), min(s.n_clusters, mass.size)),
+            spectral=Spectral.of(root, max(1, sure), min(sizes.upper.size, mass.size)),
             cost=packing.pack(gram) / -(scale or 1.0),
             lower=lower,
             upper=upper,
@@ -140,7 +140,7 @@ class Relaxation:
 
 @dataclass(frozen=True, eq=False)
 class _Sizes:
-    """Bounds on the sizes of the clusters, each tightened by what the others need."""
+    """Bounds on the sizes of clusters that may hold samples, tightened by what the others need."""
 
     lower: IntArray
     upper: IntArray
@@ -150,7 +150,7 @@ class _Sizes:
         n = s.item.size
         upper = np.minimum(s.upper, n - (s.lower.sum() - s.lower))
         lower = np.maximum(s.lower, n - (upper.sum() - upper))
-        return cls(lower, upper)
+        return cls(lower[upper > 0], upper[upper > 0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,10 @@ from bckm.bounds._relaxation import Multipliers, Relaxation
 PENALTY = 0.5  # the first one, where cost has norm about 1
 RELAXED = 1.6  # over-relaxation
 INNER = 15  # steps on the weights of the stars in each iteration
-BALANCE = 4.0  # residuals further apart than this change the penalty
-CHANGE = 1.3
+BALANCE = 1.2  # residuals further apart than this change the penalty ...
+CHANGE = 1.3  # ... by this factor
+LEAP = 20  # steps at once where steps repeat; twice as many each time
+ALIKE = 0.02  # relative difference of steps that repeat
 
 
 class Solver:
@@ -41,6 +43,8 @@ class Solver:
         self.stars = Stars.none()
         self.polyhedron = _Polyhedron.of(relaxation, self.stars)
         self.weights = np.empty(0)
+        self._step = self._last = _Step.none()
+        self._leap = LEAP
 
     def iterate(self) -> None:
         """One step of each projection and of the price."""
@@ -48,30 +52,40 @@ class Solver:
         target = r.packing.unpack(self.w - self.u - r.cost / self.penalty)
         y = r.packing.pack(r.spectral.nearest(target))
         target = RELAXED * y + (1 - RELAXED) * self.w + self.u
-        self.weights = self.polyhedron.weights(target, self.weights)
-        free = self.polyhedron.pulled(target, self.weights)
+        weights = self.polyhedron.weights(target, self.weights)
+        free = self.polyhedron.pulled(target, weights)
         w = np.clip(free, r.lower, r.upper)
-        self.u, self.pushed = target - w, w - free
-        self._apart = float(np.linalg.norm(y - w)) / np.sqrt(r.spectral.most + 1)
-        moved = self.penalty * float(np.linalg.norm(w - self.w))
-        self._moved = moved / float(np.linalg.norm(r.cost))
-        self.w = w
+        self._last = self._step
+        self._step = _Step(w - self.w, target - w - self.u, weights - self.weights)
+        self.w, self.u, self.weights, self.pushed = w, target - w, weights, w - free
+        self._apart = float(np.linalg.norm(y - w))
 
-    def rebalance(self) -> None:
-        """Change the penalty where one residual is far larger than the other."""
-        change = 1.0
-        if self._apart > BALANCE * self._moved:
-            change = CHANGE
-        elif self._moved > BALANCE * self._apart:
-            change = 1 / CHANGE
+    def adjust(self) -> None:
+        """Leap ahead where steps repeat, else balance the residuals by the penalty.
+
+        Along a face of the polyhedron the method takes the same step hundreds of times. Wherever a
+        leap ends, the method goes on from there.
+        """
+        if self._step.like(self._last):
+            self.w = self.w + self._leap * self._step.w
+            self.u = self.u + self._leap * self._step.u
+            self.weights = np.maximum(0.0, self.weights + self._leap * self._step.weights)
+            self._leap *= 2
+            self._step = _Step.none()
+            return
+        self._leap = LEAP
+        r = self.relaxation
+        apart = self._apart / np.sqrt(r.spectral.most + 1)
+        moved = self.penalty * float(np.linalg.norm(self._step.w) / np.linalg.norm(r.cost))
+        change = CHANGE if apart > BALANCE * moved else 1 / CHANGE if moved > BALANCE * apart else 1
         self.penalty *= change
-        self.u /= change
-        self.weights /= change
-        self.pushed /= change
+        self.u = self.u / change
+        self.weights = self.weights / change
+        self._step = _Step.none()
 
     @property
     def multipliers(self) -> Multipliers:
-        """Those of the last iteration."""
+        """Those of the last iteration; ask before `adjust` or `cut`."""
         return Multipliers(
             self.penalty * self.pushed, self.polyhedron.rows, self.penalty * self.weights
         )
@@ -87,7 +101,29 @@ class Solver:
         table, first = np.unique(table, axis=0, return_index=True)
         self.stars, self.weights = Stars(table), weights[first]
         self.polyhedron = _Polyhedron.of(r, self.stars)
+        self._step = _Step.none()
         return len(broken.table)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """What an iteration changed."""
+
+    w: FloatArray
+    u: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def none(cls) -> _Step:
+        return cls(np.empty(0), np.empty(0), np.empty(0))
+
+    def like(self, other: _Step) -> bool:
+        """Whether two steps are nearly the same."""
+        if self.w.size != other.w.size or self.weights.size != other.weights.size:
+            return False
+        apart = np.square(self.w - other.w).sum() + np.square(self.u - other.u).sum()
+        size = np.square(self.w).sum() + np.square(self.u).sum()
+        return bool(apart < ALIKE**2 * size)
 
 
 @dataclass(frozen=True, eq=False)
