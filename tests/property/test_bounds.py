@@ -62,7 +62,8 @@ def test_the_relaxation_holds_every_clustering():
             assert (y <= relaxation.upper).all(), seed
             assert (rows @ y <= 1e-14).all(), seed
             matrix = relaxation.packing.unpack(y)
-            assert relaxation.spectral.nearest(matrix) == pytest.approx(matrix, abs=1e-12), seed
+            near = relaxation.spectral.nearest(matrix).matrix
+            assert near == pytest.approx(matrix, abs=1e-12), seed
             cost = relaxation.scale * (1 + relaxation.cost @ y)
             scale = float(np.square(drawn.X).sum())
             assert problem.inertia(cost) == pytest.approx(float(inertia), abs=1e-13 * scale), seed
@@ -97,6 +98,18 @@ def test_a_star_is_found_where_no_triangle_is_broken():
     assert len(Stars.broken(np.eye(6)).table) == 0
 
 
+def test_stars_that_are_found_are_broken():
+    rng = np.random.default_rng(0)
+    root, packing = np.ones(25), Packing.of(25)
+    for _ in range(10):
+        z = rng.uniform(size=(25, 25)) ** 3
+        z = np.maximum(z, z.T)
+        np.fill_diagonal(z, 0.5)
+        stars = Stars.broken(z)
+        assert (stars.table[:, 3] >= 0).any()
+        assert (stars.rows(root, packing) @ packing.pack(z) > 0).all()
+
+
 def test_the_spectral_set():
     rng = np.random.default_rng(0)
     for _ in range(30):
@@ -107,18 +120,29 @@ def test_the_spectral_set():
         spectral = Spectral.of(root, least, most)
         matrix = rng.normal(size=(m, m))
         matrix += matrix.T
-        found = spectral.nearest(matrix)
+        found = spectral.nearest(matrix).matrix
         assert found @ root == pytest.approx(root)
         values = np.linalg.eigvalsh(found)
         assert values.min() > -1e-12
         assert values.max() < 1 + 1e-12
         assert least - 1e-9 < values.sum() < most + 1e-9
         # a projection: no other point of the set lies in its direction
-        other = spectral.nearest(rng.normal(size=(m, m)) + rng.normal(size=(m, m)).T)
+        other = spectral.nearest(rng.normal(size=(m, m)) + rng.normal(size=(m, m)).T).matrix
         assert np.vdot(matrix - found, other - found) < 1e-9
         # far out, the nearest point is the one of least <matrix, Y>
-        far = spectral.nearest(-1e6 * matrix)
+        far = spectral.nearest(-1e6 * matrix).matrix
         assert spectral.minimum(matrix) == pytest.approx(np.vdot(matrix, far), abs=1e-6)
+
+
+@pytest.mark.parametrize("guess", [0, 3, 9, 40])
+def test_any_guess_of_the_rank_is_good(guess):
+    rng = np.random.default_rng(0)
+    spectral = Spectral.of(rng.uniform(0.1, 2, 120), 12, 14)
+    matrix = rng.normal(size=(120, 120)) / 20
+    matrix += matrix.T
+    full, found = spectral.nearest(matrix), spectral.nearest(matrix, guess)
+    assert full.rank == found.rank > 14
+    assert found.matrix == pytest.approx(full.matrix, abs=1e-10)
 
 
 def test_packing():

@@ -45,12 +45,15 @@ class Solver:
         self.weights = np.empty(0)
         self._step = self._last = _Step.none()
         self._leap = LEAP
+        self._rank = 3 * relaxation.spectral.most
 
     def iterate(self) -> None:
         """One step of each projection and of the price."""
         r = self.relaxation
         target = r.packing.unpack(self.w - self.u - r.cost / self.penalty)
-        y = r.packing.pack(r.spectral.nearest(target))
+        near = r.spectral.nearest(target, self._rank)
+        self._rank = near.rank
+        y = r.packing.pack(near.matrix)
         target = RELAXED * y + (1 - RELAXED) * self.w + self.u
         weights = self.polyhedron.weights(target, self.weights)
         free = self.polyhedron.pulled(target, weights)

@@ -8,6 +8,8 @@ import numpy as np
 
 from bckm._types import FloatArray, IntArray
 
+FEW = 6  # eigenvalues are few below one in so many: then they come faster than all of them
+
 
 @dataclass(frozen=True, eq=False)
 class Packing:
@@ -81,19 +83,28 @@ class Spectral:
         value += float(eigenvalues[: self.least].sum())
         return value + float(np.minimum(eigenvalues[self.least : self.most], 0.0).sum())
 
-    def nearest(self, matrix: FloatArray) -> FloatArray:
-        """The nearest Y of the set."""
+    def nearest(self, matrix: FloatArray, guess: int | None = None) -> Near:
+        """The nearest Y of the set; a guess of the rank saves time where it is low and near."""
         found = np.outer(self.u, self.u)
         if self.most == 0:
-            return found
-        eigenvalues, vectors = np.linalg.eigh(self._rest(matrix))
-        shares = _clipped(eigenvalues, self.least, self.most)
+            return Near(found, 0)
+        rest = self._rest(matrix)
+        top, shares = len(rest), np.ones(1)
+        if guess is not None:
+            top = guess + 5
+        while shares[0] > 0:  # of the least eigenvalue that is known: those below it may count too
+            top = top if FEW * top < len(rest) else len(rest)
+            known = _eigen(rest, top)
+            shares = _clipped(known.values, self.least, self.most)
+            if top == len(rest):
+                break
+            top *= 2
         held = shares > 0
         basis = np.zeros((self.u.size, int(held.sum())))
-        basis[1:] = vectors[:, held]
+        basis[1:] = known.vectors[:, held]
         basis -= 2 * np.outer(self.mirror, self.mirror @ basis)
         found += (basis * shares[held]) @ basis.T
-        return found
+        return Near(found, basis.shape[1])
 
     def _rest(self, matrix: FloatArray) -> FloatArray:
         """The matrix on the complement of u, (m - 1, m - 1)."""
@@ -102,6 +113,30 @@ class Spectral:
         image -= (v @ image) * v
         cross = np.outer(2 * v, image)
         return (matrix - cross - cross.T)[1:, 1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """A matrix, and the rank of the part of it that was chosen."""
+
+    matrix: FloatArray
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Eigen:
+    values: FloatArray  # ascending
+    vectors: FloatArray
+
+
+def _eigen(matrix: FloatArray, top: int) -> _Eigen:
+    """The largest eigenvalues and their vectors."""
+    m = len(matrix)
+    if top == m:
+        return _Eigen(*np.linalg.eigh(matrix))
+    from scipy.linalg import eigh  # slow to import, not needed by `import bckm`
+
+    return _Eigen(*eigh(matrix, subset_by_index=[m - top, m - 1], driver="evr"))
 
 
 def _clipped(values: FloatArray, least: float, most: float) -> FloatArray:
