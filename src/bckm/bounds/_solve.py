@@ -22,7 +22,7 @@ RELAXED = 1.6  # over-relaxation
 INNER = 15  # steps on the weights of the stars in each iteration
 BALANCE = 1.2  # residuals further apart than this change the penalty ...
 CHANGE = 1.3  # ... by this factor
-LEAP = 20  # steps at once where steps repeat; twice as many each time
+LEAP, FARTHEST = 20, 10_000  # steps at once where steps repeat; twice as many each time, at most
 ALIKE = 0.02  # relative difference of steps that repeat
 
 
@@ -73,7 +73,7 @@ class Solver:
             self.w = self.w + self._leap * self._step.w
             self.u = self.u + self._leap * self._step.u
             self.weights = np.maximum(0.0, self.weights + self._leap * self._step.weights)
-            self._leap *= 2
+            self._leap = min(2 * self._leap, FARTHEST)
             self._step = _Step.none()
             return
         self._leap = LEAP
@@ -93,8 +93,8 @@ class Solver:
             self.penalty * self.pushed, self.polyhedron.rows, self.penalty * self.weights
         )
 
-    def cut(self) -> int:
-        """Add stars that W breaks, drop those without weight; return how many were broken."""
+    def cut(self) -> None:
+        """Add stars that W breaks, drop those without weight."""
         r = self.relaxation
         broken = Stars.broken(r.packing.unpack(self.w) / np.outer(r.root, r.root))
         active = self.weights > 0
@@ -105,7 +105,6 @@ class Solver:
         self.stars, self.weights = Stars(table), weights[first]
         self.polyhedron = _Polyhedron.of(r, self.stars)
         self._step = _Step.none()
-        return len(broken.table)
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,14 +89,12 @@ class Spectral:
         if self.most == 0:
             return Near(found, 0)
         rest = self._rest(matrix)
-        top, shares = len(rest), np.ones(1)
-        if guess is not None:
-            top = guess + 5
-        while shares[0] > 0:  # of the least eigenvalue that is known: those below it may count too
+        top = len(rest) if guess is None else guess + 5
+        while True:
             top = top if FEW * top < len(rest) else len(rest)
             known = _eigen(rest, top)
             shares = _clipped(known.values, self.least, self.most)
-            if top == len(rest):
+            if shares[0] == 0 or top == len(rest):  # smaller eigenvalues have no share either
                 break
             top *= 2
         held = shares > 0
