@@ -17,7 +17,7 @@ from bckm.constraints import Constraints, as_constraints
 from bckm.feasibility import feasible_start
 from bckm.lloyd import Limits
 from bckm.problem import Problem
-from bckm.result import Result, Step
+from bckm.result import CERTIFIABLE, Result, Step
 from bckm.search.explore import SEARCHES, Task, explore
 from bckm.seeding import scatter, spread
 from bckm.verify import verify
@@ -188,6 +188,7 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),
+        problem=problem if problem.structure.n_items <= CERTIFIABLE else None,
         **rest,
     )
 
