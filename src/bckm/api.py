@@ -71,10 +71,10 @@ def kmeans(
     search : {"auto", "none", "local", "global"}
         What is done to find better clusterings than the alternation finds. "none": nothing.
         "local": each start goes on with moves of few samples whose change of the inertia is
-        computed exactly, until none helps. "auto": so, and a few further starts are bred from those
-        at hand; in all it takes at most about three times as long as "none". "global": this goes
-        on until 200 in a row bring nothing better; with a `time_limit`, again from new starts
-        until it is over or three times the same best clustering was found.
+        computed exactly, until none helps. "auto": some of that, and a few further starts bred from
+        those at hand; in all at most about three times as long as "none". "global": these go on
+        until 200 in a row bring nothing better; with a `time_limit`, again from new starts until
+        it is over or the same best clustering was found three times.
     bounds : {"matched", "fixed"}
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.

@@ -27,8 +27,8 @@ class ConstrainedKMeans(FittedCentres):
              y_p != y_q                                    for cannot-linked samples p, q,
              any further rows of `constraints`,
 
-    by alternating optimal assignments and means: every rule holds in `labels_`, and the inertia is
-    a local minimum. Rules about clusters are parameters; rules about samples belong to the data and
+    by alternating optimal assignments and means, and by search from there: every rule holds in
+    `labels_`, and the inertia is a local minimum. Rules about clusters are parameters; rules about samples belong to the data and
     go to `fit`. No cluster is empty unless ``size_min=0`` is asked for.
 
     Parameters
@@ -44,7 +44,14 @@ class ConstrainedKMeans(FittedCentres):
             default="k-means++"
         First centres.
     n_init : int or "auto", default="auto"
-        Number of starts; the best is kept. "auto" is 10 for "random", else 1.
+        Number of starts; the best is kept. "auto" is 10 for "random" and for small problems, else
+        fewer, down to 1.
+    search : {"auto", "none", "local", "global"}, default="auto"
+        What is done to find better clusterings than the alternation finds. "none": nothing.
+        "local": each start goes on with moves of few samples whose change of the inertia is
+        computed exactly, until none helps. "auto": some of that, and a few further starts bred from
+        those at hand; in all at most about three times as long as "none". "global": as many of
+        these as bring something better, see `bckm.kmeans`.
     bounds : {"matched", "fixed"}, default="matched"
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.
@@ -112,6 +119,7 @@ class ConstrainedKMeans(FittedCentres):
         solver: str = "auto",
         init: Any = "k-means++",
         n_init: int | str = "auto",
+        search: str = "auto",
         bounds: str = "matched",
         max_iter: int = 300,
         tol: float = 1e-4,
@@ -126,6 +134,7 @@ class ConstrainedKMeans(FittedCentres):
         self.solver = solver
         self.init = init
         self.n_init = n_init
+        self.search = search
         self.bounds = bounds
         self.max_iter = max_iter
         self.tol = tol
@@ -203,6 +212,7 @@ class ConstrainedKMeans(FittedCentres):
             solver=self.solver,
             init=self.init,
             n_init=self.n_init,
+            search=self.search,
             bounds=self.bounds,
             max_iter=self.max_iter,
             tol=self.tol,

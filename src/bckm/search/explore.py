@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bckm._types import FloatArray, IntArray
-from bckm.assign.base import STEP, Assigner, Engine
+from bckm.assign.base import Assigner, Engine
 from bckm.lloyd import Limits, Run, alternate, run_from
 from bckm.problem import Problem
 from bckm.result import Status, Step
@@ -24,9 +24,10 @@ ENDED = (Status.INTERRUPTED, Status.TIME_LIMIT)
 PATIENCE = 200  # children in a row that find nothing better before a global search ends
 AGREE = 3  # populations that find the same best before a global search ends within its time
 BETTER = 1e-9  # relative improvement that counts
-ROUNDS = 2  # of moves towards the centres of a child
-MOVES, SEARCH = 1.0, 2.0  # work that "auto" spends on moves, and in all, in that of its starts
-SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than a step of any engine
+BRIEF = 2  # steps of the loop, or of moves, for a child that may not be worth more
+MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
+CHILD = 3e5  # work of a child beyond its moves and steps
+SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than steps of any engine
 
 @dataclass(frozen=True)
 class Task:
@@ -107,7 +108,7 @@ class _Explorer:
         self.bred = False  # whether children have begun
         s = task.problem.structure
         costs = s.n_items * s.n_clusters
-        self.quick = costs <= SMALL or not task.engine.swift
+        self.brief = costs <= SMALL or not task.engine.swift
 
     def run(
         self,
@@ -118,8 +119,9 @@ class _Explorer:
         for centres in seeds:
             self.start(centres)
         if self.search == "auto":
-            each = self.plain / self.number  # about what a child takes, where it goes the same way
-            while self.spent + (0.0 if self.quick else each) < SEARCH * self.plain:
+            # about what a child takes where it goes all the way
+            each = 0.0 if self.brief else self.plain / self.number
+            while self.spent + each < SEARCH * self.plain:
                 self.child(rng)
         elif self.search == "global":
             starts, agree = self.number, 1
@@ -149,34 +151,37 @@ class _Explorer:
         self.keep(self.improved(assigner, run), assigner)
 
     def child(self, rng: np.random.Generator) -> None:
+        task, self.bred = self.task, True
         # each draws from its own generator: how much one draws does not change the next
-        child = Child.of(self.task.problem, self.population, rng.spawn(1)[0])
-        self.bred = True
-        if self.quick:
-            run = self.moved(self.approach(child))
-            if run.cost >= self.population.best * (1 - BETTER):
-                self.keep(run)
-                return
-            assigner = self.task.engine.prepare(self.task.problem)
-            run = self.loop(assigner, run.centres, run)
+        child = Child.of(task.problem, self.population, rng.spawn(1)[0])
+        assigner = task.engine.prepare(task.problem) if task.engine.swift else None
+        if assigner is None:
+            run = self.approach(child)
         else:
-            assigner = self.task.engine.prepare(self.task.problem)
-            run = self.loop(assigner, child.centres)
+            run = self.loop(assigner, child.centres, most=BRIEF if self.brief else None)
+        self.spent += CHILD
+        if self.brief:
+            run = self.moved(run)
+            if run.cost >= self.population.best * (1 - BETTER):
+                self.keep(run, assigner)
+                return
+            assigner = assigner or task.engine.prepare(task.problem)
+            run = self.loop(assigner, run.centres, run)  # worth all steps
+        assert assigner is not None
         self.keep(self.improved(assigner, run), assigner)
 
     def approach(self, child: Child) -> Run:
-        """Bring labels of a parent near the centres of the child by moves, without an engine."""
+        """Bring labels of a parent near the centres of the child by moves: no slow engine."""
         task, run = self.task, Run(child.labels, child.centres, np.inf)
-        assert self.moves is not None
         deadline = task.limits.deadline
-        for _ in range(ROUNDS):
+        assert self.moves is not None
+        for _ in range(BRIEF):
             found = self.moves(run.labels, run.centres, deadline, fixed=True)
             self.found.counters += found.counts
             self.spent += found.work
             run = run_from(task.problem, found.labels, run.centres)
         run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
         run.priced = self.found.run.priced
-        self.spent += STEP
         return run
 
     def keep(self, run: Run, assigner: Assigner | None = None) -> None:
@@ -196,8 +201,9 @@ class _Explorer:
         assigner: Assigner,
         centres: FloatArray,
         before: Run | None = None,
+        most: int | None = None,
     ) -> Run:
-        """Alternate from centres, or go on after `before`."""
+        """Alternate from centres, or go on after `before`; in at most so many steps."""
         task, history = self.task, None if before is None else before.history
         done, work = len(history or ()), assigner.work
         run = alternate(
@@ -205,8 +211,8 @@ class _Explorer:
             assigner,
             match(task.problem, centres) if task.free and before is None else centres,
             task.start if before is None else before.labels,
-            replace(task.limits, max_iter=task.limits.max_iter - done),
-            exchange=task.free,
+            replace(task.limits, max_iter=task.limits.max_iter - done if most is None else most),
+            exchange=task.free and most is None,
             history=history,
             on_step=task.on_step,
             number=self.number,
