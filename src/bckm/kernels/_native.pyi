@@ -71,6 +71,7 @@ def border_step(
 def totals(
     points: Points, label: _Labels, centres: _Floats, radius: _Short | None, threads: int
 ) -> tuple[_Floats, _Floats, float, _Floats]: ...
+
 class Descent(TypedDict):
     passes: int
     relocated: int

@@ -9,7 +9,6 @@ of two clusters that hang together by conflicts (in graph colouring: Kempe chain
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,30 +17,10 @@ from bckm._types import FloatArray, IntArray, Sparse
 from bckm.assign.base import Deadline
 from bckm.kernels import missing, native
 from bckm.problem import Problem
-from bckm.search import _moves
+from bckm.search._moves import KINDS, Descent, descend
 from bckm.structure import Structure
 
 ALL = 1_000_000  # passes: as many as it takes
-
-
-@dataclass(frozen=True, eq=False)
-class Descent:
-    """Labels after local search.
-
-    Attributes
-    ----------
-    labels : array (m,)
-        Cluster of each item.
-    counts : Counter
-        Looks at all items (``passes``) and moves made, by their kind.
-    finished : bool
-        Whether these labels are proven a local optimum: no relocation, swap or flip that keeps the
-        rules lowers the inertia by more than round-off.
-    """
-
-    labels: IntArray
-    counts: Counter[str]
-    finished: bool
 
 
 class LocalSearch:
@@ -58,7 +37,7 @@ class LocalSearch:
     ) -> Descent:
         """Descend from feasible labels; the centre of an empty cluster is its given one."""
         if missing:
-            return _moves.descend(self._problem, labels, centres, deadline, passes)
+            return descend(self._problem, labels, centres, deadline, passes)
         after = labels.astype(np.int32)
         found = native.descend(
             self._points,
@@ -70,11 +49,8 @@ class LocalSearch:
             min(deadline.left, 1e9),
             self._problem.threads,
         )
-        counts = Counter({kind: int(found[kind]) for kind in _KINDS})
+        counts = Counter({kind: int(found[kind]) for kind in KINDS})
         return Descent(after.astype(np.int64), counts, found["finished"])
-
-
-_KINDS = ("passes", "relocated", "swapped", "chained", "flipped")
 
 
 def _native_rules(s: Structure) -> native.Rules:

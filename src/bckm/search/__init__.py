@@ -1,0 +1,1 @@
+"""Search beyond the alternating loop: moves that no assignment step finds."""
