@@ -188,7 +188,8 @@ class _Search:
         good &= s.upper - state.size >= count
         good[np.arange(items.size), start] = False
         which, to = np.nonzero(good)
-        return items[which], to
+        free = state.free(items[which], to)
+        return items[which][free], to[free]
 
     def swap(self) -> bool:
         """Two items of two clusters, each to the other's."""
@@ -205,8 +206,10 @@ class _Search:
         return self.clock > before
 
     def _swap_between(self, a: int, b: int, mine: IntArray, yours: IntArray) -> bool:
-        labels, before = self.state.labels, self.clock
+        state, labels, before = self.state, self.state.labels, self.clock
         mine, yours = mine[labels[mine] == a], yours[labels[yours] == b]
+        # two items in conflict with each other alone are a flip; others must be in none
+        mine, yours = mine[state.free(mine, b)], yours[state.free(yours, a)]
         if mine.size == 0 or yours.size == 0:
             return False
         mine, yours = self._promising(a, b, mine, yours), self._promising(b, a, yours, mine)

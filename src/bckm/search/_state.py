@@ -91,6 +91,16 @@ class State:
             good[good] = self._rows_hold(items[good], to[good])
         return good
 
+    def free(self, items: IntArray, to: IntArray | int) -> BoolArray:
+        """Whether each item (n,) is in conflict with none in the cluster it would go to."""
+        good = np.ones(items.size, np.bool_)
+        if self.structure.conflict_sets:
+            graph = self.structure.neighbours
+            at, whose = _entries(graph.indptr, items)
+            there = np.broadcast_to(to, items.shape)[whose]
+            good[whose[self.labels[graph.indices[at]] == there]] = False
+        return good
+
     def _sizes_hold(self, items: IntArray, to: IntArray) -> BoolArray:
         s, start = self.structure, self.labels[items]
         good = np.ones(len(items), np.bool_)
