@@ -23,21 +23,24 @@ public:
     }
 
     Descent run(std::int64_t passes) {
+        bool deep = false;
         while (out.passes < passes && !(out.stopped = stop())) {
             ++out.passes;
             c.refresh();
             least_change = rounding * c.cost;
-            list = shortlist(c, least_change, c.threads);
+            list = shortlist(c, least_change, deep ? heads : 1, c.threads);
             left = std::max(tries, tries_each * c.m);
             bool better = relocate();
             better |= swap();
             // the longer moves only where the shorter ones are exhausted
-            if (!better) better = flip();
-            if (!better) better = chain();
-            if (!better) {
-                out.finished = list.complete && left > 0;
-                break;
+            if (deep && !better) {
+                better = flip() || chain();
+                if (!better) {
+                    out.finished = list.complete && left > 0 && !out.stopped;
+                    break;
+                }
             }
+            deep = !better;
         }
         return out;
     }
@@ -94,15 +97,15 @@ private:
         return better;
     }
 
-    // Around a cycle of three clusters, or along a path whose middle keeps its size.
+    // Around a cycle of three clusters, or along a path of three.
     bool chain() {
         bool better = false;
         for (std::int64_t a = 0; a < k; ++a)
             for (std::int64_t b = 0; b < k; ++b) {
                 if (a == b || list.number(a, b) == 0) continue;
+                if ((out.stopped = stop())) return better;
                 for (std::int64_t d = 0; d < k; ++d) {
                     if (d == a || d == b || list.number(b, d) == 0) continue;
-                    if (stop()) return better;
                     better |= path(a, b, d);
                     if (a < b && a < d) better |= cycle(a, b, d);
                     if (left < 0) return better;
@@ -134,6 +137,7 @@ private:
 
     bool path(std::int64_t a, std::int64_t b, std::int64_t d) {
         if (!c.fits(a, d, 1)) return false;
+        const double bonus = list.bonus[a * k + a] + list.bonus[a * k + b] + list.bonus[b * k + d];
         const Offer *one = list.begin(a, b), *two = list.begin(b, d);
         const std::int64_t ones = std::min(heads, list.number(a, b));
         const std::int64_t twos = std::min(heads, list.number(b, d));
@@ -141,6 +145,7 @@ private:
         for (std::int64_t p = 0; p < ones; ++p)
             for (std::int64_t q = 0; q < twos; ++q) {
                 const std::int64_t j = one[p].item, l = two[q].item;
+                if (one[p].gain + two[q].gain >= bonus) break;
                 if (c.label[j] != a || c.label[l] != b) continue;
                 --left;
                 better |= make({{j, b}, {l, d}}, out.chained);
@@ -163,7 +168,7 @@ private:
                 seen[b] = true;
                 better |= flip_component(j, b) || push(j, b);
             }
-            if ((j & 255) == 0 && stop()) return better;
+            if ((j & 255) == 0 && (out.stopped = stop())) return better;
         }
         return better;
     }
@@ -190,14 +195,21 @@ private:
         const std::int64_t a = c.label[j];
         std::int64_t l = -1;
         if (c.blockers(j, b, l) != 1) return false;
+        const double first = c.mass(j) * (c.distance(j, b) - c.distance(j, a));
+        const double here = c.distance(l, b);
         for (std::int64_t d = 0; d < k; ++d) {
             if (d == a || d == b) continue;
-            if (make({{j, b}, {l, d}}, out.chained)) return true;
+            const double gains = first + c.mass(l) * (c.distance(l, d) - here);
+            const double bonus = list.bonus[a * k + b] + list.bonus[b * k + d];
+            if (gains < bonus + list.bonus[a * k + a] && make({{j, b}, {l, d}}, out.chained))
+                return true;
             const Offer* back = list.begin(d, a);
-            for (std::int64_t q = 0; q < std::min(heads, list.number(d, a)); ++q)
+            for (std::int64_t q = 0; q < std::min(heads, list.number(d, a)); ++q) {
+                if (gains + back[q].gain >= bonus + list.bonus[d * k + a]) break;
                 if (c.label[back[q].item] == d &&
                     make({{j, b}, {l, d}, {back[q].item, a}}, out.chained))
                     return true;
+            }
         }
         return false;
     }

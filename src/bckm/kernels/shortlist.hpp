@@ -22,7 +22,8 @@ struct Relocation {
 };
 
 // Means follow what moves, so a swap changes the objective by less than its two gains say. How much
-// less at most when an item from a comes to b while another leaves b is `bonus[a * k + b]`.
+// less at most when an item from a comes to b while another leaves b is `bonus[a * k + b]`; when one
+// leaves a and none comes, `bonus[a * k + a]`.
 struct Shortlist {
     std::int64_t k = 0;
     std::vector<Relocation> relocations;  // that improve, sizes and conflicts permitting; best first
@@ -39,6 +40,8 @@ struct Shortlist {
     }
 };
 
-Shortlist shortlist(const Clustering& clustering, double least_change, int threads);
+// With so many offers of each pair of clusters at least, if there are as many.
+Shortlist shortlist(const Clustering& clustering, double least_change, std::int64_t heads,
+                    int threads);
 
 }  // namespace bckm
