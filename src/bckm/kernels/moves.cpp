@@ -16,11 +16,8 @@ constexpr std::int64_t largest_flip = 64;
 
 class Search {
 public:
-    Search(Clustering& c, const std::function<bool()>& stop) : c(c), k(c.k), stop(stop) {
-        alike = true;
-        for (std::int64_t j = 1; j < c.m; ++j) alike = alike && c.mass(j) == c.mass(0);
-        stamp.assign(c.m, 0);
-    }
+    Search(Clustering& c, const std::function<bool()>& stop)
+        : c(c), k(c.k), stop(stop), stamp(c.m, 0) {}
 
     Descent run(std::int64_t passes) {
         bool deep = false;
@@ -30,9 +27,8 @@ public:
             least_change = rounding * c.cost;
             list = shortlist(c, least_change, deep ? heads : 1, c.threads);
             left = std::max(tries, tries_each * c.m);
-            bool better = relocate();
-            better |= swap();
             // the longer moves only where the shorter ones are exhausted
+            bool better = relocate() || swap();
             if (deep && !better) {
                 better = flip() || chain();
                 if (!better) {
@@ -57,6 +53,18 @@ private:
         return true;
     }
 
+    // When one item comes to a cluster and another leaves it, its mean follows: the change is so much
+    // less than the gains say. As Clustering::change, from the distances of the look.
+    double follows(const Offer& comes, const Offer& leaves) const {
+        if (c.fixed) return 0.0;
+        const double in = c.mass(comes.item), out = c.mass(leaves.item);
+        const double rest = c.weight[comes.to] + in - out;
+        const double far = (comes.gain + comes.here) / in, near = leaves.here / out;
+        const double square = in * in * far + out * out * near -
+                              in * out * (far + near - c.apart(comes.item, leaves.item));
+        return rest > 0.0 ? square / rest : 0.0;
+    }
+
     bool relocate() {
         bool better = false;
         for (const Relocation& found : list.relocations)
@@ -76,10 +84,6 @@ private:
         const std::int64_t going = list.number(a, b), coming = list.number(b, a);
         const double bonus = list.bonus[a * k + b] + list.bonus[b * k + a];
         if (coming == 0) return false;
-        const double follow =
-            c.fixed || c.weight[a] <= 0.0 || c.weight[b] <= 0.0
-                ? 0.0
-                : c.mass(0) * c.mass(0) * (1.0 / c.weight[a] + 1.0 / c.weight[b]);
         bool better = false;
         for (std::int64_t p = 0; p < going; ++p) {
             if (there[p].gain + back[0].gain >= bonus) break;
@@ -89,9 +93,8 @@ private:
                 if (gains >= bonus || c.label[j] != a) break;
                 if (--left < 0) return better;
                 if (c.label[l] != b) continue;
-                // of items alike in mass, the exact change when the look was taken
-                if (alike && gains - follow * c.apart(j, l) >= -least_change) continue;
-                better |= make({{j, b}, {l, a}}, out.swapped);
+                if (gains - follows(there[p], back[q]) - follows(back[q], there[p]) < -least_change)
+                    better |= make({{j, b}, {l, a}}, out.swapped);
             }
         }
         return better;
@@ -128,7 +131,10 @@ private:
                     if (one[p].gain + two[q].gain + three[r].gain >= bonus) break;
                     --left;
                     if (c.label[one[p].item] == a && c.label[two[q].item] == b &&
-                        c.label[three[r].item] == d)
+                        c.label[three[r].item] == d &&
+                        one[p].gain + two[q].gain + three[r].gain - follows(one[p], two[q]) -
+                                follows(two[q], three[r]) - follows(three[r], one[p]) <
+                            -least_change)
                         better |= make({{one[p].item, b}, {two[q].item, d}, {three[r].item, a}},
                                        out.chained);
                 }
@@ -148,7 +154,11 @@ private:
                 if (one[p].gain + two[q].gain >= bonus) break;
                 if (c.label[j] != a || c.label[l] != b) continue;
                 --left;
-                better |= make({{j, b}, {l, d}}, out.chained);
+                const double there = two[q].gain + two[q].here;
+                const double change = one[p].gain - follows(one[p], two[q]) + one[p].here +
+                                      two[q].gain - there - c.leaves(j, one[p].here / c.mass(j)) +
+                                      c.joins(l, d, there / c.mass(l));
+                if (change < -least_change) better |= make({{j, b}, {l, d}}, out.chained);
             }
         return better;
     }
@@ -217,7 +227,6 @@ private:
     Clustering& c;
     const std::int64_t k;
     const std::function<bool()>& stop;
-    bool alike;
     double least_change = 0.0;
     std::int64_t left = 0;
     Shortlist list;

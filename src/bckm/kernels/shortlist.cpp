@@ -30,7 +30,7 @@ struct Extremes {
     std::vector<double> heavy;  // (k,): largest mass
 
     void open(std::int64_t k, std::int64_t heads) {
-        best.assign(k * k * heads, {never, std::numeric_limits<std::int32_t>::max(), -1});
+        best.assign(k * k * heads, {never, 0.0, std::numeric_limits<std::int32_t>::max(), -1});
         enter.assign(k * k, never);
         reach.assign(k * k, 0.0);
         light.assign(k, never);
@@ -130,11 +130,11 @@ private:
         if (entering == 0) return;
         for (std::int64_t b = 0; b < k; ++b)
             if (b != a && row[b] - here < enter[b])
-                some.offer(a * k + b, heads, offer_of(j, b, row[b] - here));
+                some.offer(a * k + b, heads, offer_of(j, b, row[b], here));
     }
 
-    static Offer offer_of(std::int64_t j, std::int64_t b, double gain) {
-        return {gain, static_cast<std::int32_t>(j), static_cast<std::int32_t>(b)};
+    static Offer offer_of(std::int64_t j, std::int64_t b, double there, double here) {
+        return {there - here, here, static_cast<std::int32_t>(j), static_cast<std::int32_t>(b)};
     }
 
     void relocations(std::int64_t j, const double* row, std::vector<Relocation>& found) const {
@@ -187,11 +187,11 @@ private:
             const double* row = look_at(j, own, true);
             const double* most = limit.data() + a * k;
             for (std::int64_t b = 0; b < k; ++b) {
-                const double gain = row[b] - row[a];
+                if (row[b] - row[a] >= most[b] || b == a) continue;
+                const Offer offer = offer_of(j, b, row[b], row[a]);
                 // the best few are there already
-                if (gain < most[b] && b != a &&
-                    better(all.best[(a * k + b) * heads + heads - 1], offer_of(j, b, gain)))
-                    found.push_back(offer_of(j, b, gain));
+                if (better(all.best[(a * k + b) * heads + heads - 1], offer))
+                    found.push_back(offer);
             }
         });
         by_pair(flat, out);

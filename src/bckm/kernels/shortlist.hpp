@@ -9,9 +9,10 @@
 namespace bckm {
 
 // An item would go to another cluster at `gain` = mass (|x - c_to|^2 - |x - c_own|^2): the change
-// at fixed centres, below zero if it is better off there.
+// at fixed centres, below zero if it is better off there. Where it is it costs `here`.
 struct Offer {
     double gain;
+    double here;
     std::int32_t item;
     std::int32_t to;
 };
