@@ -21,22 +21,31 @@ public:
 
     Descent run(std::int64_t passes) {
         bool deep = false;
-        while (out.passes < passes && !(out.stopped = stop())) {
+        while (out.passes < passes && !halted()) {
             ++out.passes;
-            c.refresh();
-            least_change = rounding * c.cost;
+            const std::vector<std::int32_t> before = c.label;
+            const double cost = c.cost;
+            least_change = rounding * cost;
             list = shortlist(c, least_change, deep ? heads : 1, c.threads);
             left = std::max(tries, tries_each * c.m);
             // the longer moves only where the shorter ones are exhausted
             bool better = relocate() || swap();
             if (deep && !better) {
-                better = flip() || chain();
+                better = flip();
+                const bool whole = list.complete && left > 0 && !out.stopped;
+                if (!better) better = chain();
                 if (!better) {
-                    out.finished = list.complete && left > 0 && !out.stopped;
+                    out.finished = whole;
                     break;
                 }
             }
             deep = !better;
+            if (!better) continue;
+            c.refresh();
+            if (c.cost < cost) continue;
+            c.label = before;  // what seemed a gain was round-off
+            c.refresh();
+            break;
         }
         return out;
     }
@@ -46,7 +55,10 @@ private:
         return make(hops.begin(), static_cast<std::int64_t>(hops.size()), counter);
     }
 
+    bool halted() { return out.stopped = out.stopped || stop(); }
+
     bool make(const Hop* hops, std::int64_t number, std::int64_t& counter) {
+        if ((++judged & 1023) == 0) halted();
         if (!c.admits(hops, number) || !(c.change(hops, number) < -least_change)) return false;
         c.apply(hops, number);
         ++counter;
@@ -67,31 +79,62 @@ private:
 
     bool relocate() {
         bool better = false;
-        for (const Relocation& found : list.relocations)
-            better |= c.label[found.hop.item] != found.hop.to && make({found.hop}, out.relocated);
+        for (const Relocation& found : list.relocations) {
+            if (out.stopped) break;
+            better |= c.label[found.hop.item] != found.hop.to &&
+                      (make({found.hop}, out.relocated) || in_exchange(found.hop));
+        }
         return better;
+    }
+
+    // An item without mass costs nothing wherever it goes: it may make room for one that has.
+    bool in_exchange(const Hop& hop) {
+        const std::int64_t a = c.label[hop.item];
+        const std::vector<std::int32_t>& there = list.weightless[hop.to];
+        if (there.empty() || !(c.change(&hop, 1) < -least_change)) return false;
+        for (const std::int64_t l : there) {
+            if (--left < 0 || out.stopped) return false;
+            if (c.label[l] == hop.to && make({hop, {l, a}}, out.swapped)) return true;
+        }
+        return false;
     }
 
     bool swap() {
         bool better = false;
         for (std::int64_t a = 0; a < k; ++a)
-            for (std::int64_t b = a + 1; b < k; ++b) better |= swap_between(a, b);
+            for (std::int64_t b = a + 1; b < k; ++b) {
+                if (out.stopped) return better;
+                better |= swap_between(a, b);
+            }
         return better;
     }
 
+    // Two items in conflict with each other alone are a flip; with others they cannot be swapped.
+    bool free(const Offer& offer) const {
+        std::int64_t blocker = 0;
+        return c.blockers(offer.item, offer.to, blocker) == 0;
+    }
+
     bool swap_between(std::int64_t a, std::int64_t b) {
-        const Offer *there = list.begin(a, b), *back = list.begin(b, a);
-        const std::int64_t going = list.number(a, b), coming = list.number(b, a);
+        const Offer* there = list.begin(a, b);
+        const std::int64_t going = list.number(a, b);
         const double bonus = list.bonus[a * k + b] + list.bonus[b * k + a];
-        if (coming == 0) return false;
+        if (going == 0) return false;
+        back.clear();
+        for (const Offer* o = list.begin(b, a); o != list.begin(b, a) + list.number(b, a); ++o) {
+            if (there[0].gain + o->gain >= bonus) break;
+            if (free(*o)) back.push_back(*o);
+        }
+        if (back.empty()) return false;
         bool better = false;
         for (std::int64_t p = 0; p < going; ++p) {
             if (there[p].gain + back[0].gain >= bonus) break;
-            for (std::int64_t q = 0; q < coming; ++q) {
+            if (!free(there[p])) continue;
+            for (std::size_t q = 0; q < back.size(); ++q) {
                 const std::int64_t j = there[p].item, l = back[q].item;
                 const double gains = there[p].gain + back[q].gain;
                 if (gains >= bonus || c.label[j] != a) break;
-                if (--left < 0) return better;
+                if (--left < 0 || ((left & 1023) == 0 && halted())) return better;
                 if (c.label[l] != b) continue;
                 if (gains - follows(there[p], back[q]) - follows(back[q], there[p]) < -least_change)
                     better |= make({{j, b}, {l, a}}, out.swapped);
@@ -106,8 +149,9 @@ private:
         for (std::int64_t a = 0; a < k; ++a)
             for (std::int64_t b = 0; b < k; ++b) {
                 if (a == b || list.number(a, b) == 0) continue;
-                if ((out.stopped = stop())) return better;
+                if (halted()) return better;
                 for (std::int64_t d = 0; d < k; ++d) {
+                    --left;  // the triples are many where clusters are
                     if (d == a || d == b || list.number(b, d) == 0) continue;
                     better |= path(a, b, d);
                     if (a < b && a < d) better |= cycle(a, b, d);
@@ -170,6 +214,7 @@ private:
         if (!c.rules.conflict_start) return better;
         std::vector<bool> seen(k);
         for (std::int64_t j = 0; j < c.m; ++j) {
+            if ((j & 255) == 0 && halted()) return better;
             if (c.degree(j) == 0) continue;
             std::fill(seen.begin(), seen.end(), false);
             for (auto e = c.rules.conflict_start[j]; e < c.rules.conflict_start[j + 1]; ++e) {
@@ -178,7 +223,6 @@ private:
                 seen[b] = true;
                 better |= flip_component(j, b) || push(j, b);
             }
-            if ((j & 255) == 0 && (out.stopped = stop())) return better;
         }
         return better;
     }
@@ -228,9 +272,10 @@ private:
     const std::int64_t k;
     const std::function<bool()>& stop;
     double least_change = 0.0;
-    std::int64_t left = 0;
+    std::int64_t left = 0, judged = 0;
     Shortlist list;
     std::vector<Hop> hops;
+    std::vector<Offer> back;
     std::vector<std::int64_t> stamp;
     std::int64_t stamped = 0;
     Descent out;

@@ -11,6 +11,7 @@ namespace bckm {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double rounding = 1e-9;              // by which bounds are wider than the numbers say
 constexpr std::int64_t many_clusters = 256;    // whose tables of k x k would be large
 constexpr std::int64_t longest = 4096;         // offers kept of each pair of clusters, at most
 constexpr std::int64_t chunk = 256;            // items that a thread takes at a time
@@ -59,9 +60,13 @@ public:
     Shortlist run() {
         Shortlist out;
         out.k = k;
+        weightless.resize(k);
+        for (std::int64_t j = 0; j < m; ++j)
+            if (c.mass(j) == 0.0) weightless[c.label[j]].push_back(static_cast<std::int32_t>(j));
         look(out);
         weigh(out);
         collect(out);
+        out.weightless = std::move(weightless);
         return out;
     }
 
@@ -148,7 +153,8 @@ private:
             if (b == a) continue;
             const double change = c.joins(j, b, row[b] / w) - gone;
             std::int64_t blocker = 0;
-            if (change < -least_change && c.fits(a, b, c.rules.count[j]) &&
+            if (change < -least_change &&
+                (c.fits(a, b, c.rules.count[j]) || !weightless[b].empty()) &&
                 c.blockers(j, b, blocker) == 0)
                 found.push_back({change, {j, b}});
         }
@@ -161,11 +167,15 @@ private:
         if (c.fixed) return;
         for (std::int64_t a = 0; a < k; ++a)
             for (std::int64_t b = 0; b < k; ++b) {
-                if (all.heavy[a] == 0.0 || all.heavy[b] == 0.0) continue;
+                if (all.heavy[a] == 0.0) continue;
+                if (all.heavy[b] == 0.0) {  // what comes to an empty cluster costs nothing there
+                    out.bonus[a * k + b] = never;
+                    continue;
+                }
                 const double rest = c.weight[b] - all.heavy[b] + (a == b ? 0.0 : all.light[a]);
                 const double u = std::sqrt(all.reach[b * k + b]) +
                                  (a == b ? 0.0 : std::sqrt(all.reach[a * k + b]));
-                out.bonus[a * k + b] = rest > 0.0 ? u * u / rest : never;
+                out.bonus[a * k + b] = rest > 0.0 ? (1.0 + rounding) * (u * u / rest) : never;
             }
     }
 
@@ -230,6 +240,7 @@ private:
     const Market market;
     std::vector<double> costs;  // (m, width), or empty where they would be too many
     std::vector<double> least;  // (m,): least gain of each item
+    std::vector<std::vector<std::int32_t>> weightless;  // see Shortlist
     Extremes all;
 };
 

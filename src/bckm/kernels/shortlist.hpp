@@ -27,10 +27,12 @@ struct Relocation {
 // leaves a and none comes, `bonus[a * k + a]`.
 struct Shortlist {
     std::int64_t k = 0;
-    std::vector<Relocation> relocations;  // that improve, sizes and conflicts permitting; best first
+    std::vector<Relocation> relocations;  // that improve, sizes (or an item without
+                                          // mass that gives way) and conflicts permitting; best first
     std::vector<std::int64_t> start;      // offers from a to b: start[a * k + b] to the next one
     std::vector<Offer> offers;            // of each pair of clusters, best first
     std::vector<double> bonus;
+    std::vector<std::vector<std::int32_t>> weightless;  // items without mass in each cluster
     bool complete = true;  // every swap that improves is among the offers
 
     const Offer* begin(std::int64_t a, std::int64_t b) const {
