@@ -129,14 +129,14 @@ class _Search:
             # an item that went elsewhere meanwhile would make another move of it
             some = some[(self.state.labels[items[some]] == start[some]).all(axis=1)]
             some = some[self._helps(items[some], to[some])]
-            judged = self.clock
-            for q in some:
+            moved: set[int] = set()
+            for q, those in zip(some, items[some].tolist(), strict=True):
                 if self.deadline.passed:
                     break
                 # after a move, the others have to be judged again
-                still = np.array_equal(self.state.labels[items[q]], start[q])
-                if self.clock == judged or (still and self._helps(items[[q]], to[[q]])[0]):
+                if moved.isdisjoint(those) and (not moved or self._helps(items[[q]], to[[q]])[0]):
                     self._apply(kind, items[q], to[q])
+                    moved.update(those)
             if self.deadline.passed or before < last == self.clock:
                 break
         return self.clock > before
