@@ -34,7 +34,10 @@ def descend(route, problem, labels, centres, *, deadline=None, passes=ALL, fixed
     if not fixed:
         return LocalSearch(problem)(labels, centres, deadline, passes)
     after = labels.astype(np.int32)
-    points, rules = native.Points(problem.points, pull=problem.mass), _native_rules(problem.structure)
+    points, rules = (
+        native.Points(problem.points, pull=problem.mass),
+        _native_rules(problem.structure),
+    )
     found = native.descend(points, rules, after, centres, True, passes, 1e9, problem.threads)
     return Descent(after.astype(np.int64), {}, found["finished"])
 
@@ -79,17 +82,17 @@ def neighbours(problem: Problem, labels: np.ndarray) -> Iterator[tuple[str, np.n
             after = labels.copy()
             after[j] = b
             yield "relocation", after
-    for j, l in combinations(range(m), 2):
-        if labels[j] != labels[l]:
+    for p, q in combinations(range(m), 2):
+        if labels[p] != labels[q]:
             after = labels.copy()
-            after[[j, l]] = labels[[l, j]]
+            after[[p, q]] = labels[[q, p]]
             yield "swap", after
     apart = {j: set() for j in range(m)}
-    for j, l in problem.structure.edges.tolist():
-        apart[j].add(l)
-        apart[l].add(j)
+    for p, q in problem.structure.edges.tolist():
+        apart[p].add(q)
+        apart[q].add(p)
     for j in range(m):
-        for b in {int(labels[l]) for l in apart[j]}:
+        for b in {int(labels[q]) for q in apart[j]}:
             two, together, fresh = (labels[j], b), {j}, [j]
             while fresh:
                 reached = set.union(*(apart[v] for v in fresh)) - together

@@ -86,7 +86,10 @@ def test_fixed_centres(route, seed):
 def test_instances_are_of_every_kind():
     """The tests above would prove little if the rules left nothing to do, or asked nothing."""
     starts = [planted(seed) for seed in range(60)]
-    moved = [np.any(run("numpy", start).labels != start.labels) for start in starts]
+    moved = [
+        np.any(run("numpy" if missing else "native", start).labels != start.labels)
+        for start in starts
+    ]
     assert sum(moved) > 40
     s = [start.problem.structure for start in starts]
     for kind in (
@@ -130,6 +133,7 @@ def test_differences_at_the_edge_of_rounding(route, spread):
 
 
 # --- the same for other units, orders and numbers of threads ---
+
 
 def units(seed):
     """The instance, and its data, without ties: those may fall either way."""
@@ -191,12 +195,12 @@ def test_threads_change_nothing(k):
     rng = np.random.default_rng(0)
     X, weight = rng.normal(size=(2500, 4)), rng.uniform(0.5, 2, 2500)
     rules = bckm.Constraints(size_min=2500 // k, size_max=-(-2500 // k))
-    labels = np.arange(2500) % k
+    labels = np.argsort(np.argsort(X[:, 0])) % k
     one, two = (Start.of(X, k, rules, labels, weight, n_jobs=jobs) for jobs in (1, 2))
     first, second = run("native", one), run("native", two)
     np.testing.assert_array_equal(first.labels, second.labels)
     assert first.counts == second.counts
-    assert first.counts["swapped"] > 100
+    assert first.counts["relocated"] + first.counts["swapped"] > 100
 
 
 # --- when it ends ---
@@ -344,7 +348,7 @@ def test_larger(route, kind):
     if kind == "sizes":
         X = rng.normal(size=(8, 5))[rng.integers(8, size=3000)] + rng.normal(size=(3000, 5))
         rules = bckm.Constraints(size_min=375, size_max=375)
-        start = Start.of(X, 8, rules, np.arange(3000) % 8)
+        start = Start.of(X, 8, rules, np.argsort(np.argsort(X.sum(axis=1))) // 375)
     else:
         start = from_family("planted_colouring" if kind == "conflicts" else kind, 3000)
     found = run(route, start)
