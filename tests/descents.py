@@ -14,11 +14,11 @@ import pytest
 
 import bckm
 from bckm.assign import Deadline
-from bckm.kernels import missing, native
+from bckm.kernels import missing
 from bckm.problem import Problem
 from bckm.search import _moves
-from bckm.search.local import ALL, LocalSearch, _native_rules
-from bckm.search.local import Descent as Descent
+from bckm.search._moves import Descent
+from bckm.search.local import ALL, LocalSearch
 
 ROUTES = [
     "numpy",
@@ -31,15 +31,7 @@ def descend(route, problem, labels, centres, *, deadline=None, passes=ALL, fixed
     deadline = deadline or Deadline()
     if route == "numpy":
         return _moves.descend(problem, labels, centres, deadline, passes, fixed=fixed)
-    if not fixed:
-        return LocalSearch(problem)(labels, centres, deadline, passes)
-    after = labels.astype(np.int32)
-    points, rules = (
-        native.Points(problem.points, pull=problem.mass),
-        _native_rules(problem.structure),
-    )
-    found = native.descend(points, rules, after, centres, True, passes, 1e9, problem.threads)
-    return Descent(after.astype(np.int64), {}, found["finished"])
+    return LocalSearch(problem)(labels, centres, deadline, passes, fixed=fixed)
 
 
 @dataclass

@@ -242,12 +242,13 @@ def test_deadline(route):
     found = run(route, start, deadline=Deadline.after(0.0))
     np.testing.assert_array_equal(found.labels, start.labels)
     assert not found.finished
-    for seconds in (0.01, 0.1, 0.3):
+    for seconds in (0.003, 0.03, 0.2):
         began = time.perf_counter()
         found = run(route, start, deadline=Deadline.after(seconds))
         assert time.perf_counter() - began < seconds + 0.5
         check(start, found, brute=False)
-        assert not found.finished
+        if found.finished:
+            np.testing.assert_array_equal(found.labels, run(route, start).labels)
 
 
 # --- moves that no shorter ones replace ---

@@ -31,7 +31,7 @@ Clustering::Clustering(const Points& points, const Rules& rules, const std::int3
                        const double* start, bool fixed, int threads)
     : points(points), rules(rules), m(points.n), k(rules.k), dims(points.dims), fixed(fixed),
       threads(threads), label(first, first + points.n), centres(start, start + k * dims), weight(k, 0.0),
-      heavy(k, 0), size(k, 0), activity(rules.rows, 0.0), shift(dims, 0.0),
+      heavy(k, 0), weightless(k, 0), size(k, 0), activity(rules.rows, 0.0), shift(dims, 0.0),
       row_change(rules.rows, 0.0), going(rules.conflict_start ? m : 0, -1) {
     refresh();
 }
@@ -48,11 +48,12 @@ void Clustering::refresh() {
     weight = std::move(sums.mass);
     cost = sums.cost;
     std::fill(heavy.begin(), heavy.end(), 0);
+    std::fill(weightless.begin(), weightless.end(), 0);
     std::fill(size.begin(), size.end(), 0);
     std::fill(activity.begin(), activity.end(), 0.0);
     for (std::int64_t j = 0; j < m; ++j) {
         const std::int64_t a = label[j];
-        heavy[a] += mass(j) > 0.0;
+        (mass(j) > 0.0 ? heavy : weightless)[a] += 1;
         size[a] += rules.count[j];
         if (rules.rows == 0) continue;
         for (auto e = rules.column_start[j * k + a]; e < rules.column_start[j * k + a + 1]; ++e)
@@ -183,7 +184,7 @@ void Clustering::apply(const Hop* hops, std::int64_t number) {
             if (sign == 0) continue;
             const double w = sign * mass(j);
             weight[i] += w;
-            heavy[i] += mass(j) > 0.0 ? sign : 0;
+            (mass(j) > 0.0 ? heavy : weightless)[i] += sign;
             size[i] += sign * rules.count[j];
             const double* x = points.row(j);
             for (std::int64_t t = 0; t < dims; ++t) shift[t] += w * (x[t] - c[t]);

@@ -83,7 +83,8 @@ public:
     std::vector<double> centres;      // (k, dims)
     std::vector<double> weight;       // mass of each cluster
     std::vector<std::int64_t> heavy;  // items with mass in each cluster
-    std::vector<std::int64_t> size;   // samples in each cluster
+    std::vector<std::int64_t> weightless;  // items without mass in each cluster
+    std::vector<std::int64_t> size;        // samples in each cluster
     double cost = 0.0;                // the objective when `refresh` was called last
 
 private:

@@ -17,30 +17,19 @@ constexpr std::int64_t largest_flip = 64;
 class Search {
 public:
     Search(Clustering& c, const std::function<bool()>& stop)
-        : c(c), k(c.k), stop(stop), stamp(c.m, 0) {}
+        : c(c), k(c.k), stop(stop), stamp(c.m, 0) {
+        for (std::int64_t j = 0; j < c.m; ++j)
+            if (c.mass(j) == 0.0) weightless.push_back(j);
+    }
 
     Descent run(std::int64_t passes) {
-        bool deep = false;
         while (out.passes < passes && !halted()) {
             ++out.passes;
             const std::vector<std::int32_t> before = c.label;
             const double cost = c.cost;
             least_change = rounding * cost;
-            list = shortlist(c, least_change, deep ? heads : 1, c.threads);
             left = std::max(tries, tries_each * c.m);
-            // the longer moves only where the shorter ones are exhausted
-            bool better = relocate() || swap();
-            if (deep && !better) {
-                better = flip();
-                const bool whole = list.complete && left > 0 && !out.stopped;
-                if (!better) better = chain();
-                if (!better) {
-                    out.finished = whole;
-                    break;
-                }
-            }
-            deep = !better;
-            if (!better) continue;
+            if (!improve()) break;
             c.refresh();
             if (c.cost < cost) continue;
             c.label = before;  // what seemed a gain was round-off
@@ -51,11 +40,26 @@ public:
     }
 
 private:
-    bool make(std::initializer_list<Hop> hops, std::int64_t& counter) {
-        return make(hops.begin(), static_cast<std::int64_t>(hops.size()), counter);
+    // The longer moves only where the shorter ones are exhausted.
+    bool improve() {
+        Shortlist look(c, least_change, c.threads);
+        if (relocate(look.relocations())) return true;
+        list = look.offers(look.quick() ? 1 : heads);
+        const bool complete = list.complete;
+        if (swap()) return true;
+        if (look.quick()) list = look.offers(heads);
+        if (flip()) return true;
+        const bool whole = complete && left > 0 && !out.stopped;
+        if (chain()) return true;
+        out.finished = whole;
+        return false;
     }
 
     bool halted() { return out.stopped = out.stopped || stop(); }
+
+    bool make(std::initializer_list<Hop> hops, std::int64_t& counter) {
+        return make(hops.begin(), static_cast<std::int64_t>(hops.size()), counter);
+    }
 
     bool make(const Hop* hops, std::int64_t number, std::int64_t& counter) {
         if ((++judged & 1023) == 0) halted();
@@ -77,9 +81,9 @@ private:
         return rest > 0.0 ? square / rest : 0.0;
     }
 
-    bool relocate() {
+    bool relocate(const std::vector<Relocation>& relocations) {
         bool better = false;
-        for (const Relocation& found : list.relocations) {
+        for (const Relocation& found : relocations) {
             if (out.stopped) break;
             better |= c.label[found.hop.item] != found.hop.to &&
                       (make({found.hop}, out.relocated) || in_exchange(found.hop));
@@ -90,9 +94,8 @@ private:
     // An item without mass costs nothing wherever it goes: it may make room for one that has.
     bool in_exchange(const Hop& hop) {
         const std::int64_t a = c.label[hop.item];
-        const std::vector<std::int32_t>& there = list.weightless[hop.to];
-        if (there.empty() || !(c.change(&hop, 1) < -least_change)) return false;
-        for (const std::int64_t l : there) {
+        if (c.weightless[hop.to] == 0 || !(c.change(&hop, 1) < -least_change)) return false;
+        for (const std::int64_t l : weightless) {
             if (--left < 0 || out.stopped) return false;
             if (c.label[l] == hop.to && make({hop, {l, a}}, out.swapped)) return true;
         }
@@ -102,10 +105,7 @@ private:
     bool swap() {
         bool better = false;
         for (std::int64_t a = 0; a < k; ++a)
-            for (std::int64_t b = a + 1; b < k; ++b) {
-                if (out.stopped) return better;
-                better |= swap_between(a, b);
-            }
+            for (std::int64_t b = a + 1; b < k && !out.stopped; ++b) better |= swap_between(a, b);
         return better;
     }
 
@@ -151,7 +151,7 @@ private:
                 if (a == b || list.number(a, b) == 0) continue;
                 if (halted()) return better;
                 for (std::int64_t d = 0; d < k; ++d) {
-                    --left;  // the triples are many where clusters are
+                    --left;  // of triples there are k^3
                     if (d == a || d == b || list.number(b, d) == 0) continue;
                     better |= path(a, b, d);
                     if (a < b && a < d) better |= cycle(a, b, d);
@@ -273,9 +273,10 @@ private:
     const std::function<bool()>& stop;
     double least_change = 0.0;
     std::int64_t left = 0, judged = 0;
-    Shortlist list;
+    Offers list;
     std::vector<Hop> hops;
     std::vector<Offer> back;
+    std::vector<std::int64_t> weightless;
     std::vector<std::int64_t> stamp;
     std::int64_t stamped = 0;
     Descent out;

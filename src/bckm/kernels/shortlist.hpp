@@ -25,26 +25,46 @@ struct Relocation {
 // Means follow what moves, so a swap changes the objective by less than its two gains say. How much
 // less at most when an item from a comes to b while another leaves b is `bonus[a * k + b]`; when one
 // leaves a and none comes, `bonus[a * k + a]`.
-struct Shortlist {
+struct Offers {
     std::int64_t k = 0;
-    std::vector<Relocation> relocations;  // that improve, sizes (or an item without
-                                          // mass that gives way) and conflicts permitting; best first
-    std::vector<std::int64_t> start;      // offers from a to b: start[a * k + b] to the next one
-    std::vector<Offer> offers;            // of each pair of clusters, best first
+    std::vector<std::int64_t> start;  // offers from a to b: start[a * k + b] to the next one
+    std::vector<Offer> all;           // of each pair of clusters, best first
     std::vector<double> bonus;
-    std::vector<std::vector<std::int32_t>> weightless;  // items without mass in each cluster
     bool complete = true;  // every swap that improves is among the offers
 
-    const Offer* begin(std::int64_t a, std::int64_t b) const {
-        return offers.data() + start[a * k + b];
-    }
+    const Offer* begin(std::int64_t a, std::int64_t b) const { return all.data() + start[a * k + b]; }
     std::int64_t number(std::int64_t a, std::int64_t b) const {
         return start[a * k + b + 1] - start[a * k + b];
     }
 };
 
-// With so many offers of each pair of clusters at least, if there are as many.
-Shortlist shortlist(const Clustering& clustering, double least_change, std::int64_t heads,
-                    int threads);
+// A clustering as it is now: valid until it changes.
+class Shortlist {
+public:
+    Shortlist(const Clustering& clustering, double least_change, int threads);
+
+    // Those that change the objective by less than -least_change, if sizes (or an item without mass
+    // that gives way) and conflicts permit them; best first.
+    std::vector<Relocation> relocations();
+
+    // Offers that can be part of a swap that improves, and of each pair of clusters the best ones
+    // anyway, `heads` of them.
+    Offers offers(std::int64_t heads);
+
+    // Whether costs are kept, so that further offers cost little.
+    bool quick() const { return !kept.empty(); }
+
+private:
+    const double* costs_of(std::int64_t j, std::vector<double>& own) const;
+    template <class T, class Work> std::vector<T> in_chunks(const Work& work) const;
+
+    const Clustering& c;
+    const std::int64_t m, k, width;
+    const double least_change;
+    const int threads;
+    const std::vector<double> zero;
+    const Market market;
+    std::vector<double> kept;  // costs, (m, width); empty where they would be too many
+};
 
 }  // namespace bckm

@@ -17,7 +17,8 @@ from bckm._types import FloatArray, IntArray, Sparse
 from bckm.assign.base import Deadline
 from bckm.kernels import missing, native
 from bckm.problem import Problem
-from bckm.search._moves import KINDS, Descent, descend
+from bckm.search import _moves
+from bckm.search._moves import KINDS, Descent
 from bckm.structure import Structure
 
 ALL = 1_000_000  # passes: as many as it takes
@@ -33,18 +34,27 @@ class LocalSearch:
             self._rules = _native_rules(problem.structure)
 
     def __call__(
-        self, labels: IntArray, centres: FloatArray, deadline: Deadline, passes: int = ALL
+        self,
+        labels: IntArray,
+        centres: FloatArray,
+        deadline: Deadline,
+        passes: int = ALL,
+        *,
+        fixed: bool = False,
     ) -> Descent:
-        """Descend from feasible labels; the centre of an empty cluster is its given one."""
+        """Descend from feasible labels; the centre of an empty cluster is its given one.
+
+        With `fixed` centres do not follow the labels: a quick assignment without any promise.
+        """
         if missing:
-            return descend(self._problem, labels, centres, deadline, passes)
+            return _moves.descend(self._problem, labels, centres, deadline, passes, fixed=fixed)
         after = labels.astype(np.int32)
         found = native.descend(
             self._points,
             self._rules,
             after,
             np.ascontiguousarray(centres),
-            False,
+            fixed,
             passes,
             min(deadline.left, 1e9),
             self._problem.threads,
