@@ -251,6 +251,21 @@ def test_deadline(route):
             np.testing.assert_array_equal(found.labels, run(route, start).labels)
 
 
+@pytest.mark.skipif(bool(missing), reason=missing or "there")
+def test_no_claim_where_not_all_was_looked_at():
+    """One far item makes every bound so wide that the compiled route cannot look at all swaps."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 2)) + np.repeat([[0.0, 0.0], [20.0, 0.0]], 5000, axis=0)
+    X[0] = -2e4
+    rules = bckm.Constraints(size_min=5000, size_max=5000)
+    start = Start.of(X, 2, rules, np.repeat([0, 1], 5000))
+    found = run("native", start)
+    check(start, found, brute=False)
+    assert not found.finished
+    X[0] = 0.0
+    assert run("native", Start.of(X, 2, rules, np.repeat([0, 1], 5000))).finished
+
+
 # --- moves that no shorter ones replace ---
 
 

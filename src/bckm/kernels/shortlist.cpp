@@ -97,11 +97,7 @@ std::vector<double> bonuses(const Clustering& c, const Extremes& all) {
     if (c.fixed) return bonus;
     for (std::int64_t a = 0; a < k; ++a)
         for (std::int64_t b = 0; b < k; ++b) {
-            if (all.heavy[a] == 0.0) continue;
-            if (all.heavy[b] == 0.0) {  // what comes to an empty cluster costs nothing there
-                bonus[a * k + b] = never;
-                continue;
-            }
+            if (all.heavy[a] == 0.0) continue;  // b may be empty: what comes there costs nothing
             const double rest = c.weight[b] - all.heavy[b] + (a == b ? 0.0 : all.light[a]);
             const double u = std::sqrt(all.reach[b * k + b]) +
                              (a == b ? 0.0 : std::sqrt(all.reach[a * k + b]));

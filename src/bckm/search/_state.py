@@ -161,8 +161,7 @@ class State:
             held = self.heavy[cluster] + (sign * (mass > 0)).sum(axis=1)
             least = MASS_ROUNDING * self.weight[cluster]
             after = np.maximum(self.weight[cluster] + w.sum(axis=1), least)
-            # an empty cluster costs nothing
-            felt = (held > 0) & (after > 0)
+            felt = held > 0  # an empty cluster costs nothing
             total -= np.divide(np.square(u).sum(axis=1), after, np.zeros(len(items)), where=felt)
         return total
 
