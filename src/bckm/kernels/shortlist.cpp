@@ -106,6 +106,20 @@ std::vector<double> bonuses(const Clustering& c, const Extremes& all) {
     return bonus;
 }
 
+// Whether an offer may be part of a swap that improves: the limit of its pair again, with its own
+// mass and distances. In small clusters bounds over all items would let nearly every offer pass.
+bool may_improve(const Clustering& c, const Extremes& all, const Offer& offer) {
+    if (c.fixed) return true;
+    const std::int64_t k = c.k, a = c.label[offer.item], b = offer.to;
+    const double w = c.mass(offer.item), there = std::max(0.0, offer.gain + offer.here);
+    const double u_b = std::sqrt(w * there) + std::sqrt(all.reach[b * k + b]);
+    const double u_a = std::sqrt(w * offer.here) + std::sqrt(all.reach[b * k + a]);
+    const double rest_b = c.weight[b] - all.heavy[b] + w, rest_a = c.weight[a] - w + all.light[b];
+    if (!(rest_a > 0.0 && rest_b > 0.0)) return true;
+    const double bonus = (1.0 + rounding) * (u_b * u_b / rest_b + u_a * u_a / rest_a);
+    return offer.gain + all.best[(b * k + a) * all.heads].gain < bonus;
+}
+
 // Joins the best of each pair and the others, sorted by pair and gain.
 void sort_by_pair(const Clustering& c, const Extremes& extremes, const std::vector<Offer>& others,
                   Offers& out) {
@@ -226,7 +240,8 @@ Offers Shortlist::offers(std::int64_t heads) {
         for (std::int64_t b = 0; b < k; ++b) {
             if (cost[b] - cost[a] >= limit[a * k + b] || b == a) continue;
             const Offer offer = offer_of(j, b, cost[b], cost[a]);
-            if (better(extremes.last(a * k + b), offer)) some.push_back(offer);
+            if (better(extremes.last(a * k + b), offer) && may_improve(c, extremes, offer))
+                some.push_back(offer);
         }
     });
     sort_by_pair(c, extremes, others, out);
