@@ -18,7 +18,7 @@ from bckm.kernels import missing
 from bckm.problem import Problem
 from bckm.search import _moves
 from bckm.search._moves import Descent
-from bckm.search.local import ALL, LocalSearch
+from bckm.search.local import LocalSearch
 
 ROUTES = [
     "numpy",
@@ -27,11 +27,11 @@ ROUTES = [
 both_routes = pytest.mark.parametrize("route", ROUTES)
 
 
-def descend(route, problem, labels, centres, *, deadline=None, passes=ALL, fixed=False) -> Descent:
+def descend(route, problem, labels, centres, *, deadline=None, effort=np.inf, fixed=False):
     deadline = deadline or Deadline()
     if route == "numpy":
-        return _moves.descend(problem, labels, centres, deadline, passes, fixed=fixed)
-    return LocalSearch(problem)(labels, centres, deadline, passes, fixed=fixed)
+        return _moves.descend(problem, labels, centres, deadline, effort, fixed=fixed)
+    return LocalSearch(problem)(labels, centres, deadline, effort, fixed=fixed)
 
 
 @dataclass

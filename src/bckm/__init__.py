@@ -1,13 +1,14 @@
 """k-means under rules: sizes, must-link, cannot-link and any linear constraints.
 
 Start with `kmeans` or `ConstrainedKMeans`; `check` says whether rules can be obeyed and why not;
-`verify` checks any labels against any rules.
+`verify` checks any labels against any rules; `certify` proves how far from optimal a result can be.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bckm.api import kmeans
+from bckm.certify import BoundStep, Certificate, Ending, certify
 from bckm.constraints import AttributeSum, Constraints, LinearRows
 from bckm.exceptions import InfeasibleError, UndecidedError, UnsupportedError
 from bckm.feasibility import Feasibility, check
@@ -22,8 +23,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AttributeSum",
+    "BoundStep",
+    "Certificate",
     "ConstrainedKMeans",
     "Constraints",
+    "Ending",
     "Feasibility",
     "InfeasibleError",
     "LinearRows",
@@ -34,6 +38,7 @@ __all__ = [
     "UnsupportedError",
     "Violation",
     "assign_to",
+    "certify",
     "check",
     "kmeans",
     "verify",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numbers
 import time
-from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,16 @@ from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.feasibility import feasible_start
-from bckm.lloyd import Limits, alternate, run_from
+from bckm.lloyd import Limits
 from bckm.problem import Problem
-from bckm.result import Result, Status, Step
-from bckm.seeding import match, scatter, spread
+from bckm.result import CERTIFIABLE, Result, Step
+from bckm.search.explore import SEARCHES, Task, explore
+from bckm.seeding import scatter, spread
 from bckm.verify import verify
 
 _SEEDINGS = {"k-means++": spread, "random": scatter}
+MOST_STARTS = 10  # of n_init="auto"
+SMALL = 20_000  # items x clusters of all starts together, if one alone is not more
 
 
 def kmeans(
@@ -32,6 +35,7 @@ def kmeans(
     solver: str = "auto",
     init: Any = "k-means++",
     n_init: int | str = "auto",
+    search: str = "auto",
     bounds: str = "matched",
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -44,7 +48,8 @@ def kmeans(
     """Cluster samples under rules, or prove that the rules cannot be obeyed.
 
     Minimises the sum of squared distances of samples to the centre of their cluster over all labels
-    that obey the constraints, by alternating optimal assignments and means (a local optimum).
+    that obey the constraints, by alternating optimal assignments and means, and by search from
+    there (a local optimum; `bckm.certify` can tell how far from the best it may be).
 
     Parameters
     ----------
@@ -61,7 +66,15 @@ def kmeans(
         First centres. Where links join samples into groups that must be pairwise apart, the first
         start of "k-means++" begins with these groups.
     n_init : int or "auto"
-        Number of starts; the best is returned. "auto" is 10 for "random", else 1.
+        Number of starts; the best is returned. "auto" is 10 for "random" and for small problems,
+        else fewer, down to 1.
+    search : {"auto", "none", "local", "global"}
+        What is done to find better clusterings than the alternation finds. "none": nothing.
+        "local": each start goes on with moves of few samples whose change of the inertia is
+        computed exactly, until none helps. "auto": so, and a few further starts are bred from those
+        at hand; in all it takes at most about three times as long as "none". "global": this goes
+        on until 200 in a row bring nothing better; with a `time_limit`, again from new starts
+        until it is over or three times the same best clustering was found.
     bounds : {"matched", "fixed"}
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.
@@ -112,51 +125,37 @@ def kmeans(
     deadline = Deadline.after(read_time_limit(time_limit))
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step must be callable; got {on_step!r}.")
+    if not isinstance(search, str) or search not in SEARCHES:
+        names = ", ".join(map(repr, SEARCHES))
+        raise ValueError(f"search must be one of {names}; got {search!r}.")
     if bounds not in ("matched", "fixed"):
         raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
     constraints = as_constraints(constraints)
     problem = Problem.build(X, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
     given = _given_centres(init, problem)
-    if bounds == "fixed" and given is None:
-        raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
-    generators = _generators(random_state, _starts(n_init, init, given))
+    if bounds == "fixed":
+        if given is None:
+            raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
+        # other centres than the given ones would be other labels
+        search = "none" if search == "none" else "local"
+    number = _starts(n_init, init, problem, search)
+    *generators, rng = _generators(random_state, number + 1)
     engine = choose(solver, problem)
     start = feasible_start(problem.structure, problem.rules, deadline)
-    limits = Limits(max_iter, tol, deadline)
     free = bounds == "matched" and not problem.structure.interchangeable
-
-    # an answer from the beginning: Ctrl-C and time limits never leave with nothing
-    best = run_from(problem, start, np.zeros((problem.structure.n_clusters, len(problem.origin))))
-    best.status, tallies = Status.INTERRUPTED, list[Counter[str]]()
-    try:
-        for number, rng in enumerate(generators):
-            centres = given if given is not None else _SEEDINGS[init](problem, rng, number == 0)
-            # a start does not depend on those before it: not even on the last basis of the engine
-            assigner = engine.prepare(problem)
-            tallies.append(assigner.counters)
-            run = alternate(
-                problem,
-                assigner,
-                match(problem, centres) if free else centres,
-                start,
-                limits,
-                exchange=free,
-                on_step=on_step,
-                number=number,
-                began=began,
-            )
-            if number == 0 or run.cost < best.cost:
-                best, winner = run, assigner
-            if run.status in (Status.INTERRUPTED, Status.TIME_LIMIT):
-                best.status = run.status
-                break
-        else:
-            if best.priced and best.bound is None:
-                # the last centres are means that nothing was assigned to: what is it worth there?
-                last = winner(best.centres, best.labels, deadline)
-                best.bound, best.prices = last.bound, last.prices
-    except KeyboardInterrupt:
-        best.status = Status.INTERRUPTED
+    task = Task(problem, engine, start, Limits(max_iter, tol, deadline), free, on_step, began)
+    seeding = spread if given is not None else _SEEDINGS[init]
+    if given is not None:
+        seeds = iter([given])  # the same centres lead to the same result
+    else:
+        seeds = (seeding(problem, own, n == 0) for n, own in enumerate(generators))
+    found = explore(task, search, seeds, partial(seeding, problem), rng)
+    best = found.run
+    if best.priced and best.bound is None and not deadline.passed:
+        # the last centres are means that nothing was assigned to: what is it worth there?
+        assigner = found.assigner or engine.prepare(problem)
+        last = assigner(best.centres, best.labels, deadline)
+        best.bound, best.prices = last.bound, last.prices
     bound = best.bound
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
         bound = float(problem.nearest(best.centres)[1].sum())
@@ -169,7 +168,7 @@ def kmeans(
         history=tuple(best.history),
         seconds=time.perf_counter() - began,
         solver=engine.name,
-        counters=dict(sum(tallies, Counter[str]())),
+        counters=dict(found.counters),
     )
 
 
@@ -189,6 +188,7 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),
+        problem=problem if problem.structure.n_items <= CERTIFIABLE else None,
         **rest,
     )
 
@@ -204,11 +204,13 @@ def _given_centres(init: Any, problem: Problem) -> FloatArray | None:
     return problem.centres_in(read_centres(init, "init", choices, shape))
 
 
-def _starts(n_init: Any, init: Any, given: FloatArray | None) -> int:
-    automatic = isinstance(n_init, str) and n_init == "auto"
-    number = (10 if isinstance(init, str) and init == "random" else 1) if automatic else n_init
-    number = read_whole(number, "n_init")
-    return 1 if given is not None else number  # the same centres lead to the same result
+def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
+    if not (isinstance(n_init, str) and n_init == "auto"):
+        return read_whole(n_init, "n_init")
+    if search == "global" or (isinstance(init, str) and init == "random"):
+        return MOST_STARTS
+    s = problem.structure
+    return int(np.clip(SMALL // (s.n_items * s.n_clusters), 1, MOST_STARTS))
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:

@@ -8,7 +8,7 @@ ends it with the best labels so far.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,6 +59,7 @@ def alternate(
     limits: Limits,
     *,
     exchange: bool = False,
+    history: Sequence[Step] | None = None,
     on_step: Callable[[Step], None] | None = None,
     number: int = 0,
     began: float | None = None,
@@ -79,6 +80,9 @@ def alternate(
         When to end.
     exchange : bool
         Whether the loop may exchange which centre has which bounds.
+    history : sequence of Step, optional
+        Steps that led to `start`, if the centres are its means: worse labels are then refused from
+        the first step on. Without them `start` is but any feasible labels.
     on_step : callable, optional
         Called with each `Step`.
     number : int
@@ -90,14 +94,15 @@ def alternate(
     deadline = limits.deadline
     still = limits.tol * problem.variance
     run = run_from(problem, start, centres)
+    known, run.history = history is not None, list(history or ())
+    done = len(run.history)
     try:
         for iteration in range(1, limits.max_iter + 1):
             if deadline.passed:
                 run.status = Status.TIME_LIMIT
                 return run
             found = assigner(centres, run.labels, deadline)
-            # the labels before the first step are any feasible ones: nothing to compare with
-            if iteration > 1 and not _better(found, run):
+            if known and not _better(found, run):
                 run.bound, run.prices = found.bound, found.prices
                 swap = _exchange(assigner, centres, run, found, deadline) if exchange else None
                 if swap is None:
@@ -105,12 +110,12 @@ def alternate(
                     return run
                 found, centres = swap.assignment, centres[swap.order]
             after = run_from(problem, found.labels, centres, found.totals)
-            if iteration > 1 and after.cost >= run.cost:  # round-off, no progress
+            if known and after.cost >= run.cost:  # round-off, no progress
                 run.status = Status.CONVERGED
                 return run
             step = Step(
                 start=number,
-                iteration=iteration,
+                iteration=done + iteration,
                 inertia=problem.inertia(after.cost),
                 assigned=problem.inertia(found.cost),
                 lower_bound=problem.inertia(found.bound),
@@ -119,7 +124,7 @@ def alternate(
                 seconds=time.perf_counter() - began,
             )
             after.history, after.priced = [*run.history, step], found.prices is not None
-            run = after
+            run, known = after, True
             if on_step is not None:
                 on_step(step)
             shift = float(np.square(run.centres - centres).sum())

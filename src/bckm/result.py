@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from bckm._types import FloatArray, IntArray
+from bckm.problem import Problem
+
+CERTIFIABLE = 2_000  # items up to which a result keeps its problem, for `bckm.certify`
 
 
 class Status(StrEnum):
@@ -122,6 +125,8 @@ class Result:
         Prices of the size bounds at `centres`, where the engine has them: labels i of least
         w_p |x_p - c_i|^2 - prices_i are optimal under the bounds, but for ties. `predict` of
         `ConstrainedKMeans` uses them.
+    problem : Problem or None
+        What was asked, with the data, for `bckm.certify`; None where there are many items.
 
     Examples
     --------
@@ -143,6 +148,7 @@ class Result:
     solver: str
     counters: Mapping[str, int] = field(default_factory=dict)
     prices: FloatArray | None = None
+    problem: Problem | None = field(default=None, repr=False)
 
     @property
     def n_iter(self) -> int:

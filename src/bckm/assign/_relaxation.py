@@ -49,6 +49,7 @@ class Relaxation:
         self._active: BoolArray | None = None
         self._model: Model | None = None
         self._restriction: Restriction | None = None
+        self.columns = 0  # of all LPs solved so far
 
     def solve(
         self, cost: FloatArray, start: IntArray, deadline: Deadline, *, prune: bool = True
@@ -109,6 +110,7 @@ class Relaxation:
             self._rebuild(active)
         assert self._model is not None
         assert self._restriction is not None
+        self.columns += self._restriction.columns.size
         solution = self._model.solve(cost.ravel()[self._restriction.columns], deadline)
         if solution.values is None or solution.duals is None:
             self._active = None  # do not trust the basis again

@@ -19,6 +19,7 @@ from bckm.assign.base import OPTIMALITY, Assignment, Deadline, Engine, MatrixAss
 from bckm.problem import Feature, Problem
 from bckm.structure import Structure
 
+COLUMN, SEARCH = 1.5e3, 2e6  # work of a column in an LP, and of a tree search
 LOOSE = 1e-8  # the other tolerance for rows with real coefficients
 WIDEN = 4.0  # growth of a core whose best labels are not yet proven optimal
 
@@ -49,7 +50,9 @@ class ExactAssigner(MatrixAssigner):
         # every item is assigned once, so a row shift changes no argmin
         shifted = cost - least[:, None]
         offset = float(least.sum())
+        solved = self._relaxation.columns
         relaxed = self._relaxation.solve(shifted, start, deadline)
+        self.work += COLUMN * (self._relaxation.columns - solved)
         best = _Best(start, self._total(shifted, start), 0.0, round_off=1e-12 * offset)
         if relaxed is not None:
             self._improve(best, shifted, relaxed, deadline)
@@ -103,6 +106,7 @@ class ExactAssigner(MatrixAssigner):
             start = restriction.indicator(best.labels)
             solution = model.solve(costs, deadline, start=start, max_nodes=max_nodes)
             self.counters["searches"] += 1
+            self.work += SEARCH + COLUMN * costs.size
             accepted = solution.values is not None and self._offer(
                 best, cost, restriction.values(solution.values)
             )

@@ -40,6 +40,7 @@ class Nearest(Engine):
 
     name = "nearest"
     handles = Feature.NONEMPTY
+    swift = True
 
     def prepare(self, problem: Problem) -> NearestAssigner:
         """Compile nothing: the costs say all."""

@@ -20,7 +20,7 @@ from bckm._memory import require
 from bckm._types import FloatArray, IntArray
 from bckm.assign._market import Bounds, Market, newton
 from bckm.assign._prices import PricedAssigner
-from bckm.assign.base import Assigner, Assignment, Deadline, Engine
+from bckm.assign.base import STEP, Assigner, Assignment, Deadline, Engine
 from bckm.kernels import missing, native
 from bckm.problem import Feature, Problem
 
@@ -40,7 +40,7 @@ class TransportAssigner(Assigner):
         super().__init__(problem)
         s = self.structure
         require(
-            BYTES + 40 * s.n_items + 100 * s.n_clusters**2,
+            min(BYTES, 32 * s.n_items * s.n_clusters) + 40 * s.n_items + 100 * s.n_clusters**2,
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",
         )
@@ -64,7 +64,10 @@ class TransportAssigner(Assigner):
             if again.prices is None or again.cost - again.bound >= found.cost - found.bound:
                 break
             found = again
-        self.counters["looked"] += market.looked - looked
+        looked = market.looked - looked
+        self.counters["looked"] += looked
+        k, d = centres.shape
+        self.work += STEP + looked * (0.15 * k * d + 10.0) + 0.3 * self.problem.points.size
         return found
 
     def _levels(self) -> list[Market]:
@@ -268,6 +271,7 @@ class Transport(Engine):
 
     name = "transport"
     handles = Feature.NONEMPTY | Feature.SIZES
+    swift = True
 
     def prepare(self, problem: Problem) -> Assigner:
         """Find equal points and make the levels."""

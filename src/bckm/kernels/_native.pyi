@@ -78,6 +78,7 @@ class Descent(TypedDict):
     swapped: int
     chained: int
     flipped: int
+    work: float
     finished: bool
     stopped: bool
 
@@ -102,7 +103,7 @@ def descend(
     label: _Labels,
     centres: _Floats,
     fixed: bool,
-    passes: int,
+    effort: float,
     seconds: float,
     threads: int,
 ) -> Descent: ...

@@ -192,7 +192,7 @@ nb::tuple totals(const Cloud& cloud, Labels label, Matrix centres, std::optional
 }
 
 nb::dict descend(const Cloud& cloud, const RuleBook& rules, Labels label, Matrix centres,
-                 bool fixed, std::int64_t passes, double seconds, int threads) {
+                 bool fixed, double effort, double seconds, int threads) {
     check_threads(threads);
     check_descent(cloud, rules, label, centres);
     bckm::Descent found;
@@ -201,7 +201,7 @@ nb::dict descend(const Cloud& cloud, const RuleBook& rules, Labels label, Matrix
         Stop stop(seconds);
         bckm::Clustering clustering(cloud.view, rules.view, label.data(), centres.data(), fixed,
                                     threads);
-        found = bckm::descend(clustering, passes, [&stop] { return stop(); });
+        found = bckm::descend(clustering, effort, [&stop] { return stop(); });
         std::copy(clustering.label.begin(), clustering.label.end(), label.data());
     }
     nb::dict answer;
@@ -210,6 +210,7 @@ nb::dict descend(const Cloud& cloud, const RuleBook& rules, Labels label, Matrix
     answer["swapped"] = found.swapped;
     answer["chained"] = found.chained;
     answer["flipped"] = found.flipped;
+    answer["work"] = found.work;
     answer["finished"] = found.finished;
     answer["stopped"] = found.stopped;
     return answer;
@@ -272,6 +273,6 @@ NB_MODULE(_native, module) {
              "count"_a, "lower"_a, "upper"_a, "conflict_start"_a, "conflict_with"_a,
              "column_start"_a, "column_row"_a, "column_value"_a, "row_lower"_a, "row_upper"_a);
     module.def("descend", descend, "points"_a, "rules"_a, "label"_a.noconvert(), "centres"_a,
-               "fixed"_a, "passes"_a, "seconds"_a, "threads"_a);
+               "fixed"_a, "effort"_a, "seconds"_a, "threads"_a);
     bckm::add_checks(module);
 }

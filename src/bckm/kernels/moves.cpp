@@ -9,8 +9,9 @@ namespace bckm {
 namespace {
 
 constexpr double rounding = 1e-12;        // changes below this share of the objective are none
-constexpr std::int64_t tries_each = 64;   // swaps looked at in one pass, per item
-constexpr std::int64_t tries = 2000000;   // and at least so many
+constexpr double each = 16.0;             // work of a try beyond its distances
+constexpr double looks = 32.0;            // work of a pass in looks at all items, at most
+constexpr double enough = 1e7;            // or so much
 constexpr std::int64_t heads = 4;         // offers of each pair of clusters tried in chains
 constexpr std::int64_t largest_flip = 64;
 
@@ -22,17 +23,20 @@ public:
             if (c.mass(j) == 0.0) weightless.push_back(j);
     }
 
-    Descent run(std::int64_t passes) {
-        while (out.passes < passes && !halted()) {
+    Descent run(double effort) {
+        while (out.work < effort && !halted()) {
             ++out.passes;
-            const std::vector<std::int32_t> before = c.label;
+            const std::vector<std::int32_t> labels = c.label;
             const double cost = c.cost;
             least_change = rounding * cost;
-            left = std::max(tries, tries_each * c.m);
-            if (!improve()) break;
+            left = std::min(effort - out.work, std::max(enough, looks * look_work(1)));
+            const double before = left;
+            const bool better = pass();
+            out.work += before - left;
+            if (!better) break;
             c.refresh();
             if (c.cost < cost) continue;
-            c.label = before;  // what seemed a gain was round-off
+            c.label = labels;  // what seemed a gain was round-off
             c.refresh();
             break;
         }
@@ -41,15 +45,20 @@ public:
 
 private:
     // The longer moves only where the shorter ones are exhausted.
-    bool improve() {
+    bool pass() {
         Shortlist look(c, least_change, c.threads);
+        left -= look_work(1);
         if (relocate(look.relocations())) return true;
+        left -= look_work(look.quick() ? 0 : 2);
         list = look.offers(look.quick() ? 1 : heads);
         const bool complete = list.complete;
         if (swap()) return true;
-        if (look.quick()) list = look.offers(heads);
+        if (look.quick()) {
+            left -= look_work(0);
+            list = look.offers(heads);
+        }
         if (flip()) return true;
-        const bool whole = complete && left > 0 && !out.stopped;
+        const bool whole = complete && left > 0.0 && !out.stopped;
         if (chain()) return true;
         out.finished = whole;
         return false;
@@ -57,12 +66,24 @@ private:
 
     bool halted() { return out.stopped = out.stopped || stop(); }
 
+    // What it costs to compute the costs of all items so many times and to go through them once.
+    double look_work(int times) const {
+        return static_cast<double>(c.m * c.k) * (static_cast<double>(times * c.dims) / 2 + 8.0);
+    }
+
+    // Pays for so many distances; false where the work of this pass is used up, or the time.
+    bool pay(std::int64_t distances) {
+        left -= each + static_cast<double>(distances * c.dims);
+        if ((++paid & 1023) == 0) halted();
+        return left > 0.0 && !out.stopped;
+    }
+
     bool make(std::initializer_list<Hop> hops, std::int64_t& counter) {
         return make(hops.begin(), static_cast<std::int64_t>(hops.size()), counter);
     }
 
     bool make(const Hop* hops, std::int64_t number, std::int64_t& counter) {
-        if ((++judged & 1023) == 0) halted();
+        pay(4 * number);
         if (!c.admits(hops, number) || !(c.change(hops, number) < -least_change)) return false;
         c.apply(hops, number);
         ++counter;
@@ -96,7 +117,7 @@ private:
         const std::int64_t a = c.label[hop.item];
         if (c.weightless[hop.to] == 0 || !(c.change(&hop, 1) < -least_change)) return false;
         for (const std::int64_t l : weightless) {
-            if (--left < 0 || out.stopped) return false;
+            if (!pay(0)) return false;
             if (c.label[l] == hop.to && make({hop, {l, a}}, out.swapped)) return true;
         }
         return false;
@@ -134,7 +155,7 @@ private:
                 const std::int64_t j = there[p].item, l = back[q].item;
                 const double gains = there[p].gain + back[q].gain;
                 if (gains >= bonus || c.label[j] != a) break;
-                if (--left < 0 || ((left & 1023) == 0 && halted())) return better;
+                if (!pay(1)) return better;
                 if (c.label[l] != b) continue;
                 if (gains - follows(there[p], back[q]) - follows(back[q], there[p]) < -least_change)
                     better |= make({{j, b}, {l, a}}, out.swapped);
@@ -149,13 +170,11 @@ private:
         for (std::int64_t a = 0; a < k; ++a)
             for (std::int64_t b = 0; b < k; ++b) {
                 if (a == b || list.number(a, b) == 0) continue;
-                if (halted()) return better;
                 for (std::int64_t d = 0; d < k; ++d) {
-                    --left;  // of triples there are k^3
+                    if (!pay(0)) return better;  // of triples there are k^3
                     if (d == a || d == b || list.number(b, d) == 0) continue;
                     better |= path(a, b, d);
                     if (a < b && a < d) better |= cycle(a, b, d);
-                    if (left < 0) return better;
                 }
             }
         return better;
@@ -173,7 +192,7 @@ private:
             for (std::int64_t q = 0; q < twos; ++q)
                 for (std::int64_t r = 0; r < threes; ++r) {
                     if (one[p].gain + two[q].gain + three[r].gain >= bonus) break;
-                    --left;
+                    pay(3);
                     if (c.label[one[p].item] == a && c.label[two[q].item] == b &&
                         c.label[three[r].item] == d &&
                         one[p].gain + two[q].gain + three[r].gain - follows(one[p], two[q]) -
@@ -197,7 +216,7 @@ private:
                 const std::int64_t j = one[p].item, l = two[q].item;
                 if (one[p].gain + two[q].gain >= bonus) break;
                 if (c.label[j] != a || c.label[l] != b) continue;
-                --left;
+                pay(1);
                 const double there = two[q].gain + two[q].here;
                 const double change = one[p].gain - follows(one[p], two[q]) + one[p].here +
                                       two[q].gain - there - c.leaves(j, one[p].here / c.mass(j)) +
@@ -214,7 +233,7 @@ private:
         if (!c.rules.conflict_start) return better;
         std::vector<bool> seen(k);
         for (std::int64_t j = 0; j < c.m; ++j) {
-            if ((j & 255) == 0 && halted()) return better;
+            if (left <= 0.0 || ((j & 255) == 0 && halted())) return better;
             if (c.degree(j) == 0) continue;
             std::fill(seen.begin(), seen.end(), false);
             for (auto e = c.rules.conflict_start[j]; e < c.rules.conflict_start[j + 1]; ++e) {
@@ -251,6 +270,7 @@ private:
         if (c.blockers(j, b, l) != 1) return false;
         const double first = c.mass(j) * (c.distance(j, b) - c.distance(j, a));
         const double here = c.distance(l, b);
+        pay(k);
         for (std::int64_t d = 0; d < k; ++d) {
             if (d == a || d == b) continue;
             const double gains = first + c.mass(l) * (c.distance(l, d) - here);
@@ -272,7 +292,8 @@ private:
     const std::int64_t k;
     const std::function<bool()>& stop;
     double least_change = 0.0;
-    std::int64_t left = 0, judged = 0;
+    double left = 0.0;
+    std::int64_t paid = 0;
     Offers list;
     std::vector<Hop> hops;
     std::vector<Offer> back;
@@ -284,8 +305,8 @@ private:
 
 }  // namespace
 
-Descent descend(Clustering& clustering, std::int64_t passes, const std::function<bool()>& stop) {
-    return Search(clustering, stop).run(passes);
+Descent descend(Clustering& clustering, double effort, const std::function<bool()>& stop) {
+    return Search(clustering, stop).run(effort);
 }
 
 }  // namespace bckm

@@ -1,1 +1,1 @@
-"""Search beyond the alternating loop: moves that no assignment step finds."""
+"""Better optima: local search on items, global search on centres."""

@@ -41,6 +41,8 @@ class Descent:
         Cluster of each item.
     counts : Counter
         Looks at all items (``passes``) and moves made, by their kind.
+    work : float
+        Numbers looked at, about.
     finished : bool
         Whether these labels are proven a local optimum: no relocation, swap or flip (of at most 64
         items) that keeps the rules lowers the inertia by more than round-off.
@@ -48,6 +50,7 @@ class Descent:
 
     labels: IntArray
     counts: Counter[str]
+    work: float
     finished: bool
 
 
@@ -56,7 +59,7 @@ def descend(
     labels: IntArray,
     centres: FloatArray,
     deadline: Deadline,
-    passes: int,
+    effort: float = np.inf,
     *,
     fixed: bool = False,
 ) -> Descent:
@@ -72,17 +75,17 @@ def descend(
         Where the centre of a cluster without mass is.
     deadline : Deadline
         When to return what was found so far.
-    passes : int
-        How often to look at all items, at most.
+    effort : float
+        How much work to do, about; see `Descent`.
     fixed : bool
         Whether all centres stay where they are: then this is a search for an assignment.
     """
-    return _Search(State(problem, labels, centres, fixed=fixed), deadline).run(passes)
+    return _Search(State(problem, labels, centres, fixed=fixed), deadline, effort).run()
 
 
 class _Search:
-    def __init__(self, state: State, deadline: Deadline) -> None:
-        self.state, self.deadline = state, deadline
+    def __init__(self, state: State, deadline: Deadline, effort: float) -> None:
+        self.state, self.deadline, self.effort, self.work = state, deadline, effort, 0.0
         self.counts = Counter(dict.fromkeys(KINDS, 0))
         k = state.structure.n_clusters
         self.clock = 0  # moves made
@@ -90,19 +93,22 @@ class _Search:
         self.barren = np.full((k, k), -1)  # when a pair was last seen to have no swap
         self.skipped = False  # whether such a pair was not looked at again
 
-    def run(self, passes: int) -> Descent:
+    @property
+    def over(self) -> bool:
+        """Whether the time or the work is spent."""
+        return self.work >= self.effort or self.deadline.passed
+
+    def run(self) -> Descent:
         state, finished = self.state, False
-        for number in range(passes):
-            if self.deadline.passed:
-                break
-            self.counts["passes"] = number + 1
+        while not self.over:
+            self.counts["passes"] += 1
             before, cost = state.labels.copy(), state.cost
             self.least_change = ROUNDING * cost
             # the longer moves only where the shorter ones are exhausted
             better = self.relocate()
             better |= self.swap()
             better = better or self.flip()
-            whole = not self.deadline.passed
+            whole = not self.over
             better = better or self.push() or self.chain()
             if better:
                 state.refresh()
@@ -115,7 +121,7 @@ class _Search:
                 break
             # look at all pairs again: a smaller gain may count now, and rows may give way
             self.barren[:] = -1
-        return Descent(state.labels, self.counts, finished)
+        return Descent(state.labels, self.counts, self.work, finished)
 
     def make(self, kind: str, items: IntArray, to: IntArray) -> bool:
         """Make the best of some moves (n, h), then the next best that still helps, and so on."""
@@ -131,13 +137,13 @@ class _Search:
             some = some[self._helps(items[some], to[some])]
             moved: set[int] = set()
             for q, those in zip(some, items[some].tolist(), strict=True):
-                if self.deadline.passed:
+                if self.over:
                     break
                 # after a move, the others have to be judged again
                 if moved.isdisjoint(those) and (not moved or self._helps(items[[q]], to[[q]])[0]):
                     self._apply(kind, items[q], to[q])
                     moved.update(those)
-            if self.deadline.passed or before < last == self.clock:
+            if self.over or before < last == self.clock:
                 break
         return self.clock > before
 
@@ -148,6 +154,7 @@ class _Search:
 
     def _change(self, items: IntArray, to: IntArray) -> FloatArray:
         width = items.shape[1] * self.state.points.shape[1]
+        self.work += float(len(items) * width)
         parts = list(_arrays.blocks(len(items), width, BLOCK))
         return np.concatenate(
             [np.empty(0), *(self.state.change(items[part], to[part]) for part in parts)]
@@ -159,11 +166,15 @@ class _Search:
         self.counts[kind] += 1
         self.state.apply(items, to)
 
+    def _squares(self, some: FloatArray, other: FloatArray) -> FloatArray:
+        self.work += float(some.size * len(other))
+        return _arrays.squared_distances(some, other)
+
     def relocate(self) -> bool:
         """One item to another cluster."""
         state, before = self.state, self.clock
         for rows in _arrays.blocks(state.labels.size, state.size.size, BLOCK):
-            if self.deadline.passed:
+            if self.over:
                 break
             items, to = self._relocations(np.arange(rows.start, rows.stop))
             self.make("relocated", items[:, None], to[:, None])
@@ -173,7 +184,7 @@ class _Search:
         """Items and clusters where they would lower the objective, if sizes permit."""
         state, s = self.state, self.state.structure
         mass, start, count = state.mass[items, None], state.labels[items], state.count[items, None]
-        cost = mass * _arrays.squared_distances(state.points[items], state.centres)
+        cost = mass * self._squares(state.points[items], state.centres)
         here = np.take_along_axis(cost, start[:, None], axis=1)
         if not state.fixed:
             # means follow: see State.change for a single item that joins or leaves
@@ -195,7 +206,7 @@ class _Search:
         """Two items of two clusters, each to the other's."""
         before, members, self.skipped = self.clock, self._members(), False
         for a, b in np.argwhere(np.tri(len(members), k=-1).T):
-            if self.deadline.passed:
+            if self.over:
                 break
             if self.barren[a, b] >= max(self.changed[a], self.changed[b]):
                 self.skipped = True
@@ -255,7 +266,7 @@ class _Search:
         if state.fixed:
             return change
         for i, sign in ((a, -1), (b, 1)):
-            u = _arrays.squared_distances(
+            u = self._squares(
                 mass[:, None] * (state.points[mine] - state.centres[i]),
                 other[:, None] * (state.points[yours] - state.centres[i]),
             )
@@ -266,7 +277,7 @@ class _Search:
     def _distances(self, items: IntArray, i: int) -> FloatArray:
         """Squared distance of each item to a centre."""
         centre = self.state.centres[i, None]
-        return _arrays.squared_distances(self.state.points[items], centre)[:, 0]
+        return self._squares(self.state.points[items], centre)[:, 0]
 
     def flip(self) -> bool:
         """All items of two clusters that hang together by conflicts change sides."""
@@ -276,7 +287,7 @@ class _Search:
         pair = ends @ (state.size.size, 1)
         order = np.argsort(pair, kind="stable")
         for group in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1):
-            if group.size == 0 or self.deadline.passed:
+            if group.size == 0 or self.over:
                 break
             a, b = ends[group[0]]
             for items in self._components(edges[group], a, b):
@@ -309,7 +320,7 @@ class _Search:
         pairs = np.concatenate([edges, edges[:, ::-1]])
         heads = self._heads()
         for d in range(state.size.size):
-            if self.deadline.passed:
+            if self.over:
                 break
             a, b = state.labels[pairs].T
             _, place, number = np.unique(
@@ -347,7 +358,7 @@ class _Search:
                 stay = (items >= 0).all(axis=1)
                 left -= int(stay.sum())
                 self.make("chained", items[stay], to[stay])
-            if left < 0 or self.deadline.passed:
+            if left < 0 or self.over:
                 break
         return self.clock > before
 
@@ -359,7 +370,7 @@ class _Search:
             mine = mine[state.mass[mine] > 0]
             best, gain = np.empty((0, len(heads)), np.int64), np.empty((0, len(heads)))
             for rows in _arrays.blocks(mine.size, len(heads), BLOCK):
-                square = _arrays.squared_distances(state.points[mine[rows]], state.centres)
+                square = self._squares(state.points[mine[rows]], state.centres)
                 some = state.mass[mine[rows], None] * (square - square[:, [a]])
                 gain = np.concatenate([gain, some])
                 best = np.concatenate([best, np.tile(mine[rows, None], len(heads))])

@@ -21,8 +21,6 @@ from bckm.search import _moves
 from bckm.search._moves import KINDS, Descent
 from bckm.structure import Structure
 
-ALL = 1_000_000  # passes: as many as it takes
-
 
 class LocalSearch:
     """Local search on one problem, in compiled code where that is there."""
@@ -38,16 +36,17 @@ class LocalSearch:
         labels: IntArray,
         centres: FloatArray,
         deadline: Deadline,
-        passes: int = ALL,
+        effort: float = np.inf,
         *,
         fixed: bool = False,
     ) -> Descent:
         """Descend from feasible labels; the centre of an empty cluster is its given one.
 
-        With `fixed` centres do not follow the labels: a quick assignment without any promise.
+        `effort` limits the work. With `fixed` centres do not follow the labels: a quick
+        assignment without any promise.
         """
         if missing:
-            return _moves.descend(self._problem, labels, centres, deadline, passes, fixed=fixed)
+            return _moves.descend(self._problem, labels, centres, deadline, effort, fixed=fixed)
         after = labels.astype(np.int32)
         found = native.descend(
             self._points,
@@ -55,12 +54,12 @@ class LocalSearch:
             after,
             np.ascontiguousarray(centres),
             fixed,
-            passes,
+            effort,
             min(deadline.left, 1e9),
             self._problem.threads,
         )
         counts = Counter({kind: int(found[kind]) for kind in KINDS})
-        return Descent(after.astype(np.int64), counts, found["finished"])
+        return Descent(after.astype(np.int64), counts, found["work"], found["finished"])
 
 
 def _native_rules(s: Structure) -> native.Rules:

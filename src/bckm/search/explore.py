@@ -1,0 +1,264 @@
+"""Starts, local search and children: everything around the loop."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bckm._types import FloatArray, IntArray
+from bckm.assign.base import STEP, Assigner, Engine
+from bckm.lloyd import Limits, Run, alternate, run_from
+from bckm.problem import Problem
+from bckm.result import Status, Step
+from bckm.search.evolve import Child, Population
+from bckm.search.local import LocalSearch
+from bckm.seeding import match
+
+SEARCHES = ("auto", "none", "local", "global")
+ENDED = (Status.INTERRUPTED, Status.TIME_LIMIT)
+
+PATIENCE = 200  # children in a row that find nothing better before a global search ends
+AGREE = 3  # populations that find the same best before a global search ends within its time
+BETTER = 1e-9  # relative improvement that counts
+ROUNDS = 2  # of moves towards the centres of a child
+MOVES, SEARCH = 1.0, 2.0  # work that "auto" spends on moves, and in all, in that of its starts
+SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than a step of any engine
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all starts share.
+
+    `start` are feasible labels; `free` says that it is part of the problem which cluster gets which
+    bounds; `on_step` hears of each step, with times since `began`.
+    """
+
+    problem: Problem
+    engine: Engine
+    start: IntArray
+    limits: Limits
+    free: bool
+    on_step: Callable[[Step], None] | None
+    began: float
+
+
+@dataclass(eq=False)
+class Found:
+    """The best clustering so far, its engine (if it had one), and what was counted on the way."""
+
+    run: Run
+    assigner: Assigner | None
+    counters: Counter[str]
+
+
+def explore(
+    task: Task,
+    search: str,
+    seeds: Iterable[FloatArray],
+    fresh: Callable[[np.random.Generator], FloatArray],
+    rng: np.random.Generator,
+) -> Found:
+    """Cluster from each of the first centres, then search as asked; see `bckm.kmeans`.
+
+    A time limit or Ctrl-C ends it at any moment with the best labels so far.
+
+    Parameters
+    ----------
+    task : Task
+        What all starts share.
+    search : one of SEARCHES
+        How to go on after the starts.
+    seeds : iterable of arrays (k, d)
+        First centres of each start.
+    fresh : callable
+        Draws further first centres.
+    rng : Generator
+        For everything that is drawn after the starts.
+    """
+    k, d = task.problem.structure.n_clusters, task.problem.points.shape[1]
+    # an answer from the beginning: Ctrl-C and time limits never leave with nothing
+    first = run_from(task.problem, task.start, np.zeros((k, d)))
+    first.status = Status.INTERRUPTED
+    explorer = _Explorer(task, search, Found(first, None, Counter()))
+    try:
+        explorer.run(seeds, fresh, rng)
+    except KeyboardInterrupt:
+        explorer.found.run.status = Status.INTERRUPTED
+    except _Stop:
+        pass
+    return explorer.found
+
+
+class _Stop(Exception):  # noqa: N818 - no error
+    """A run ended by the time limit or by the user."""
+
+
+class _Explorer:
+    def __init__(self, task: Task, search: str, found: Found) -> None:
+        self.task, self.search, self.found = task, search, found
+        self.moves = None if search == "none" else LocalSearch(task.problem)
+        self.population = Population()
+        self.number = 0  # of the run at hand
+        self.plain = 0.0  # work of the starts before any search
+        self.spent = 0.0  # work of search
+        self.bred = False  # whether children have begun
+        s = task.problem.structure
+        costs = s.n_items * s.n_clusters
+        self.quick = costs <= SMALL or not task.engine.swift
+
+    def run(
+        self,
+        seeds: Iterable[FloatArray],
+        fresh: Callable[[np.random.Generator], FloatArray],
+        rng: np.random.Generator,
+    ) -> None:
+        for centres in seeds:
+            self.start(centres)
+        if self.search == "auto":
+            each = self.plain / self.number  # about what a child takes, where it goes the same way
+            while self.spent + (0.0 if self.quick else each) < SEARCH * self.plain:
+                self.child(rng)
+        elif self.search == "global":
+            starts, agree = self.number, 1
+            best = self.evolve(rng)
+            while agree < AGREE and np.isfinite(self.task.limits.deadline.at):
+                self.population = Population()
+                for own in rng.spawn(starts):
+                    self.start(fresh(own))
+                before, best = best, min(best, self.evolve(rng))
+                same = self.population.best <= best * (1 + BETTER)
+                agree = 1 if best < before * (1 - BETTER) else agree + same
+
+    def evolve(self, rng: np.random.Generator) -> float:
+        """Breed until nothing better comes; the cost of the best in this population."""
+        since = 0
+        while since < PATIENCE:
+            before = self.population.best
+            self.child(rng)
+            since = 0 if self.population.best < before * (1 - BETTER) else since + 1
+        return self.population.best
+
+    def start(self, centres: FloatArray) -> None:
+        # a start does not depend on those before it: not even on the last basis of the engine
+        assigner, before = self.task.engine.prepare(self.task.problem), self.spent
+        run = self.loop(assigner, centres)
+        self.plain, self.spent = self.plain + self.spent - before, before
+        self.keep(self.improved(assigner, run), assigner)
+
+    def child(self, rng: np.random.Generator) -> None:
+        # each draws from its own generator: how much one draws does not change the next
+        child = Child.of(self.task.problem, self.population, rng.spawn(1)[0])
+        self.bred = True
+        if self.quick:
+            run = self.moved(self.approach(child))
+            if run.cost >= self.population.best * (1 - BETTER):
+                self.keep(run)
+                return
+            assigner = self.task.engine.prepare(self.task.problem)
+            run = self.loop(assigner, run.centres, run)
+        else:
+            assigner = self.task.engine.prepare(self.task.problem)
+            run = self.loop(assigner, child.centres)
+        self.keep(self.improved(assigner, run), assigner)
+
+    def approach(self, child: Child) -> Run:
+        """Bring labels of a parent near the centres of the child by moves, without an engine."""
+        task, run = self.task, Run(child.labels, child.centres, np.inf)
+        assert self.moves is not None
+        deadline = task.limits.deadline
+        for _ in range(ROUNDS):
+            found = self.moves(run.labels, run.centres, deadline, fixed=True)
+            self.found.counters += found.counts
+            self.spent += found.work
+            run = run_from(task.problem, found.labels, run.centres)
+        run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
+        run.priced = self.found.run.priced
+        self.spent += STEP
+        return run
+
+    def keep(self, run: Run, assigner: Assigner | None = None) -> None:
+        if assigner is not None:
+            self.found.counters += assigner.counters
+        first = self.number == 0
+        self.number += 1
+        self.population.add(run)
+        if first or run.cost < self.found.run.cost:
+            self.found.run, self.found.assigner = run, assigner
+        if run.status in ENDED:
+            self.found.run.status = run.status
+            raise _Stop
+
+    def loop(
+        self,
+        assigner: Assigner,
+        centres: FloatArray,
+        before: Run | None = None,
+    ) -> Run:
+        """Alternate from centres, or go on after `before`."""
+        task, history = self.task, None if before is None else before.history
+        done, work = len(history or ()), assigner.work
+        run = alternate(
+            task.problem,
+            assigner,
+            match(task.problem, centres) if task.free and before is None else centres,
+            task.start if before is None else before.labels,
+            replace(task.limits, max_iter=task.limits.max_iter - done),
+            exchange=task.free,
+            history=history,
+            on_step=task.on_step,
+            number=self.number,
+            began=task.began,
+        )
+        self.spent += assigner.work - work
+        return run
+
+    def improved(self, assigner: Assigner, run: Run) -> Run:
+        """Moves and the loop in turns, until neither finds anything better."""
+        while len(run.history) < self.task.limits.max_iter:
+            after = self.moved(run)
+            if after is run or after.status in ENDED:
+                return after
+            run = self.loop(assigner, after.centres, after)
+            if run.labels is after.labels:
+                return run
+        return run
+
+    def moved(self, run: Run) -> Run:
+        """Apply moves; returns the same run if they find nothing."""
+        if self.moves is None or run.status in ENDED:
+            return run
+        task = self.task
+        try:
+            effort = np.inf
+            if self.search == "auto":
+                effort = (SEARCH if self.bred else MOVES) * self.plain - self.spent
+            descent = self.moves(run.labels, run.centres, task.limits.deadline, effort)
+            self.found.counters += descent.counts
+            self.spent += descent.work
+            after = run_from(task.problem, descent.labels, run.centres)
+            late = task.limits.deadline.passed
+            if not after.cost < run.cost:
+                run.status = Status.TIME_LIMIT if late else run.status
+                return run
+            step = Step(
+                start=self.number,
+                iteration=len(run.history) + 1,
+                inertia=task.problem.inertia(after.cost),
+                assigned=task.problem.inertia(after.cost),
+                lower_bound=task.problem.inertia(0.0),
+                status=Status.FEASIBLE,
+                moved=task.problem.structure.samples(after.labels != run.labels),
+                seconds=time.perf_counter() - task.began,
+            )
+            after.history, after.priced = [*run.history, step], run.priced
+            after.status = Status.TIME_LIMIT if late else Status.CONVERGED
+            if task.on_step is not None:
+                task.on_step(step)
+        except KeyboardInterrupt:
+            run.status = Status.INTERRUPTED
+            return run
+        return after
