@@ -71,6 +71,7 @@ def border_step(
 def totals(
     points: Points, label: _Labels, centres: _Floats, radius: _Short | None, threads: int
 ) -> tuple[_Floats, _Floats, float, _Floats]: ...
+
 class Descent(TypedDict):
     passes: int
     relocated: int
@@ -118,4 +119,13 @@ def gather(
 
 # for tests/kernels
 def _sum_of_chunks(n: int, threads: int, nested: bool = False, fail_at: int = -1) -> int: ...
+def _judge(
+    points: Points,
+    rules: Rules,
+    label: _Labels,
+    centres: _Floats,
+    fixed: bool,
+    items: _Whole,
+    to: _Whole,
+) -> tuple[bool, float, _Whole, _Floats, _Floats]: ...
 def _meet(threads: int) -> int: ...

@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "clustering.hpp"
 #include "gil.hpp"
 #include "pool.hpp"
+#include "views.hpp"
 
 namespace nb = nanobind;
 
@@ -52,12 +54,38 @@ int meet(int threads) {
     return most;
 }
 
+// Whether a move keeps the rules, by how much it changes the objective, and, after it is made, what
+// the clustering believes: sizes, masses and centres.
+nb::tuple judge(const views::Cloud& cloud, const views::RuleBook& book, views::Labels label,
+                views::Matrix centres, bool fixed, views::Whole items, views::Whole to) {
+    const std::int64_t k = book.view.k;
+    views::check_descent(cloud, book, label, centres);
+    views::require(items.shape(0) == to.shape(0), "one cluster per item");
+    std::vector<Hop> hops;
+    for (std::size_t h = 0; h < items.shape(0); ++h) {
+        const std::int64_t j = items.data()[h], i = to.data()[h];
+        views::require(0 <= j && j < cloud.view.n && 0 <= i && i < k, "items and clusters");
+        hops.push_back({j, i});
+    }
+    const auto number = static_cast<std::int64_t>(hops.size());
+    Clustering c(cloud.view, book.view, label.data(), centres.data(), fixed, 1);
+    const bool admits = c.admits(hops.data(), number);
+    const double change = c.change(hops.data(), number);
+    c.apply(hops.data(), number);
+    const std::size_t clusters = centres.shape(0), dims = centres.shape(1);
+    return nb::make_tuple(admits, change, views::as_array(std::move(c.size), {clusters}),
+                          views::as_array(std::move(c.weight), {clusters}),
+                          views::as_array(std::move(c.centres), {clusters, dims}));
+}
+
 }  // namespace
 
 void add_checks(nb::module_& module) {
     using nb::literals::operator""_a;
     module.def("_sum_of_chunks", &sum_of_chunks, "n"_a, "threads"_a, "nested"_a = false,
                "fail_at"_a = -1, nb::call_guard<WithoutGil>());
+    module.def("_judge", &judge, "points"_a, "rules"_a, "label"_a.noconvert(), "centres"_a,
+               "fixed"_a, "items"_a, "to"_a);
     module.def("_meet", &meet, "threads"_a, nb::call_guard<WithoutGil>());
 }
 

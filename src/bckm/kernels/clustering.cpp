@@ -11,6 +11,11 @@ namespace {
 // Rows hold to the last digit when they are summed up anew; sums kept move by move may round.
 constexpr double row_rounding = 1e-13;
 
+// Of a cluster that keeps less than this share of its mass, what is left is round-off,
+constexpr double mass_rounding = 1e-15;
+// and one that keeps less than this is summed up anew.
+constexpr double mass_lost = 1e-6;
+
 double squared(const double* x, const double* y, std::int64_t dims) {
     double sum[4] = {};
     std::int64_t t = 0;
@@ -26,8 +31,8 @@ Clustering::Clustering(const Points& points, const Rules& rules, const std::int3
                        const double* start, bool fixed, int threads)
     : points(points), rules(rules), m(points.n), k(rules.k), dims(points.dims), fixed(fixed),
       threads(threads), label(first, first + points.n), centres(start, start + k * dims), weight(k, 0.0),
-      heavy(k, 0), size(k, 0), activity(rules.rows, 0.0), shift(dims, 0.0),
-      row_change(rules.rows, 0.0) {
+      heavy(k, 0), weightless(k, 0), size(k, 0), activity(rules.rows, 0.0), shift(dims, 0.0),
+      row_change(rules.rows, 0.0), going(rules.conflict_start ? m : 0, -1) {
     refresh();
 }
 
@@ -43,11 +48,12 @@ void Clustering::refresh() {
     weight = std::move(sums.mass);
     cost = sums.cost;
     std::fill(heavy.begin(), heavy.end(), 0);
+    std::fill(weightless.begin(), weightless.end(), 0);
     std::fill(size.begin(), size.end(), 0);
     std::fill(activity.begin(), activity.end(), 0.0);
     for (std::int64_t j = 0; j < m; ++j) {
         const std::int64_t a = label[j];
-        heavy[a] += mass(j) > 0.0;
+        (mass(j) > 0.0 ? heavy : weightless)[a] += 1;
         size[a] += rules.count[j];
         if (rules.rows == 0) continue;
         for (auto e = rules.column_start[j * k + a]; e < rules.column_start[j * k + a + 1]; ++e)
@@ -95,19 +101,19 @@ bool Clustering::admits(const Hop* hops, std::int64_t number) {
     return apart_after(hops, number) && rows_hold(hops, number);
 }
 
-bool Clustering::apart_after(const Hop* hops, std::int64_t number) const {
+bool Clustering::apart_after(const Hop* hops, std::int64_t number) {
     if (!rules.conflict_start) return true;
-    for (std::int64_t h = 0; h < number; ++h) {
+    for (std::int64_t h = 0; h < number; ++h) going[hops[h].item] = hops[h].to;
+    bool good = true;
+    for (std::int64_t h = 0; good && h < number; ++h) {
         const std::int64_t j = hops[h].item;
         for (auto e = rules.conflict_start[j]; e < rules.conflict_start[j + 1]; ++e) {
             const std::int64_t other = rules.conflict_with[e];
-            std::int64_t where = label[other];
-            for (std::int64_t g = 0; g < number; ++g)
-                if (hops[g].item == other) where = hops[g].to;
-            if (where == hops[h].to) return false;
+            good &= (going[other] < 0 ? label[other] : going[other]) != hops[h].to;
         }
     }
-    return true;
+    for (std::int64_t h = 0; h < number; ++h) going[hops[h].item] = -1;
+    return good;
 }
 
 bool Clustering::rows_hold(const Hop* hops, std::int64_t number) {
@@ -160,15 +166,17 @@ double Clustering::change(const Hop* hops, std::int64_t number) {
         if (fixed || held == 0) continue;  // an empty cluster costs nothing
         double square = 0.0;
         for (std::int64_t t = 0; t < dims; ++t) square += shift[t] * shift[t];
-        total -= square / after;
+        total -= square / std::max(after, mass_rounding * weight[i]);
     }
     return total;
 }
 
 void Clustering::apply(const Hop* hops, std::int64_t number) {
     touch(hops, number);
+    bool lost = false;
     for (const std::int64_t i : touched) {
         double* c = centres.data() + i * dims;
+        const double before = weight[i];
         std::fill(shift.begin(), shift.end(), 0.0);
         for (std::int64_t h = 0; h < number; ++h) {
             const std::int64_t j = hops[h].item;
@@ -176,13 +184,15 @@ void Clustering::apply(const Hop* hops, std::int64_t number) {
             if (sign == 0) continue;
             const double w = sign * mass(j);
             weight[i] += w;
-            heavy[i] += mass(j) > 0.0 ? sign : 0;
+            (mass(j) > 0.0 ? heavy : weightless)[i] += sign;
             size[i] += sign * rules.count[j];
             const double* x = points.row(j);
             for (std::int64_t t = 0; t < dims; ++t) shift[t] += w * (x[t] - c[t]);
         }
         if (heavy[i] == 0) weight[i] = 0.0;
         if (fixed || heavy[i] == 0) continue;
+        lost |= weight[i] <= mass_lost * before;
+        if (weight[i] <= mass_lost * before) continue;
         for (std::int64_t t = 0; t < dims; ++t) c[t] += shift[t] / weight[i];
     }
     for (std::int64_t h = 0; h < number; ++h) {
@@ -196,6 +206,7 @@ void Clustering::apply(const Hop* hops, std::int64_t number) {
         }
         label[j] = static_cast<std::int32_t>(hops[h].to);
     }
+    if (lost) refresh();
 }
 
 }  // namespace bckm

@@ -83,12 +83,13 @@ public:
     std::vector<double> centres;      // (k, dims)
     std::vector<double> weight;       // mass of each cluster
     std::vector<std::int64_t> heavy;  // items with mass in each cluster
-    std::vector<std::int64_t> size;   // samples in each cluster
+    std::vector<std::int64_t> weightless;  // items without mass in each cluster
+    std::vector<std::int64_t> size;        // samples in each cluster
     double cost = 0.0;                // the objective when `refresh` was called last
 
 private:
     void touch(const Hop* hops, std::int64_t number);
-    bool apart_after(const Hop* hops, std::int64_t number) const;
+    bool apart_after(const Hop* hops, std::int64_t number);
     bool rows_hold(const Hop* hops, std::int64_t number);
 
     std::vector<double> activity;          // value of each row
@@ -96,6 +97,7 @@ private:
     std::vector<double> shift;             // sum of mass (x - centre) that comes less what goes
     std::vector<double> row_change;
     std::vector<std::int64_t> row_touched;
+    std::vector<std::int64_t> going;       // where the items of the hops at hand go; or -1
 };
 
 }  // namespace bckm

@@ -18,50 +18,64 @@ constexpr std::int64_t largest_flip = 64;
 class Search {
 public:
     Search(Clustering& c, const std::function<bool()>& stop)
-        : c(c), k(c.k), stop(stop), stamp(c.m, 0) {}
+        : c(c), k(c.k), stop(stop), stamp(c.m, 0) {
+        for (std::int64_t j = 0; j < c.m; ++j)
+            if (c.mass(j) == 0.0) weightless.push_back(j);
+    }
 
     Descent run(double effort) {
-
-        while (out.work < effort && !(out.stopped = stop())) {
+        while (out.work < effort && !halted()) {
             ++out.passes;
-            c.refresh();
-            least_change = rounding * c.cost;
+            const std::vector<std::int32_t> labels = c.label;
+            const double cost = c.cost;
+            least_change = rounding * cost;
             left = std::min(effort - out.work, std::max(enough, looks * look_work(1)));
             const double before = left;
-            // the longer moves only where the shorter ones are exhausted
             const bool better = pass();
             out.work += before - left;
-            if (better) continue;
-            out.finished = list.complete && left > 0.0 && !out.stopped;
+            if (!better) break;
+            c.refresh();
+            if (c.cost < cost) continue;
+            c.label = labels;  // what seemed a gain was round-off
+            c.refresh();
             break;
         }
         return out;
     }
 
 private:
+    // The longer moves only where the shorter ones are exhausted.
     bool pass() {
         Shortlist look(c, least_change, c.threads);
         left -= look_work(1);
         if (relocate(look.relocations())) return true;
         left -= look_work(look.quick() ? 0 : 2);
         list = look.offers(look.quick() ? 1 : heads);
+        const bool complete = list.complete;
         if (swap()) return true;
         if (look.quick()) {
             left -= look_work(0);
             list = look.offers(heads);
         }
-        return flip() || chain();
+        if (flip()) return true;
+        const bool whole = complete && left > 0.0 && !out.stopped;
+        if (chain()) return true;
+        out.finished = whole;
+        return false;
     }
+
+    bool halted() { return out.stopped = out.stopped || stop(); }
 
     // What it costs to compute the costs of all items so many times and to go through them once.
     double look_work(int times) const {
         return static_cast<double>(c.m * c.k) * (static_cast<double>(times * c.dims) / 2 + 8.0);
     }
 
-    // Pays for so many distances; false where the work of this pass is used up.
+    // Pays for so many distances; false where the work of this pass is used up, or the time.
     bool pay(std::int64_t distances) {
         left -= each + static_cast<double>(distances * c.dims);
-        return left > 0.0;
+        if ((++paid & 1023) == 0) halted();
+        return left > 0.0 && !out.stopped;
     }
 
     bool make(std::initializer_list<Hop> hops, std::int64_t& counter) {
@@ -90,27 +104,54 @@ private:
 
     bool relocate(const std::vector<Relocation>& relocations) {
         bool better = false;
-        for (const Relocation& found : relocations)
-            better |= c.label[found.hop.item] != found.hop.to && make({found.hop}, out.relocated);
+        for (const Relocation& found : relocations) {
+            if (out.stopped) break;
+            better |= c.label[found.hop.item] != found.hop.to &&
+                      (make({found.hop}, out.relocated) || in_exchange(found.hop));
+        }
         return better;
+    }
+
+    // An item without mass costs nothing wherever it goes: it may make room for one that has.
+    bool in_exchange(const Hop& hop) {
+        const std::int64_t a = c.label[hop.item];
+        if (c.weightless[hop.to] == 0 || !(c.change(&hop, 1) < -least_change)) return false;
+        for (const std::int64_t l : weightless) {
+            if (!pay(0)) return false;
+            if (c.label[l] == hop.to && make({hop, {l, a}}, out.swapped)) return true;
+        }
+        return false;
     }
 
     bool swap() {
         bool better = false;
         for (std::int64_t a = 0; a < k; ++a)
-            for (std::int64_t b = a + 1; b < k; ++b) better |= swap_between(a, b);
+            for (std::int64_t b = a + 1; b < k && !out.stopped; ++b) better |= swap_between(a, b);
         return better;
     }
 
+    // Two items in conflict with each other alone are a flip; with others they cannot be swapped.
+    bool free(const Offer& offer) const {
+        std::int64_t blocker = 0;
+        return c.blockers(offer.item, offer.to, blocker) == 0;
+    }
+
     bool swap_between(std::int64_t a, std::int64_t b) {
-        const Offer *there = list.begin(a, b), *back = list.begin(b, a);
-        const std::int64_t going = list.number(a, b), coming = list.number(b, a);
+        const Offer* there = list.begin(a, b);
+        const std::int64_t going = list.number(a, b);
         const double bonus = list.bonus[a * k + b] + list.bonus[b * k + a];
-        if (coming == 0) return false;
+        if (going == 0) return false;
+        back.clear();
+        for (const Offer* o = list.begin(b, a); o != list.begin(b, a) + list.number(b, a); ++o) {
+            if (there[0].gain + o->gain >= bonus) break;
+            if (free(*o)) back.push_back(*o);
+        }
+        if (back.empty()) return false;
         bool better = false;
         for (std::int64_t p = 0; p < going; ++p) {
             if (there[p].gain + back[0].gain >= bonus) break;
-            for (std::int64_t q = 0; q < coming; ++q) {
+            if (!free(there[p])) continue;
+            for (std::size_t q = 0; q < back.size(); ++q) {
                 const std::int64_t j = there[p].item, l = back[q].item;
                 const double gains = there[p].gain + back[q].gain;
                 if (gains >= bonus || c.label[j] != a) break;
@@ -129,12 +170,11 @@ private:
         for (std::int64_t a = 0; a < k; ++a)
             for (std::int64_t b = 0; b < k; ++b) {
                 if (a == b || list.number(a, b) == 0) continue;
-                if ((out.stopped = stop())) return better;
                 for (std::int64_t d = 0; d < k; ++d) {
+                    if (!pay(0)) return better;  // of triples there are k^3
                     if (d == a || d == b || list.number(b, d) == 0) continue;
                     better |= path(a, b, d);
                     if (a < b && a < d) better |= cycle(a, b, d);
-                    if (left <= 0.0) return better;
                 }
             }
         return better;
@@ -193,6 +233,7 @@ private:
         if (!c.rules.conflict_start) return better;
         std::vector<bool> seen(k);
         for (std::int64_t j = 0; j < c.m; ++j) {
+            if (left <= 0.0 || ((j & 255) == 0 && halted())) return better;
             if (c.degree(j) == 0) continue;
             std::fill(seen.begin(), seen.end(), false);
             for (auto e = c.rules.conflict_start[j]; e < c.rules.conflict_start[j + 1]; ++e) {
@@ -201,7 +242,6 @@ private:
                 seen[b] = true;
                 better |= flip_component(j, b) || push(j, b);
             }
-            if (left <= 0.0 || ((j & 255) == 0 && (out.stopped = stop()))) return better;
         }
         return better;
     }
@@ -253,8 +293,11 @@ private:
     const std::function<bool()>& stop;
     double least_change = 0.0;
     double left = 0.0;
+    std::int64_t paid = 0;
     Offers list;
     std::vector<Hop> hops;
+    std::vector<Offer> back;
+    std::vector<std::int64_t> weightless;
     std::vector<std::int64_t> stamp;
     std::int64_t stamped = 0;
     Descent out;

@@ -11,6 +11,7 @@ namespace bckm {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double rounding = 1e-9;            // by which bounds are wider than the numbers say
 constexpr std::int64_t many_clusters = 256;  // whose tables of k x k would be large
 constexpr std::int64_t longest = 4096;       // offers of each pair of clusters, at most
 constexpr std::int64_t chunk = 256;          // items that a thread takes at a time
@@ -96,13 +97,27 @@ std::vector<double> bonuses(const Clustering& c, const Extremes& all) {
     if (c.fixed) return bonus;
     for (std::int64_t a = 0; a < k; ++a)
         for (std::int64_t b = 0; b < k; ++b) {
-            if (all.heavy[a] == 0.0 || all.heavy[b] == 0.0) continue;
+            if (all.heavy[a] == 0.0) continue;  // b may be empty: what comes there costs nothing
             const double rest = c.weight[b] - all.heavy[b] + (a == b ? 0.0 : all.light[a]);
             const double u = std::sqrt(all.reach[b * k + b]) +
                              (a == b ? 0.0 : std::sqrt(all.reach[a * k + b]));
-            bonus[a * k + b] = rest > 0.0 ? u * u / rest : never;
+            bonus[a * k + b] = rest > 0.0 ? (1.0 + rounding) * (u * u / rest) : never;
         }
     return bonus;
+}
+
+// Whether an offer may be part of a swap that improves: the limit of its pair again, with its own
+// mass and distances. In small clusters bounds over all items would let nearly every offer pass.
+bool may_improve(const Clustering& c, const Extremes& all, const Offer& offer) {
+    if (c.fixed) return true;
+    const std::int64_t k = c.k, a = c.label[offer.item], b = offer.to;
+    const double w = c.mass(offer.item), there = std::max(0.0, offer.gain + offer.here);
+    const double u_b = std::sqrt(w * there) + std::sqrt(all.reach[b * k + b]);
+    const double u_a = std::sqrt(w * offer.here) + std::sqrt(all.reach[b * k + a]);
+    const double rest_b = c.weight[b] - all.heavy[b] + w, rest_a = c.weight[a] - w + all.light[b];
+    if (!(rest_a > 0.0 && rest_b > 0.0)) return true;
+    const double bonus = (1.0 + rounding) * (u_b * u_b / rest_b + u_a * u_a / rest_a);
+    return offer.gain + all.best[(b * k + a) * all.heads].gain < bonus;
 }
 
 // Joins the best of each pair and the others, sorted by pair and gain.
@@ -181,7 +196,8 @@ std::vector<Relocation> Shortlist::relocations() {
             if (b == a) continue;
             const double change = c.joins(j, b, cost[b] / w) - gone;
             std::int64_t blocker = 0;
-            if (change < -least_change && c.fits(a, b, c.rules.count[j]) &&
+            if (change < -least_change &&
+                (c.fits(a, b, c.rules.count[j]) || c.weightless[b] > 0) &&
                 c.blockers(j, b, blocker) == 0)
                 some.push_back({change, {j, b}});
         }
@@ -224,7 +240,8 @@ Offers Shortlist::offers(std::int64_t heads) {
         for (std::int64_t b = 0; b < k; ++b) {
             if (cost[b] - cost[a] >= limit[a * k + b] || b == a) continue;
             const Offer offer = offer_of(j, b, cost[b], cost[a]);
-            if (better(extremes.last(a * k + b), offer)) some.push_back(offer);
+            if (better(extremes.last(a * k + b), offer) && may_improve(c, extremes, offer))
+                some.push_back(offer);
         }
     });
     sort_by_pair(c, extremes, others, out);

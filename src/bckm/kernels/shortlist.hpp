@@ -43,8 +43,8 @@ class Shortlist {
 public:
     Shortlist(const Clustering& clustering, double least_change, int threads);
 
-    // Those that change the objective by less than -least_change, if sizes and conflicts permit
-    // them; best first.
+    // Those that change the objective by less than -least_change, if sizes (or an item without mass
+    // that gives way) and conflicts permit them; best first.
     std::vector<Relocation> relocations();
 
     // Offers that can be part of a swap that improves, and of each pair of clusters the best ones

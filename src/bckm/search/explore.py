@@ -29,6 +29,7 @@ MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in tha
 CHILD = 3e5  # work of a child beyond its moves and steps
 SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than steps of any engine
 
+
 @dataclass(frozen=True)
 class Task:
     """What all starts share.

@@ -18,7 +18,7 @@ from bckm.assign.base import Deadline
 from bckm.kernels import missing, native
 from bckm.problem import Problem
 from bckm.search import _moves
-from bckm.search._moves import Descent
+from bckm.search._moves import KINDS, Descent
 from bckm.structure import Structure
 
 
@@ -58,11 +58,8 @@ class LocalSearch:
             min(deadline.left, 1e9),
             self._problem.threads,
         )
-        counts = Counter({kind: int(found[kind]) for kind in _KINDS})
+        counts = Counter({kind: int(found[kind]) for kind in KINDS})
         return Descent(after.astype(np.int64), counts, found["work"], found["finished"])
-
-
-_KINDS = ("passes", "relocated", "swapped", "chained", "flipped")
 
 
 def _native_rules(s: Structure) -> native.Rules:

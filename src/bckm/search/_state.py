@@ -1,0 +1,212 @@
+"""Labels of items with all that follows from them, and what a move does to it.
+
+A move is a few items, each with the cluster it goes to, made together; no item twice. Many moves of
+one length h are judged at once: arrays `items` and `to`, both (n, h).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bckm import _arrays
+from bckm._types import BoolArray, FloatArray, IntArray
+from bckm.problem import Problem
+
+# Rows hold to the last digit when they are summed up anew; sums kept move by move may round.
+ROW_ROUNDING = 1e-13
+# A cluster that keeps less than this share of its mass: the difference is round-off.
+MASS_ROUNDING = 1e-15
+# And one that keeps less than this is summed up anew.
+MASS_LOST = 1e-6
+
+
+class State:
+    """The objective is the sum of mass_j |point_j - centre_label(j)|^2.
+
+    Centres are the means of the labels and follow every move; or, if `fixed`, they stay and a
+    change is that of an assignment.
+
+    Attributes
+    ----------
+    labels : array (m,)
+        Cluster of each item.
+    centres : array (k, d)
+        Means; a cluster without mass keeps the last one, or the given one.
+    weight : array (k,)
+        Mass of each cluster.
+    heavy : array (k,)
+        Items with mass in each cluster; tells an empty cluster from round-off.
+    size : array (k,)
+        Samples in each cluster.
+    activity : array (r,)
+        Value of each row.
+    cost : float
+        The objective when `refresh` was called last.
+    """
+
+    labels: IntArray
+    centres: FloatArray
+    weight: FloatArray
+    heavy: IntArray
+    size: IntArray
+    activity: FloatArray
+    cost: float
+
+    def __init__(
+        self, problem: Problem, labels: IntArray, centres: FloatArray, *, fixed: bool = False
+    ) -> None:
+        s = problem.structure
+        self.problem, self.structure, self.fixed = problem, s, fixed
+        self.points, self.mass, self.count = problem.points, problem.mass, s.count
+        self.centres = np.array(centres, np.float64)
+        self.restart(labels)
+
+    def restart(self, labels: IntArray) -> None:
+        """Take other labels."""
+        self.labels = np.array(labels, np.int64)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Sum up everything anew: without what rounding added move by move."""
+        s = self.structure
+        if not self.fixed:
+            sums = self._totals()
+            held = sums.mass > 0
+            self.centres[held] = sums.sums[held] / sums.mass[held, None]
+        sums = self._totals()
+        self.weight, self.cost = sums.mass, sums.cost
+        self.heavy = np.bincount(self.labels[self.mass > 0], minlength=s.n_clusters)
+        self.size, self.activity = s.sizes(self.labels), s.activity(self.labels)
+
+    def _totals(self) -> _arrays.Totals:
+        threads = self.problem.threads
+        return _arrays.totals(self.points, self.mass, self.labels, self.centres, threads)
+
+    def admits(self, items: IntArray, to: IntArray) -> BoolArray:
+        """Whether all rules hold after each move, (n,), given that they hold before."""
+        good = self._sizes_hold(items, to)
+        if self.structure.conflict_sets:
+            good[good] = self._apart(items[good], to[good])
+        if self.structure.rows.shape[0]:
+            good[good] = self._rows_hold(items[good], to[good])
+        return good
+
+    def free(self, items: IntArray, to: IntArray | int) -> BoolArray:
+        """Whether each item (n,) is in conflict with none in the cluster it would go to."""
+        good = np.ones(items.size, np.bool_)
+        if self.structure.conflict_sets:
+            graph = self.structure.neighbours
+            at, whose = _entries(graph.indptr, items)
+            there = np.broadcast_to(to, items.shape)[whose]
+            good[whose[self.labels[graph.indices[at]] == there]] = False
+        return good
+
+    def _sizes_hold(self, items: IntArray, to: IntArray) -> BoolArray:
+        s, start = self.structure, self.labels[items]
+        good = np.ones(len(items), np.bool_)
+        for cluster in _touched(start, to):
+            after = self.size[cluster] + (_signs(start, to, cluster) * self.count[items]).sum(1)
+            # a move touches no cluster -1: its size is not asked for
+            good &= (cluster < 0) | (after >= s.lower[cluster]) & (after <= s.upper[cluster])
+        return good
+
+    def _apart(self, items: IntArray, to: IntArray) -> BoolArray:
+        n, h = items.shape
+        graph = self.structure.neighbours
+        at, hop = _entries(graph.indptr, items.ravel())
+        other, move = graph.indices[at], hop // h
+        where = self.labels[other]
+        for g in range(h):  # it may be on the move itself
+            where = np.where(other == items[move, g], to[move, g], where)
+        good = np.ones(n, np.bool_)
+        good[move[where == to.ravel()[hop]]] = False
+        return good
+
+    def _rows_hold(self, items: IntArray, to: IntArray) -> BoolArray:
+        s, (n, h) = self.structure, items.shape
+        first = items * s.n_clusters
+        column = np.concatenate([(first + self.labels[items]).ravel(), (first + to).ravel()])
+        at, hop = _entries(s.columns.indptr, column)
+        move, sign = hop % (n * h) // h, np.where(hop < n * h, -1.0, 1.0)
+        # the rows that each move touches, one number for each
+        number, place = np.unique(
+            move * s.row_lower.size + s.columns.indices[at], return_inverse=True
+        )
+        move, row = np.divmod(number, s.row_lower.size)
+        now = self.activity[row]
+        after = now + np.bincount(place, sign * s.columns.data[at], number.size)
+        rounding = ROW_ROUNDING * (np.abs(now) + np.abs(after))
+        kept = (after >= s.row_lower[row] + rounding) & (after <= s.row_upper[row] - rounding)
+        good = np.ones(n, np.bool_)
+        good[move[~kept]] = False
+        return good
+
+    def change(self, items: IntArray, to: IntArray) -> FloatArray:
+        """By how much each move changes the objective, (n,).
+
+        Around the old centre c of a cluster, what comes adds w |x - c|^2 and what goes takes it
+        away. The new mean lies off c by u / W', where u sums w (x - c) of what comes less what
+        goes, and W' is the new mass; around it everything costs |u|^2 / W' less.
+        """
+        total = np.zeros(len(items))
+        start, points, mass = self.labels[items], self.points[items], self.mass[items]
+        for cluster in _touched(start, to):
+            sign = _signs(start, to, cluster)
+            w = sign * mass  # (n, h)
+            away = points - self.centres[cluster][:, None, :]  # (n, h, d)
+            total += (w * np.square(away).sum(axis=2)).sum(axis=1)
+            if self.fixed:
+                continue
+            u = (w[:, :, None] * away).sum(axis=1)
+            held = self.heavy[cluster] + (sign * (mass > 0)).sum(axis=1)
+            least = MASS_ROUNDING * self.weight[cluster]
+            after = np.maximum(self.weight[cluster] + w.sum(axis=1), least)
+            felt = held > 0  # an empty cluster costs nothing
+            total -= np.divide(np.square(u).sum(axis=1), after, np.zeros(len(items)), where=felt)
+        return total
+
+    def apply(self, items: IntArray, to: IntArray) -> None:
+        """Make one move; `items` and `to` are (h,)."""
+        start, mass, lost = self.labels[items], self.mass[items], False
+        for i in np.unique(np.concatenate([start, to])):
+            sign = (to == i).astype(np.int64) - (start == i)
+            before = self.weight[i]
+            self.weight[i] += sign @ mass
+            self.heavy[i] += sign @ (mass > 0)
+            self.size[i] += sign @ self.count[items]
+            if self.heavy[i] == 0:
+                self.weight[i] = 0.0
+            elif self.weight[i] <= MASS_LOST * before:
+                lost = True
+            elif not self.fixed:
+                away = self.points[items] - self.centres[i]
+                self.centres[i] += (sign * mass) @ away / self.weight[i]
+        if self.activity.size:
+            k, columns = self.structure.n_clusters, self.structure.columns
+            self.activity -= columns[:, items * k + start].sum(axis=1)
+            self.activity += columns[:, items * k + to].sum(axis=1)
+        self.labels[items] = to
+        if lost:
+            self.refresh()
+
+
+def _touched(start: IntArray, to: IntArray) -> IntArray:
+    """Clusters that each move touches, each once, (t, n); -1: none further."""
+    both = np.sort(np.concatenate([start, to], axis=1), axis=1)
+    both[:, 1:][both[:, 1:] == both[:, :-1]] = -1
+    return both.T[(both >= 0).any(axis=0)]
+
+
+def _signs(start: IntArray, to: IntArray, cluster: IntArray) -> IntArray:
+    """Whether each item comes to a cluster (1), goes (-1), or neither (0), (n, h)."""
+    i = cluster[:, None]
+    sign: IntArray = (to == i).astype(np.int64) - (start == i)
+    return sign
+
+
+def _entries(start: IntArray, which: IntArray) -> tuple[IntArray, IntArray]:
+    """Places of the entries of some compressed lists, and in `which` the place of their list."""
+    length = start[which + 1] - start[which]
+    whose = np.repeat(np.arange(which.size), length)
+    first = np.cumsum(length) - length
+    return np.arange(whose.size) + (start[which] - first)[whose], whose

@@ -1,0 +1,158 @@
+"""Local search by both routes, what a move is, and instances to try it on.
+
+Moves and the objective are written anew here, for whole labels and without any bookkeeping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import bckm
+from bckm.assign import Deadline
+from bckm.kernels import missing
+from bckm.problem import Problem
+from bckm.search import _moves
+from bckm.search._moves import Descent
+from bckm.search.local import LocalSearch
+
+ROUTES = [
+    "numpy",
+    pytest.param("native", marks=pytest.mark.skipif(bool(missing), reason=missing or "there")),
+]
+both_routes = pytest.mark.parametrize("route", ROUTES)
+
+
+def descend(route, problem, labels, centres, *, deadline=None, effort=np.inf, fixed=False):
+    deadline = deadline or Deadline()
+    if route == "numpy":
+        return _moves.descend(problem, labels, centres, deadline, effort, fixed=fixed)
+    return LocalSearch(problem)(labels, centres, deadline, effort, fixed=fixed)
+
+
+@dataclass
+class Start:
+    """A problem with feasible labels of its items, and centres for empty clusters."""
+
+    problem: Problem
+    constraints: bckm.Constraints
+    labels: np.ndarray
+    centres: np.ndarray
+
+    @classmethod
+    def of(cls, X, k, constraints, labels, weight=None, n_jobs=1) -> Start:
+        """From labels of samples; the centre of an empty cluster is one of the first samples."""
+        problem = Problem.build(X, k, constraints, weight, n_jobs=n_jobs)
+        s = problem.structure
+        items = np.empty(s.n_items, np.int64)
+        items[s.item] = labels
+        assert s.feasible(items)
+        return cls(problem, constraints, items, problem.centres_in(np.asarray(X, float)[:k]))
+
+
+def objective(problem: Problem, labels: np.ndarray, centres: np.ndarray | None = None) -> float:
+    """Sum of mass times squared distance to the mean, or to given centres."""
+    total = 0.0
+    for i in np.unique(labels):
+        w, x = problem.mass[labels == i], problem.points[labels == i]
+        if w.sum() == 0:
+            continue
+        centre = np.average(x, axis=0, weights=w) if centres is None else centres[i]
+        total += w @ np.square(x - centre).sum(axis=1)
+    return float(total)
+
+
+def neighbours(problem: Problem, labels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Labels after each relocation, each swap and each flip, whether or not they obey."""
+    m, k = labels.size, problem.structure.n_clusters
+    for j in range(m):
+        for b in set(range(k)) - {labels[j]}:
+            after = labels.copy()
+            after[j] = b
+            yield "relocation", after
+    for p, q in combinations(range(m), 2):
+        if labels[p] != labels[q]:
+            after = labels.copy()
+            after[[p, q]] = labels[[q, p]]
+            yield "swap", after
+    apart = {j: set() for j in range(m)}
+    for p, q in problem.structure.edges.tolist():
+        apart[p].add(q)
+        apart[q].add(p)
+    for j in range(m):
+        for b in {int(labels[q]) for q in apart[j]}:
+            two, together, fresh = (labels[j], b), {j}, [j]
+            while fresh:
+                reached = set.union(*(apart[v] for v in fresh)) - together
+                fresh = [v for v in reached if labels[v] in two]
+                together.update(fresh)
+            if len(together) <= 64:
+                after, which = labels.copy(), sorted(together)
+                after[which] = sum(two) - labels[which]
+                yield "flip", after
+
+
+def better_moves(problem, labels, centres=None, share=1e-9) -> set[str]:
+    """Kinds of moves that keep the rules and lower the objective by more than a share of it."""
+    now = objective(problem, labels, centres)
+    noise = 1e-26 * float(problem.mass @ np.square(problem.points).sum(axis=1))
+    return {
+        kind
+        for kind, after in neighbours(problem, labels)
+        if problem.structure.feasible(after)
+        and objective(problem, after, centres) < now * (1 - share) - noise
+    }
+
+
+def check(start: Start, found: Descent, *, fixed: bool = False, brute: bool = True) -> None:
+    """Rules hold, nothing got worse, and what is said to be a local optimum is one."""
+    problem, s = start.problem, start.problem.structure
+    centres = start.centres if fixed else None
+    assert found.labels.dtype == np.int64
+    assert s.feasible(found.labels)
+    assert not bckm.verify(s.expand(found.labels), start.constraints, s.n_clusters)
+    before = objective(problem, start.labels, centres)
+    assert objective(problem, found.labels, centres) <= before * (1 + 1e-13)
+    if brute and found.finished:
+        assert not better_moves(problem, found.labels, centres)
+
+
+def planted(seed: int, n: int = 36) -> Start:
+    """Rules of all kinds around random labels, which are where the search starts."""
+    rng = np.random.default_rng(seed)
+    k, d = int(rng.integers(1, 6)), int(rng.integers(1, 5))
+    labels = rng.integers(k, size=n)
+    X = rng.normal(size=(k, d))[rng.integers(k, size=n)] * 2 + rng.normal(size=(n, d))
+    if rng.random() < 0.3:
+        X = np.round(X)  # duplicates and ties
+    held = np.bincount(labels, minlength=k)
+    slack = int(rng.choice([0, 0, 2, n]))
+    asked: dict[str, object] = {
+        "size_min": np.maximum(held - slack, 0).tolist(),
+        "size_max": (held + slack).tolist(),
+    }
+    if rng.random() < 0.4:
+        groups = [rng.choice(np.flatnonzero(labels == i), 3) for i in range(k) if held[i] > 5]
+        asked["must_link"] = [g for g in map(sorted, map(set, map(np.ndarray.tolist, groups))) if g]
+        asked["must_link"] = [g for g in asked["must_link"] if len(g) > 1]
+    if k > 1 and rng.random() < 0.5:
+        pairs = rng.integers(n, size=(int(rng.integers(1, 2 * n)), 2))
+        asked["cannot_link"] = pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]].tolist()
+    rows: list[object] = []
+    if rng.random() < 0.3:
+        load = rng.integers(0, 9, n) * rng.choice([1.0, 0.1])
+        sums = np.bincount(labels, load, k)
+        rows.append(bckm.AttributeSum(load, sums - rng.integers(0, 4), sums + rng.integers(0, 4)))
+    if rng.random() < 0.3:
+        A = rng.integers(-2, 3, (3, n * k)) * (rng.random((3, n * k)) < 0.5)
+        value = A @ (labels[:, None] == np.arange(k)).ravel()
+        rows.append(bckm.LinearRows(A, value - rng.integers(0, 4, 3), value + 3))
+    weight = None
+    if rng.random() < 0.5:
+        weight = rng.choice([0.0, 0.5, 1.0, 3.0], n) + (0 if rng.random() < 0.5 else rng.random(n))
+        weight[0] = 1.0
+    return Start.of(X, k, bckm.Constraints(**asked, rows=rows), labels, weight)

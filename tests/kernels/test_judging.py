@@ -1,0 +1,115 @@
+"""What a move does, kept up to date move by move, against sums made anew; both routes."""
+
+import numpy as np
+import pytest
+
+import bckm
+from bckm.kernels import native
+from bckm.problem import Problem
+from bckm.search._state import State
+from bckm.search.local import _native_rules
+from tests.descents import both_routes, objective, planted
+
+
+class Judged:
+    """A move seen by one of the routes: whether it may be made, its change, and what follows."""
+
+    def __init__(self, route, problem, labels, centres, items, to, fixed=False):
+        if route == "numpy":
+            state = State(problem, labels, centres, fixed=fixed)
+            self.admits = bool(state.admits(items[None], to[None])[0])
+            self.change = float(state.change(items[None], to[None])[0])
+            state.apply(items, to)
+            self.size, self.weight, self.centres = state.size, state.weight, state.centres
+        else:
+            found = native._judge(
+                native.Points(problem.points, pull=problem.mass),
+                _native_rules(problem.structure),
+                labels.astype(np.int32),
+                centres,
+                fixed,
+                items,
+                to,
+            )
+            self.admits, self.change, self.size, self.weight, self.centres = found
+
+
+def move(rng, m, k):
+    """Some items, each with a cluster; it may be the one where it is."""
+    items = rng.choice(m, min(m, int(rng.integers(1, 7))), replace=False)
+    return items, rng.integers(k, size=items.size)
+
+
+@both_routes
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_change_is_that_of_the_objective(route, offset):
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n, k, d = int(rng.integers(2, 25)), int(rng.integers(1, 8)), int(rng.integers(1, 7))
+        weight = rng.choice([0, 0, 1, 2.5], n) + rng.random(n) * (seed % 2)
+        weight[0] = 1.0
+        X = rng.normal(size=(n, d)) + offset
+        links = [] if seed % 3 else [(0, n - 1)]
+        rules = bckm.Constraints(must_link=links, size_min=0)
+        problem = Problem.build(X, min(k, n), rules, weight, few=True)
+        m, k = problem.structure.n_items, problem.structure.n_clusters
+        labels = rng.integers(k, size=m)  # some clusters are empty, some have one item
+        centres = rng.normal(size=(k, d))
+        for fixed in (False, True):
+            at = centres if fixed else None
+            before = objective(problem, labels, at)
+            for _ in range(4):
+                items, to = move(rng, m, k)
+                found = Judged(route, problem, labels, centres, items, to, fixed)
+                after = labels.copy()
+                after[items] = to
+                change = objective(problem, after, at) - before
+                scale = max(before, before + change, 1e-3)
+                assert found.change == pytest.approx(change, abs=1e-9 * scale), seed
+                assert found.admits  # nothing is asked
+                held = [problem.mass[after == i].sum() for i in range(k)]
+                assert found.weight == pytest.approx(held, abs=1e-12)
+                np.testing.assert_array_equal(found.size, problem.structure.sizes(after))
+                means = problem.means(after, centres)
+                felt = np.array(held) > 0
+                expected = centres if fixed else means
+                np.testing.assert_allclose(found.centres[felt], expected[felt], atol=1e-9)
+
+
+@both_routes
+@pytest.mark.parametrize("light", [1e-9, 1e-15, 1e-17, 1e-25, 1e-200])
+def test_what_is_left_of_a_mass_may_be_round_off(route, light):
+    """A cluster that loses its only item of note: 1 + 1e-17 - 1 is nothing, and still not empty."""
+    X = np.array([[0.0, 0.0], [0.3, 0.1], [1.0, 0.7], [1.1, 0.9]])
+    problem = Problem.build(X, 2, bckm.Constraints(size_min=0), [1.0, light, 1.0, 1.0])
+    label = np.array([0, 0, 1, 1])
+    labels = np.empty(4, np.int64)
+    labels[problem.structure.item] = label
+    goes = problem.structure.item[:1]
+    after = labels.copy()
+    after[goes] = 1
+    found = Judged(route, problem, labels, problem.points[:2].copy(), goes, np.array([1]))
+    change = objective(problem, after) - objective(problem, labels)
+    assert found.change == pytest.approx(change, rel=1e-9)
+    np.testing.assert_allclose(found.centres, problem.means(after, found.centres), atol=1e-9)
+
+
+@both_routes
+def test_admits_what_is_feasible(route):
+    """On moves of one to six items from labels that obey rules of all kinds."""
+    yes = no = 0
+    for seed in range(60):
+        start = planted(seed, n=24)
+        s, rng = start.problem.structure, np.random.default_rng(seed)
+        for number in range(40):
+            items, to = move(rng, s.n_items, s.n_clusters)
+            if number % 2:  # exchange clusters among few: sizes often stay
+                items = items[:3]
+                to = np.roll(start.labels[items], 1)
+            after = start.labels.copy()
+            after[items] = to
+            found = Judged(route, start.problem, start.labels, start.centres, items, to)
+            assert found.admits == s.feasible(after), (seed, items, to)
+            yes, no = yes + found.admits, no + (not found.admits)
+    assert yes > 300
+    assert no > 300
