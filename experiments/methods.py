@@ -43,6 +43,7 @@ def _bckm(task: Task, seed: int) -> np.ndarray:
         task.n_clusters,
         task.constraints,
         solver="pump",
+        search="none",
         init=first.cluster_centers_,
         random_state=seed,
     )

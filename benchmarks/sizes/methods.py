@@ -64,6 +64,7 @@ def ours(task: Task) -> Fit:
         bckm.Constraints(size_min=task.low, size_max=task.high),
         init=task.start,
         n_init=1,
+        search="none",  # steps are what is measured here
         max_iter=task.max_iter,
         tol=task.tol,
         n_jobs=task.threads,

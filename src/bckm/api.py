@@ -18,7 +18,7 @@ from bckm.feasibility import feasible_start
 from bckm.lloyd import Limits
 from bckm.problem import Problem
 from bckm.result import CERTIFIABLE, Result, Step
-from bckm.search.explore import SEARCHES, Task, explore
+from bckm.search.explore import ENDED, SEARCHES, Task, explore
 from bckm.seeding import scatter, spread
 from bckm.verify import verify
 
@@ -64,7 +64,8 @@ def kmeans(
         asked, else "exact" with a work limit for each step.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         First centres. Where links join samples into groups that must be pairwise apart, the first
-        start of "k-means++" begins with these groups.
+        start of "k-means++" begins with these groups. Given centres are the only start, and no
+        others are bred from them unless ``search="global"`` is asked for.
     n_init : int or "auto"
         Number of starts; the best is returned. "auto" is 10 for "random" and for small problems,
         else fewer, down to 1.
@@ -133,11 +134,8 @@ def kmeans(
     constraints = as_constraints(constraints)
     problem = Problem.build(X, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
     given = _given_centres(init, problem)
-    if bounds == "fixed":
-        if given is None:
-            raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
-        # other centres than the given ones would be other labels
-        search = "none" if search == "none" else "local"
+    if bounds == "fixed" and given is None:
+        raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
     number = _starts(n_init, init, problem, search)
     *generators, rng = _generators(random_state, number + 1)
     engine = choose(solver, problem)
@@ -149,12 +147,17 @@ def kmeans(
         seeds = iter([given])  # the same centres lead to the same result
     else:
         seeds = (seeding(problem, own, n == 0) for n, own in enumerate(generators))
-    found = explore(task, search, seeds, partial(seeding, problem), rng)
+    # given centres are where to begin, unless a search among all is asked for; and where labels are
+    # tied to them, others would be other labels
+    stay = bounds == "fixed" or (given is not None and search == "auto")
+    found = explore(task, search, seeds, None if stay else partial(seeding, problem), rng)
     best = found.run
-    if best.priced and best.bound is None and not deadline.passed:
+    if best.priced and best.bound is None and best.status not in ENDED:
         # the last centres are means that nothing was assigned to: what is it worth there?
         assigner = found.assigner or engine.prepare(problem)
+        before = assigner.counters.copy()
         last = assigner(best.centres, best.labels, deadline)
+        found.counters += assigner.counters - before
         best.bound, best.prices = last.bound, last.prices
     bound = best.bound
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
@@ -209,8 +212,12 @@ def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
         return read_whole(n_init, "n_init")
     if search == "global" or (isinstance(init, str) and init == "random"):
         return MOST_STARTS
-    s = problem.structure
-    return int(np.clip(SMALL // (s.n_items * s.n_clusters), 1, MOST_STARTS))
+    # a sample of weight two counts like two samples: once
+    points = problem.points[problem.mass > 0]
+    if len(points) > SMALL:
+        return 1
+    distinct = 1 + int((points[1:] != points[:-1]).any(axis=1).sum())  # equal ones are neighbours
+    return int(np.clip(SMALL // (distinct * problem.structure.n_clusters), 1, MOST_STARTS))
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:

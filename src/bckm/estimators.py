@@ -28,8 +28,9 @@ class ConstrainedKMeans(FittedCentres):
              any further rows of `constraints`,
 
     by alternating optimal assignments and means, and by search from there: every rule holds in
-    `labels_`, and the inertia is a local minimum. Rules about clusters are parameters; rules about samples belong to the data and
-    go to `fit`. No cluster is empty unless ``size_min=0`` is asked for.
+    `labels_`, and the inertia is a local minimum. Rules about clusters are parameters; rules about
+    samples belong to the data and go to `fit`. No cluster is empty unless ``size_min=0`` is asked
+    for.
 
     Parameters
     ----------

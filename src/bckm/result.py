@@ -47,7 +47,7 @@ _MESSAGES = {
 
 @dataclass(frozen=True)
 class Step:
-    """One iteration of the loop.
+    """One iteration of the loop, or one round of local search.
 
     Attributes
     ----------
@@ -67,6 +67,9 @@ class Step:
         Samples that changed their cluster.
     seconds : float
         Since the fit began.
+    kind : {"assign", "moves"}
+        An assignment and the means that follow, or moves of local search. These have no centres
+        that labels are assigned to: `assigned` is the inertia, `lower_bound` proves nothing.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Step:
     status: Status
     moved: int
     seconds: float
+    kind: str = "assign"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ from bckm import ConstrainedKMeans
 # bounds that the data of every check can obey: the smallest have 10 samples
 MODELS = [
     ConstrainedKMeans(),
-    ConstrainedKMeans(init="random"),
+    ConstrainedKMeans(init="random", search="none"),
+    ConstrainedKMeans(search="local"),
     ConstrainedKMeans(2, size_min=5),
     ConstrainedKMeans(3, size_min=3, size_max=60),
     ConstrainedKMeans(3, size_min=0, tol=0),
@@ -45,7 +46,7 @@ def failures(model: object) -> set[str]:
 @pytest.mark.filterwarnings("ignore")  # those of KMeans are not ours to mend
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_kmeans_of_scikit_learn_fails_what_is_expected_to_fail(init):
-    ours = ConstrainedKMeans(init=init)
+    ours = ConstrainedKMeans(init=init, search="none")
     theirs = failures(KMeans(init=init, n_init=1))
     assert failures(ours) == set(expected_failures(ours))
     assert set(expected_failures(ours)) <= theirs

@@ -117,7 +117,9 @@ def test_wrong_centres(centres, message):
 def test_prices_of_a_fit_belong_to_its_centres(priced, options, weighted):
     X = blobs()
     weight = np.random.default_rng(1).uniform(5, 90, 120) if weighted else np.ones(120)
-    found = kmeans(X, 4, EVEN, sample_weight=weight, random_state=0, **options)
+    found = kmeans(
+        X, 4, EVEN, sample_weight=weight, random_state=0, n_init=1, search="none", **options
+    )
     cost = weight[:, None] * cdist(X, found.centres, "sqeuclidean")
     value = (cost - found.prices).min(axis=1).sum() + (
         28 * np.maximum(found.prices, 0) - 32 * np.maximum(-found.prices, 0)

@@ -171,8 +171,9 @@ def test_whole_weights_are_like_repeating_samples():
     rng = np.random.default_rng(1)
     X, weight = rng.normal(size=(20, 2)), rng.integers(1, 4, 20)
     init = X[:3]
-    weighted = kmeans(X, 3, sample_weight=weight, init=init, tol=0)
-    repeated = kmeans(np.repeat(X, weight, axis=0), 3, init=init, tol=0)
+    options = {"init": init, "tol": 0, "search": "none"}
+    weighted = kmeans(X, 3, sample_weight=weight, **options)
+    repeated = kmeans(np.repeat(X, weight, axis=0), 3, **options)
     assert weighted.inertia == pytest.approx(repeated.inertia)
     assert weighted.centres == pytest.approx(repeated.centres)
 

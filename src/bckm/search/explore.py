@@ -60,7 +60,7 @@ def explore(
     task: Task,
     search: str,
     seeds: Iterable[FloatArray],
-    fresh: Callable[[np.random.Generator], FloatArray],
+    fresh: Callable[[np.random.Generator], FloatArray] | None,
     rng: np.random.Generator,
 ) -> Found:
     """Cluster from each of the first centres, then search as asked; see `bckm.kmeans`.
@@ -75,8 +75,8 @@ def explore(
         How to go on after the starts.
     seeds : iterable of arrays (k, d)
         First centres of each start.
-    fresh : callable
-        Draws further first centres.
+    fresh : callable or None
+        Draws further first centres; None where no other than the given ones are wanted.
     rng : Generator
         For everything that is drawn after the starts.
     """
@@ -91,7 +91,30 @@ def explore(
         explorer.found.run.status = Status.INTERRUPTED
     except _Stop:
         pass
+    if fresh is not None and search in ("auto", "global"):
+        renumber(task.problem, explorer.found.run)
     return explorer.found
+
+
+def renumber(problem: Problem, run: Run) -> None:
+    """Number clusters by their first items, where rules do not tell them apart.
+
+    The same clusters can be found in many ways; so they get the same labels.
+    """
+    s = problem.structure
+    heavy = np.flatnonzero(problem.mass > 0)  # others are as good as absent
+    used, first = np.unique(run.labels[heavy], return_index=True)
+    place = np.full(s.n_clusters, s.n_items)
+    place[used] = first
+    order = np.empty(s.n_clusters, np.int64)  # which cluster becomes label i
+    for one in np.unique(s.cluster_class):
+        members = np.flatnonzero(s.cluster_class == one)
+        order[members] = members[np.argsort(place[members], kind="stable")]
+    label = np.empty_like(order)
+    label[order] = np.arange(order.size)
+    run.labels, run.centres = label[run.labels], run.centres[order]
+    if run.prices is not None:
+        run.prices = run.prices[order]
 
 
 class _Stop(Exception):  # noqa: N818 - no error
@@ -114,11 +137,13 @@ class _Explorer:
     def run(
         self,
         seeds: Iterable[FloatArray],
-        fresh: Callable[[np.random.Generator], FloatArray],
+        fresh: Callable[[np.random.Generator], FloatArray] | None,
         rng: np.random.Generator,
     ) -> None:
         for centres in seeds:
             self.start(centres)
+        if fresh is None:
+            return
         if self.search == "auto":
             # about what a child takes where it goes all the way
             each = 0.0 if self.brief else self.plain / self.number
@@ -191,7 +216,8 @@ class _Explorer:
         first = self.number == 0
         self.number += 1
         self.population.add(run)
-        if first or run.cost < self.found.run.cost:
+        # the same clusters under other labels are not better, whatever rounding says
+        if first or run.cost < self.found.run.cost * (1 - BETTER):
             self.found.run, self.found.assigner = run, assigner
         if run.status in ENDED:
             self.found.run.status = run.status
@@ -220,6 +246,9 @@ class _Explorer:
             began=task.began,
         )
         self.spent += assigner.work - work
+        if before is not None and run.labels is before.labels:  # keep it as it was found
+            before.bound, before.prices, before.status = run.bound, run.prices, run.status
+            return before
         return run
 
     def improved(self, assigner: Assigner, run: Run) -> Run:
@@ -237,34 +266,36 @@ class _Explorer:
         """Apply moves; returns the same run if they find nothing."""
         if self.moves is None or run.status in ENDED:
             return run
-        task = self.task
+        task, effort = self.task, np.inf
+        if self.search == "auto":
+            effort = (SEARCH if self.bred else MOVES) * self.plain - self.spent
         try:
-            effort = np.inf
-            if self.search == "auto":
-                effort = (SEARCH if self.bred else MOVES) * self.plain - self.spent
             descent = self.moves(run.labels, run.centres, task.limits.deadline, effort)
-            self.found.counters += descent.counts
-            self.spent += descent.work
-            after = run_from(task.problem, descent.labels, run.centres)
-            late = task.limits.deadline.passed
-            if not after.cost < run.cost:
-                run.status = Status.TIME_LIMIT if late else run.status
-                return run
-            step = Step(
-                start=self.number,
-                iteration=len(run.history) + 1,
-                inertia=task.problem.inertia(after.cost),
-                assigned=task.problem.inertia(after.cost),
-                lower_bound=task.problem.inertia(0.0),
-                status=Status.FEASIBLE,
-                moved=task.problem.structure.samples(after.labels != run.labels),
-                seconds=time.perf_counter() - task.began,
-            )
-            after.history, after.priced = [*run.history, step], run.priced
-            after.status = Status.TIME_LIMIT if late else Status.CONVERGED
-            if task.on_step is not None:
-                task.on_step(step)
         except KeyboardInterrupt:
             run.status = Status.INTERRUPTED
             return run
+        self.found.counters += descent.counts
+        self.spent += descent.work
+        after = run_from(task.problem, descent.labels, run.centres)
+        after.status = Status.TIME_LIMIT if task.limits.deadline.passed else Status.CONVERGED
+        if np.array_equal(after.labels, run.labels) or not after.cost < run.cost:
+            run.status = after.status if after.status in ENDED else run.status
+            return run
+        step = Step(
+            start=self.number,
+            iteration=len(run.history) + 1,
+            inertia=task.problem.inertia(after.cost),
+            assigned=task.problem.inertia(after.cost),
+            lower_bound=task.problem.inertia(0.0),
+            status=Status.FEASIBLE,
+            moved=task.problem.structure.samples(after.labels != run.labels),
+            seconds=time.perf_counter() - task.began,
+            kind="moves",
+        )
+        after.history, after.priced = [*run.history, step], run.priced
+        try:
+            if task.on_step is not None:
+                task.on_step(step)
+        except KeyboardInterrupt:
+            after.status = Status.INTERRUPTED
         return after
