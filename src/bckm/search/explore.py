@@ -174,7 +174,7 @@ class _Explorer:
         assigner, before = self.task.engine.prepare(self.task.problem), self.spent
         run = self.loop(assigner, centres)
         self.plain, self.spent = self.plain + self.spent - before, before
-        self.keep(self.improved(assigner, run), assigner)
+        self.keep(self.improved(assigner, run, assigner.work), assigner)
 
     def child(self, rng: np.random.Generator) -> None:
         task, self.bred = self.task, True
@@ -194,7 +194,10 @@ class _Explorer:
             assigner = assigner or task.engine.prepare(task.problem)
             run = self.loop(assigner, run.centres, run)  # worth all steps
         assert assigner is not None
-        self.keep(self.improved(assigner, run), assigner)
+        run = self.improved(assigner, run, assigner.work)
+        if run.cost < self.population.best * (1 - BETTER):  # worth all moves
+            run = self.improved(assigner, run)
+        self.keep(run, assigner)
 
     def approach(self, child: Child) -> Run:
         """Bring labels of a parent near the centres of the child by moves: no slow engine."""
@@ -215,7 +218,8 @@ class _Explorer:
             self.found.counters += assigner.counters
         first = self.number == 0
         self.number += 1
-        self.population.add(run)
+        if self.search in ("auto", "global"):
+            self.population.add(run)
         # the same clusters under other labels are not better, whatever rounding says
         if first or run.cost < self.found.run.cost * (1 - BETTER):
             self.found.run, self.found.assigner = run, assigner
@@ -251,10 +255,17 @@ class _Explorer:
             return before
         return run
 
-    def improved(self, assigner: Assigner, run: Run) -> Run:
-        """Moves and the loop in turns, until neither finds anything better."""
-        while len(run.history) < self.task.limits.max_iter:
-            after = self.moved(run)
+    def improved(self, assigner: Assigner, run: Run, effort: float = np.inf) -> Run:
+        """Moves and the loop in turns, until neither finds anything better.
+
+        The `effort` limits those moves of a global search that are no trifle.
+        """
+        if self.brief or self.search != "global":
+            effort = np.inf
+        while len(run.history) < self.task.limits.max_iter and effort > 0:
+            spent = self.spent
+            after = self.moved(run, effort)
+            effort -= self.spent - spent
             if after is run or after.status in ENDED:
                 return after
             run = self.loop(assigner, after.centres, after)
@@ -262,11 +273,11 @@ class _Explorer:
                 return run
         return run
 
-    def moved(self, run: Run) -> Run:
+    def moved(self, run: Run, effort: float = np.inf) -> Run:
         """Apply moves; returns the same run if they find nothing."""
         if self.moves is None or run.status in ENDED:
             return run
-        task, effort = self.task, np.inf
+        task = self.task
         if self.search == "auto":
             effort = (SEARCH if self.bred else MOVES) * self.plain - self.spent
         try:
