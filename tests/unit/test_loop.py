@@ -271,7 +271,7 @@ def test_the_same_seed_gives_the_same_result(solver, init):
 @pytest.mark.parametrize(
     ("options", "starts"),
     [
-        ({}, 10),  # a small problem
+        ({}, 20),  # a small problem
         ({"init": "random"}, 10),
         ({"n_init": 4}, 4),
         ({"n_init": 4, "init": [[0.0], [9.0]]}, 1),

@@ -22,7 +22,6 @@ from bckm.search import _moves
 from bckm.search._moves import KINDS, Descent
 from bckm.structure import Structure
 
-
 PAIR = 64  # bytes for a pair of clusters
 
 
