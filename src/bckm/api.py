@@ -73,7 +73,8 @@ def kmeans(
         What is done to find better clusterings than the alternation finds. "none": nothing.
         "local": each start goes on with moves of few samples whose change of the inertia is
         computed exactly, until none helps. "auto": some of that, and a few further starts bred from
-        those at hand; in all at most about three times as long as "none". "global": these go on
+        those at hand; in all at most about three times as long as "none" (without the compiled
+        kernels, where moves are slow, nothing). "global": these go on
         until 200 in a row bring nothing better; with a `time_limit`, again from new starts until
         it is over or the same best clustering was found three times.
     bounds : {"matched", "fixed"}

@@ -11,6 +11,7 @@ import numpy as np
 
 from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Assigner, Engine
+from bckm.kernels import missing
 from bckm.lloyd import Limits, Run, alternate, run_from
 from bckm.problem import Problem
 from bckm.result import Status, Step
@@ -127,7 +128,10 @@ class _Explorer:
         self.task, self.search, self.found = task, search, found
         s = task.problem.structure
         self.moves = None
-        if search != "none" and not (search == "auto" and s.n_clusters > MANY):
+        # "auto" is to stay quick: in Python moves are not
+        if search in ("local", "global") or (
+            search == "auto" and not missing and s.n_clusters <= MANY
+        ):
             self.moves = LocalSearch(task.problem)
         self.population = Population()
         self.number = 0  # of the run at hand
