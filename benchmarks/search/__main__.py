@@ -70,9 +70,10 @@ def _measure(mode: str, options: argparse.Namespace, tried: bool = False) -> int
     warm_up(options.threads)
     seeds = options.seeds or (SEEDS if mode == "auto" and not tried else 1)
     asked = Asked(options, Folders(options.instances, options.datasets), seeds, tried)
+    where = machine(options.threads)  # before: the code may change while it is measured
     page = MODES[mode](asked)
     used = {"seeds": seeds} | {name: getattr(options, name) for name in ("only", *USED[mode])}
-    print(report.write(page, machine(options.threads), used, options.out), flush=True)
+    print(report.write(page, where, used, options.out), flush=True)
     for line in page.said:
         if "NEW BEST" in line:
             _say(f"*** {line} ***")

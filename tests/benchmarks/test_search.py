@@ -197,6 +197,19 @@ def test_a_method_that_fails_is_shown(monkeypatch):
     assert "failed after" in report.table_page(rows).said[0]
 
 
+def test_a_method_that_is_stopped_is_shown_but_not_wrong():
+    def late(case, method, *rest):
+        if method == "local":
+            return apart.Outcome((), "stopped", 9.0)
+        return apart.inside(case, method, *rest)
+
+    rows = compare.run(small()[:1], 1, [0.05], 1, 10.0, silent, late)
+    assert compare.check(rows) == []
+    page = report.table_page(rows)
+    assert "stopped after 9 s without labels" in page.said[0]
+    assert "| > 9 s |" in page.tables[0]
+
+
 def test_the_clock_stands_still_while_labels_are_judged(line, monkeypatch):
     told = []
     task = Task(line, 0, 1.0, 1, lambda *what: told.append(what))
