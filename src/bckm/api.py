@@ -23,7 +23,7 @@ from bckm.seeding import scatter, spread
 from bckm.verify import verify
 
 _SEEDINGS = {"k-means++": spread, "random": scatter}
-MOST_STARTS = 10  # of n_init="auto"
+RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most
 SMALL = 20_000  # items x clusters of all starts together, if one alone is not more
 
 
@@ -67,8 +67,8 @@ def kmeans(
         start of "k-means++" begins with these groups. Given centres are the only start, and no
         others are bred from them unless ``search="global"`` is asked for.
     n_init : int or "auto"
-        Number of starts; the best is returned. "auto" is 10 for "random" and for small problems,
-        else fewer, down to 1.
+        Number of starts; the best is returned. "auto" is 10 for "random"; for "k-means++" it is 1,
+        but up to 20 for small problems, where a start costs next to nothing.
     search : {"auto", "none", "local", "global"}
         What is done to find better clusterings than the alternation finds. "none": nothing.
         "local": each start goes on with moves of few samples whose change of the inertia is
@@ -211,7 +211,7 @@ def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
     if not (isinstance(n_init, str) and n_init == "auto"):
         return read_whole(n_init, "n_init")
     if search == "global" or (isinstance(init, str) and init == "random"):
-        return MOST_STARTS
+        return RANDOM_STARTS
     # a sample of weight two counts like two samples: once
     points = problem.points[problem.mass > 0]
     if len(points) > SMALL:

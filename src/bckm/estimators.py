@@ -45,8 +45,8 @@ class ConstrainedKMeans(FittedCentres):
             default="k-means++"
         First centres.
     n_init : int or "auto", default="auto"
-        Number of starts; the best is kept. "auto" is 10 for "random" and for small problems, else
-        fewer, down to 1.
+        Number of starts; the best is kept. "auto" is 10 for "random"; for "k-means++" it is 1, but
+        up to 20 for small problems, where a start costs next to nothing.
     search : {"auto", "none", "local", "global"}, default="auto"
         What is done to find better clusterings than the alternation finds. "none": nothing.
         "local": each start goes on with moves of few samples whose change of the inertia is

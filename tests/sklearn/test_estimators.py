@@ -39,7 +39,7 @@ HEAVY = np.isin(np.arange(N), range(15, 21)).astype(float)  # six samples of one
 ASKED = {
     "size_min": 9,
     "size_max": 11,
-    "must_link": [(0, 10)],
+    "must_link": [(2, 22)],
     "cannot_link": [{6, 7, 8}],
     "constraints": Constraints(rows=AttributeSum(HEAVY, upper=2, name="heavy")),
 }

@@ -112,7 +112,7 @@ def test_the_lower_bound_holds_for_the_final_centres(solver, instance):
 @instances
 def test_labels_are_feasible_at_every_step_and_a_stop_returns_them(solver, instance):
     X, asked = drawn(*instance)
-    options = {"solver": solver, "random_state": 2, "tol": 0}
+    options = {"solver": solver, "random_state": 2, "tol": 0, "n_init": 1}
     whole = kmeans(X, K, asked, **options)
     for at in range(1, whole.n_iter + 1):
 
@@ -173,7 +173,7 @@ def test_a_worse_answer_of_an_engine_is_refused(seed):
 def test_on_step_is_called_once_per_iteration(solver):
     X, asked = drawn(0)
     steps = []
-    found = kmeans(X, K, asked, solver=solver, random_state=0, on_step=steps.append)
+    found = kmeans(X, K, asked, solver=solver, n_init=1, random_state=0, on_step=steps.append)
     assert tuple(steps) == found.history
     assert [step.iteration for step in steps] == list(range(1, len(steps) + 1))
     seconds = [step.seconds for step in steps]
@@ -233,7 +233,8 @@ def test_starts_are_a_prefix_and_the_best_one_wins(solver, instance):
     assert timeless(few) == timeless(step for step in many if step.start < 3)
     ends = {step.start: step.inertia for step in many}
     assert sorted(ends) == [0, 1, 2, 3, 4]
-    assert found.inertia == min(ends.values())
+    # of starts that end alike the first one wins, whatever rounding says
+    assert found.inertia == pytest.approx(min(ends.values()), rel=1e-9)
     assert ends[found.history[0].start] == found.inertia
     assert len({round(step.inertia, 9) for step in many if step.iteration == 1}) > 1
 
@@ -270,7 +271,7 @@ def test_the_same_seed_gives_the_same_result(solver, init):
 @pytest.mark.parametrize(
     ("options", "starts"),
     [
-        ({}, 10),  # a small problem
+        ({}, 20),  # a small problem
         ({"init": "random"}, 10),
         ({"n_init": 4}, 4),
         ({"n_init": 4, "init": [[0.0], [9.0]]}, 1),

@@ -108,7 +108,7 @@ class Assigner(ABC):
 def cost_work(problem: Problem) -> float:
     """Work of computing all costs."""
     m, d = problem.points.shape
-    return m * problem.structure.n_clusters * (0.5 * d + 5.0)
+    return float(m * problem.structure.n_clusters * (0.5 * d + 5.0))
 
 
 class MatrixAssigner(Assigner):

@@ -27,6 +27,7 @@ BETTER = 1e-9  # relative improvement that counts
 BRIEF = 2  # steps of the loop, or of moves, for a child that may not be worth more
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
 CHILD = 3e5  # work of a child beyond its moves and steps
+MANY = 1_000  # clusters whose pairs are too many for "auto" to look at
 SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than steps of any engine
 
 
@@ -124,13 +125,15 @@ class _Stop(Exception):  # noqa: N818 - no error
 class _Explorer:
     def __init__(self, task: Task, search: str, found: Found) -> None:
         self.task, self.search, self.found = task, search, found
-        self.moves = None if search == "none" else LocalSearch(task.problem)
+        s = task.problem.structure
+        self.moves = None
+        if search != "none" and not (search == "auto" and s.n_clusters > MANY):
+            self.moves = LocalSearch(task.problem)
         self.population = Population()
         self.number = 0  # of the run at hand
         self.plain = 0.0  # work of the starts before any search
         self.spent = 0.0  # work of search
         self.bred = False  # whether children have begun
-        s = task.problem.structure
         costs = s.n_items * s.n_clusters
         self.brief = costs <= SMALL or not task.engine.swift
 
@@ -142,7 +145,7 @@ class _Explorer:
     ) -> None:
         for centres in seeds:
             self.start(centres)
-        if fresh is None:
+        if fresh is None or self.moves is None:
             return
         if self.search == "auto":
             # about what a child takes where it goes all the way
@@ -174,7 +177,7 @@ class _Explorer:
         assigner, before = self.task.engine.prepare(self.task.problem), self.spent
         run = self.loop(assigner, centres)
         self.plain, self.spent = self.plain + self.spent - before, before
-        self.keep(self.improved(assigner, run), assigner)
+        self.keep(self.improved(assigner, run, assigner.work), assigner)
 
     def child(self, rng: np.random.Generator) -> None:
         task, self.bred = self.task, True
@@ -184,7 +187,8 @@ class _Explorer:
         if assigner is None:
             run = self.approach(child)
         else:
-            run = self.loop(assigner, child.centres, most=BRIEF if self.brief else None)
+            most = min(BRIEF, task.limits.max_iter) if self.brief else None
+            run = self.loop(assigner, child.centres, most=most)
         self.spent += CHILD
         if self.brief:
             run = self.moved(run)
@@ -194,7 +198,10 @@ class _Explorer:
             assigner = assigner or task.engine.prepare(task.problem)
             run = self.loop(assigner, run.centres, run)  # worth all steps
         assert assigner is not None
-        self.keep(self.improved(assigner, run), assigner)
+        run = self.improved(assigner, run, assigner.work)
+        if run.cost < self.population.best * (1 - BETTER):  # worth all moves
+            run = self.improved(assigner, run)
+        self.keep(run, assigner)
 
     def approach(self, child: Child) -> Run:
         """Bring labels of a parent near the centres of the child by moves: no slow engine."""
@@ -206,7 +213,9 @@ class _Explorer:
             self.found.counters += found.counts
             self.spent += found.work
             run = run_from(task.problem, found.labels, run.centres)
-        run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
+        if deadline.passed:
+            run.status = Status.TIME_LIMIT
+        self.step(run, [], child.labels)
         run.priced = self.found.run.priced
         return run
 
@@ -215,7 +224,8 @@ class _Explorer:
             self.found.counters += assigner.counters
         first = self.number == 0
         self.number += 1
-        self.population.add(run)
+        if self.search in ("auto", "global"):
+            self.population.add(run)
         # the same clusters under other labels are not better, whatever rounding says
         if first or run.cost < self.found.run.cost * (1 - BETTER):
             self.found.run, self.found.assigner = run, assigner
@@ -251,10 +261,17 @@ class _Explorer:
             return before
         return run
 
-    def improved(self, assigner: Assigner, run: Run) -> Run:
-        """Moves and the loop in turns, until neither finds anything better."""
-        while len(run.history) < self.task.limits.max_iter:
-            after = self.moved(run)
+    def improved(self, assigner: Assigner, run: Run, effort: float = np.inf) -> Run:
+        """Moves and the loop in turns, until neither finds anything better.
+
+        The `effort` limits those moves of a global search that are no trifle.
+        """
+        if self.brief or self.search != "global":
+            effort = np.inf
+        while effort > 0:
+            spent = self.spent
+            after = self.moved(run, effort)
+            effort -= self.spent - spent
             if after is run or after.status in ENDED:
                 return after
             run = self.loop(assigner, after.centres, after)
@@ -262,11 +279,11 @@ class _Explorer:
                 return run
         return run
 
-    def moved(self, run: Run) -> Run:
+    def moved(self, run: Run, effort: float = np.inf) -> Run:
         """Apply moves; returns the same run if they find nothing."""
-        if self.moves is None or run.status in ENDED:
+        task = self.task
+        if self.moves is None or run.status in ENDED or len(run.history) >= task.limits.max_iter:
             return run
-        task, effort = self.task, np.inf
         if self.search == "auto":
             effort = (SEARCH if self.bred else MOVES) * self.plain - self.spent
         try:
@@ -281,21 +298,28 @@ class _Explorer:
         if np.array_equal(after.labels, run.labels) or not after.cost < run.cost:
             run.status = after.status if after.status in ENDED else run.status
             return run
+        after.priced = run.priced
+        self.step(after, run.history, run.labels)
+        return after
+
+    def step(self, run: Run, history: list[Step], before: IntArray) -> None:
+        """Tell of moves, after these steps and from these labels; Ctrl-C is heard in the status."""
+        task = self.task
+        inertia = task.problem.inertia(run.cost)
         step = Step(
             start=self.number,
-            iteration=len(run.history) + 1,
-            inertia=task.problem.inertia(after.cost),
-            assigned=task.problem.inertia(after.cost),
+            iteration=len(history) + 1,
+            inertia=inertia,
+            assigned=inertia,
             lower_bound=task.problem.inertia(0.0),
             status=Status.FEASIBLE,
-            moved=task.problem.structure.samples(after.labels != run.labels),
+            moved=task.problem.structure.samples(run.labels != before),
             seconds=time.perf_counter() - task.began,
             kind="moves",
         )
-        after.history, after.priced = [*run.history, step], run.priced
+        run.history = [*history, step]
         try:
             if task.on_step is not None:
                 task.on_step(step)
         except KeyboardInterrupt:
-            after.status = Status.INTERRUPTED
-        return after
+            run.status = Status.INTERRUPTED

@@ -13,6 +13,7 @@ from collections import Counter
 import numpy as np
 import scipy.sparse as sp
 
+from bckm._memory import require
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.assign.base import Deadline
 from bckm.kernels import missing, native
@@ -21,12 +22,20 @@ from bckm.search import _moves
 from bckm.search._moves import KINDS, Descent
 from bckm.structure import Structure
 
+PAIR = 64  # bytes for a pair of clusters
+
 
 class LocalSearch:
     """Local search on one problem, in compiled code where that is there."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        k, threads = problem.structure.n_clusters, problem.threads
+        require(
+            (threads + 2) * PAIR * k * k,
+            f"the moves between {k:,} clusters",
+            "Use search='none', or fewer clusters or n_jobs.",
+        )
         if not missing:
             self._points = native.Points(problem.points, pull=problem.mass)
             self._rules = _native_rules(problem.structure)
