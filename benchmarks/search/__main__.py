@@ -86,7 +86,7 @@ def _quick(options: argparse.Namespace) -> int:
         tiny.write(Path(folder))
         tried = argparse.Namespace(**vars(options))
         tried.instances, tried.out = Path(folder), options.out / "quick"
-        tried.only, tried.seconds, tried.times, tried.limit = None, 0.2, [0.05, 0.1], 10.0
+        tried.only, tried.seconds, tried.times, tried.limit = None, 0.1, [0.05], 10.0
         return max(_measure(mode, tried, tried=True) for mode in MODES)
 
 
@@ -125,7 +125,7 @@ def _table(asked: Asked) -> report.Page:
 
 
 def _auto(asked: Asked) -> report.Page:
-    options, chosen = asked.options, asked.varied()[:: 2 if asked.tried else 1]
+    options, chosen = asked.options, asked.varied()[:: 3 if asked.tried else 1]
     rows = ratio.run(chosen, asked.seeds, options.threads, options.limit, _say)
     return report.auto_page(rows)
 

@@ -150,14 +150,14 @@ def test_instances_are_of_many_kinds(folder):
     assert len(kinds) == 5  # nothing, weights, balanced, uneven, more than sizes
 
 
-def few(seeds):
-    """A table of two small instances, in this process."""
-    chosen = [source for source in small() if source.name in ("blobs", "balanced")]
+def few(seeds, *names):
+    """A table of small instances, in this process."""
+    chosen = [source for source in small() if source.name in names]
     return compare.run(chosen, seeds, [0.025, 0.05], 1, 10.0, silent, apart.inside)
 
 
 def test_table_has_its_columns(tmp_path):
-    rows = few(2)
+    rows = few(2, "blobs", "balanced")
     text = report.write(report.table_page(rows), report_machine(), {}, tmp_path)
     headings = [one for one in text.splitlines() if one.startswith("| instance")]
     for name in ("none, 1 start", "local, 1 start", "auto (default)", "none, restarts, 0.05 s",
@@ -179,7 +179,7 @@ def test_labels_that_break_rules_win_nothing(monkeypatch):
         task.keep(bckm.kmeans(task.case.X, task.case.k, random_state=0).labels)
 
     monkeypatch.setitem(METHODS, "local", Method("liar", liar))
-    rows = [row for row in few(1) if row["instance"] == "balanced"]
+    rows = few(1, "balanced")
     lies = [row for row in rows if row["method"] == "local"]
     assert lies[0]["ratio"] is None
     assert "liar" in compare.check(rows)[0]
@@ -192,7 +192,7 @@ def test_a_method_that_fails_is_shown(monkeypatch):
         raise MemoryError("too much")
 
     monkeypatch.setitem(METHODS, "local", Method("broken", broken))
-    rows = few(1)
+    rows = few(1, "blobs")
     assert "MemoryError: too much" in compare.check(rows)[0]
     assert "failed after" in report.table_page(rows).said[0]
 
