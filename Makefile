@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
 
-.PHONY: demo test lint kernels pure sanitize campaign bench bench-sizes experiments clean
+.PHONY: demo test lint kernels pure sanitize campaign bench bench-sizes bench-search experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m bckm.demo
@@ -50,6 +50,13 @@ bench: $(VENV)/.dev-installed
 bench-sizes: $(VENV)/.dev-installed
 	$(INSTALL) '.[bench]'
 	$(BIN)/python -m benchmarks.sizes $(or $(MODE),main)
+
+# Search against best-known values and other libraries, into results/; MODE=known|balanced|table|...
+# and the folders of the data, if they are not in ../shared: INSTANCES=folder DATASETS=folder
+bench-search: $(VENV)/.dev-installed
+	$(INSTALL) '.[bench]'
+	$(BIN)/python -m benchmarks.search $(or $(MODE),quick) $(if $(INSTANCES),--instances $(INSTANCES)) \
+	  $(if $(DATASETS),--datasets $(DATASETS)) $(OPTIONS)
 
 # The paper's experiments into results/; DATA=folder of .npz files for its table, QUICK=1 for a part
 experiments: $(VENV)/.dev-installed

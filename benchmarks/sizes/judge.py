@@ -14,21 +14,33 @@ def _chunks(n: int) -> Iterator[slice]:
     return (slice(at, min(at + CHUNK, n)) for at in range(0, n, CHUNK))
 
 
-def means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Means of the clusters in double precision; zero for an empty one."""
-    total = np.column_stack([np.bincount(labels, weights=feature, minlength=k) for feature in X.T])
-    return total / np.maximum(np.bincount(labels, minlength=k), 1)[:, None]
+def means(
+    X: np.ndarray, labels: np.ndarray, k: int, weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Means of the clusters in double precision; zero for one that is empty or without weight."""
+    each = np.ones(len(X)) if weight is None else weight
+    total = np.column_stack(
+        [np.bincount(labels, weights=each * feature, minlength=k) for feature in X.T]
+    )
+    mass = np.bincount(labels, weights=each, minlength=k)
+    return total / np.where(mass > 0, mass, 1)[:, None]
 
 
-def cost(X: np.ndarray, labels: np.ndarray, centres: np.ndarray) -> float:
+def cost(
+    X: np.ndarray, labels: np.ndarray, centres: np.ndarray, weight: np.ndarray | None = None
+) -> float:
     """Sum of squared distances to the centres, in double precision and without expansion."""
     centres = centres.astype(np.float64)
-    return sum(float(np.square(X[part] - centres[labels[part]]).sum()) for part in _chunks(len(X)))
+    total = 0.0
+    for part in _chunks(len(X)):
+        squares = np.square(X[part] - centres[labels[part]])
+        total += float((squares if weight is None else weight[part, None] * squares).sum())
+    return total
 
 
-def inertia(X: np.ndarray, labels: np.ndarray, k: int) -> float:
+def inertia(X: np.ndarray, labels: np.ndarray, k: int, weight: np.ndarray | None = None) -> float:
     """Cost at the exact means, whatever centres the method stopped at."""
-    return cost(X, labels, means(X, labels, k))
+    return cost(X, labels, means(X, labels, k, weight), weight)
 
 
 def largest_gap(X: np.ndarray, proofs: tuple[tuple[float, float], ...]) -> float | None:
