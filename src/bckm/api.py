@@ -15,6 +15,7 @@ from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.feasibility import feasible_start
+from bckm.kernels import missing
 from bckm.lloyd import Limits
 from bckm.problem import Problem
 from bckm.result import CERTIFIABLE, Result, Step
@@ -213,6 +214,8 @@ def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
         return read_whole(n_init, "n_init")
     if search == "global" or (isinstance(init, str) and init == "random"):
         return RANDOM_STARTS
+    if missing:  # no start is cheap
+        return 1
     # a sample of weight two counts like two samples: once
     points = problem.points[problem.mass > 0]
     if len(points) > SMALL:

@@ -43,7 +43,7 @@ class Population:
     @property
     def best(self) -> float:
         """Least cost."""
-        return self.runs[0].cost
+        return self.runs[0].cost if self.runs else np.inf
 
     def parent(self, rng: np.random.Generator) -> Run:
         """Return the better one of two drawn at random."""

@@ -24,6 +24,7 @@ ENDED = (Status.INTERRUPTED, Status.TIME_LIMIT)
 
 PATIENCE = 200  # children in a row that find nothing better before a global search ends
 AGREE = 3  # populations that find the same best before a global search ends within its time
+LOOPS = 5  # loops that the time left must suffice for, or a child gets none
 BETTER = 1e-9  # relative improvement that counts
 BRIEF = 2  # steps of the loop, or of moves, for a child that may not be worth more
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
@@ -138,6 +139,7 @@ class _Explorer:
         self.plain = 0.0  # work of the starts before any search
         self.spent = 0.0  # work of search
         self.bred = False  # whether children have begun
+        self.slowest = 0.0  # seconds of a loop
         costs = s.n_items * s.n_clusters
         self.brief = costs <= SMALL or not task.engine.swift
 
@@ -174,19 +176,31 @@ class _Explorer:
             before = self.population.best
             self.child(rng)
             since = 0 if self.population.best < before * (1 - BETTER) else since + 1
+        best = self.population.runs[0]
+        if best.bound is None and not self.task.engine.swift:  # the engine has not seen it yet
+            assigner = self.task.engine.prepare(self.task.problem)
+            self.keep(self.improved(assigner, self.loop(assigner, best.centres, best)), assigner)
         return self.population.best
 
     def start(self, centres: FloatArray) -> None:
+        task = self.task
+        if self.search == "global" and not task.engine.swift:  # an answer soon
+            self.grow(Child(match(task.problem, centres) if task.free else centres, task.start))
+            return
         # a start does not depend on those before it: not even on the last basis of the engine
-        assigner, before = self.task.engine.prepare(self.task.problem), self.spent
+        assigner, before = task.engine.prepare(task.problem), self.spent
         run = self.loop(assigner, centres)
         self.plain, self.spent = self.plain + self.spent - before, before
         self.keep(self.improved(assigner, run, assigner.work), assigner)
 
     def child(self, rng: np.random.Generator) -> None:
-        task, self.bred = self.task, True
+        self.bred = True
         # each draws from its own generator: how much one draws does not change the next
-        child = Child.of(task.problem, self.population, rng.spawn(1)[0])
+        self.grow(Child.of(self.task.problem, self.population, rng.spawn(1)[0]))
+
+    def grow(self, child: Child) -> None:
+        """Make a clustering of a child; only the best get all steps, or any of a slow engine."""
+        task = self.task
         assigner = task.engine.prepare(task.problem) if task.engine.swift else None
         if assigner is None:
             run = self.approach(child)
@@ -196,7 +210,7 @@ class _Explorer:
         self.spent += CHILD
         if self.brief:
             run = self.moved(run)
-            if run.cost >= self.population.best * (1 - BETTER):
+            if run.cost >= self.population.best * (1 - BETTER) or not (self.bred and self.in_time):
                 self.keep(run, assigner)
                 return
             assigner = assigner or task.engine.prepare(task.problem)
@@ -206,6 +220,11 @@ class _Explorer:
         if run.cost < self.population.best * (1 - BETTER):  # worth all moves
             run = self.improved(assigner, run)
         self.keep(run, assigner)
+
+    @property
+    def in_time(self) -> bool:
+        """Whether a loop is no large part of the time that is left; always, without a limit."""
+        return self.task.limits.deadline.left > LOOPS * self.slowest
 
     def approach(self, child: Child) -> Run:
         """Bring labels of a parent near the centres of the child by moves: no slow engine."""
@@ -217,8 +236,7 @@ class _Explorer:
             self.found.counters += found.counts
             self.spent += found.work
             run = run_from(task.problem, found.labels, run.centres)
-        if deadline.passed:
-            run.status = Status.TIME_LIMIT
+        run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
         self.step(run, [], child.labels)
         run.priced = self.found.run.priced
         return run
@@ -246,7 +264,7 @@ class _Explorer:
     ) -> Run:
         """Alternate from centres, or go on after `before`; in at most so many steps."""
         task, history = self.task, None if before is None else before.history
-        done, work = len(history or ()), assigner.work
+        done, work, now = len(history or ()), assigner.work, time.perf_counter()
         run = alternate(
             task.problem,
             assigner,
@@ -260,6 +278,7 @@ class _Explorer:
             began=task.began,
         )
         self.spent += assigner.work - work
+        self.slowest = max(self.slowest, time.perf_counter() - now)
         if before is not None and run.labels is before.labels:  # keep it as it was found
             before.bound, before.prices, before.status = run.bound, run.prices, run.status
             return before
