@@ -111,3 +111,16 @@ def obeying(drawn: Drawn) -> np.ndarray:
             value = s @ block.A.toarray().T
             good &= ((value >= block.lower - 1e-9) & (value <= block.upper + 1e-9)).all(axis=1)
     return labels[good]
+
+
+def inertias(drawn: Drawn, labels: np.ndarray) -> np.ndarray:
+    """Inertia of each labelling, from its definition, in extended precision."""
+    X = drawn.X.astype(np.longdouble)
+    weight = np.ones(len(X)) if drawn.weight is None else drawn.weight
+    found = np.zeros(len(labels), np.longdouble)
+    for i in range(drawn.k):
+        held = (labels == i) * weight.astype(np.longdouble)
+        mass = held.sum(axis=1)
+        means = held @ X / np.where(mass > 0, mass, 1)[:, None]
+        found += (held * np.square(X - means[:, None]).sum(axis=2)).sum(axis=1)
+    return found

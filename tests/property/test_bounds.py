@@ -8,22 +8,9 @@ from bckm.bounds import Multipliers, Relaxation
 from bckm.bounds._cuts import MEMBERS, Stars
 from bckm.bounds._spectral import Packing, Spectral
 from bckm.problem import Problem
-from tests.drawing import Drawn, draw, obeying
+from tests.drawing import draw, inertias, obeying
 
 SEEDS = range(150)
-
-
-def inertias(drawn: Drawn, labels: np.ndarray) -> np.ndarray:
-    """Inertia of each labelling, from its definition, in extended precision."""
-    X = drawn.X.astype(np.longdouble)
-    weight = np.ones(len(X)) if drawn.weight is None else drawn.weight
-    found = np.zeros(len(labels), np.longdouble)
-    for i in range(drawn.k):
-        held = (labels == i) * weight.astype(np.longdouble)
-        mass = held.sum(axis=1)
-        means = held @ X / np.where(mass > 0, mass, 1)[:, None]
-        found += (held * np.square(X - means[:, None]).sum(axis=2)).sum(axis=1)
-    return found
 
 
 def feasible(seeds=SEEDS):
@@ -36,7 +23,7 @@ def feasible(seeds=SEEDS):
 
 def test_never_above_the_optimum_and_mostly_near_it():
     gaps = []
-    for seed, drawn, labels in feasible(range(300)):
+    for seed, drawn, labels in feasible(range(120)):
         result = bckm.kmeans(drawn.X, drawn.k, drawn.constraints, sample_weight=drawn.weight)
         certificate = bckm.certify(result)
         optimum = inertias(drawn, labels).min()
@@ -46,7 +33,7 @@ def test_never_above_the_optimum_and_mostly_near_it():
         if optimum > 1e-9 and not certificate.left_out:
             gaps.append(float(1 - certificate.lower_bound / optimum))
     # unequal sizes, known only by the smallest and the largest, are the others
-    assert len(gaps) > 30
+    assert len(gaps) > 15
     assert np.quantile(gaps, 0.85) < 1e-3
 
 

@@ -71,14 +71,10 @@ def test_scale_and_offset(number, solver):
     np.testing.assert_array_equal(_fit(X + offset, k, rules, centres + offset, solver), labels)
 
 
-@every_case
-def test_rows_permuted(number, solver):
-    X, k, rules, centres = INSTANCES[number]
-    n = len(X)
-    labels = _fit(X, k, rules, centres, solver)
-    order = np.random.default_rng(1).permutation(n)
+def permuted(rules, order):
+    """Rules for rows in another order."""
     place = np.argsort(order)  # where a sample went
-    moved = bckm.Constraints(
+    return bckm.Constraints(
         [place[list(s)].tolist() for s in rules.must_link],
         [place[list(s)].tolist() for s in rules.cannot_link],
         size_min=rules.size_min,
@@ -87,6 +83,31 @@ def test_rows_permuted(number, solver):
             bckm.AttributeSum(b.values[order], b.lower, b.upper, name=b.name) for b in rules.rows
         ],
     )
+
+
+def reordered(rules, rng):
+    """Return the same rules, stated in another order."""
+
+    def shuffled(links):
+        turned = [tuple(rng.permutation(s).tolist()) for s in links]
+        return [turned[i] for i in rng.permutation(len(turned))]
+
+    return bckm.Constraints(
+        shuffled(rules.must_link),
+        shuffled(rules.cannot_link),
+        size_min=rules.size_min,
+        size_max=rules.size_max,
+        rows=rules.rows,
+    )
+
+
+@every_case
+def test_rows_permuted(number, solver):
+    X, k, rules, centres = INSTANCES[number]
+    n = len(X)
+    labels = _fit(X, k, rules, centres, solver)
+    order = np.random.default_rng(1).permutation(n)
+    moved = permuted(rules, order)
     np.testing.assert_array_equal(_fit(X[order], k, moved, centres, solver), labels[order])
 
 
@@ -94,19 +115,7 @@ def test_rows_permuted(number, solver):
 def test_rules_reordered(number, solver):
     X, k, rules, centres = INSTANCES[number]
     labels = _fit(X, k, rules, centres, solver)
-    rng = np.random.default_rng(2)
-
-    def shuffled(links):
-        turned = [tuple(rng.permutation(s).tolist()) for s in links]
-        return [turned[i] for i in rng.permutation(len(turned))]
-
-    other = bckm.Constraints(
-        shuffled(rules.must_link),
-        shuffled(rules.cannot_link),
-        size_min=rules.size_min,
-        size_max=rules.size_max,
-        rows=rules.rows,
-    )
+    other = reordered(rules, np.random.default_rng(2))
     np.testing.assert_array_equal(_fit(X, k, other, centres, solver), labels)
 
 
@@ -133,7 +142,7 @@ def test_order_of_unequal_bounds_does_not_matter(solver):
     found = []
     for order in permutations(sizes.tolist()):
         rules = bckm.Constraints(size_min=order, size_max=order)
-        result = bckm.kmeans(X, 4, rules, solver=solver, random_state=0)
+        result = bckm.kmeans(X, 4, rules, solver=solver, n_init=2, random_state=0)
         assert result.sizes.tolist() == list(order)
         found.append(result.inertia)
     assert max(found) - min(found) <= 1e-9 * min(found)
@@ -150,3 +159,42 @@ def test_one_far_outlier_does_not_blur_the_rest():
     assert result.assignment == "optimal"
     without = bckm.kmeans(X, 4, rules, init=centres[:4], solver="exact", tol=0)
     np.testing.assert_array_equal(result.labels[:-1], without.labels)
+
+
+# -- search -----------------------------------------------------------------------------------
+
+SEARCHED = [(number, "transport") for number in SIZES_ONLY] + [
+    *((number, "exact") for number in (SIZES_ONLY[2], 2)),
+    *((number, "greedy") for number in range(len(INSTANCES)) if number not in SIZES_ONLY),
+]
+
+
+@pytest.mark.parametrize("search", ["local", "auto", "global"])
+@pytest.mark.parametrize(("number", "solver"), SEARCHED)
+def test_search(number, solver, search, monkeypatch):
+    """Clusters found by way of many others have the same numbers too."""
+    monkeypatch.setattr("bckm.search.explore.PATIENCE", 10)
+    X, k, rules, _ = INSTANCES[number]
+    rng = np.random.default_rng(number)
+    weight = rng.uniform(0.5, 2, len(X))
+
+    def fit(X, rules=rules, weight=weight):
+        options = {"sample_weight": weight, "n_init": 2, "random_state": 0, "tol": 0}
+        return bckm.kmeans(X, k, rules, solver=solver, search=search, **options)
+
+    result = fit(X)
+    labels = result.labels
+    for scale in (1e-6, 1e6):
+        np.testing.assert_array_equal(fit(X * scale).labels, labels)
+    np.testing.assert_array_equal(fit(X + 1e6 * X.std()).labels, labels)
+    np.testing.assert_array_equal(fit(X, weight=weight * 1e3).labels, labels)
+    order = rng.permutation(len(X))
+    moved = fit(X[order], permuted(rules, order), weight[order])
+    np.testing.assert_array_equal(moved.labels, labels[order])
+    np.testing.assert_array_equal(fit(X, reordered(rules, rng)).labels, labels)
+    if search != "local":  # interchangeable clusters come in the order of their first items
+        place = result.problem.structure.item
+        classes = result.problem.structure.cluster_class
+        first = np.array([place[labels == i].min() for i in range(k)])
+        for one in np.unique(classes):
+            assert (np.diff(first[classes == one]) > 0).all()

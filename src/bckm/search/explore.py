@@ -26,6 +26,7 @@ PATIENCE = 200  # children in a row that find nothing better before a global sea
 AGREE = 3  # populations that find the same best before a global search ends within its time
 LOOPS = 5  # loops that the time left must suffice for, or a child gets none
 BETTER = 1e-9  # relative improvement that counts
+ROUNDING = 1e-30  # share of the inertia around one centre that counts as none
 BRIEF = 2  # steps of the loop, or of moves, for a child that may not be worth more
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
 CHILD = 3e5  # work of a child beyond its moves and steps
@@ -91,7 +92,7 @@ def explore(
     try:
         explorer.run(seeds, fresh, rng)
     except KeyboardInterrupt:
-        explorer.found.run.status = Status.INTERRUPTED
+        explorer.interrupted()
     except _Stop:
         pass
     if fresh is not None and search in ("auto", "global"):
@@ -136,10 +137,13 @@ class _Explorer:
             self.moves = LocalSearch(task.problem)
         self.population = Population()
         self.number = 0  # of the run at hand
+        self.hand: Run | None = None  # that run, as far as it is known
         self.plain = 0.0  # work of the starts before any search
         self.spent = 0.0  # work of search
         self.bred = False  # whether children have begun
         self.slowest = 0.0  # seconds of a loop
+        features = task.problem.points.shape[1]
+        self.noise = ROUNDING * float(features * task.problem.variance * task.problem.mass.sum())
         costs = s.n_items * s.n_clusters
         self.brief = costs <= SMALL or not task.engine.swift
 
@@ -166,8 +170,8 @@ class _Explorer:
                 for own in rng.spawn(starts):
                     self.start(fresh(own))
                 before, best = best, min(best, self.evolve(rng))
-                same = self.population.best <= best * (1 + BETTER)
-                agree = 1 if best < before * (1 - BETTER) else agree + same
+                same = not self.better(best, self.population.best)
+                agree = 1 if self.better(best, before) else agree + same
 
     def evolve(self, rng: np.random.Generator) -> float:
         """Breed until nothing better comes; the cost of the best in this population."""
@@ -175,12 +179,16 @@ class _Explorer:
         while since < PATIENCE:
             before = self.population.best
             self.child(rng)
-            since = 0 if self.population.best < before * (1 - BETTER) else since + 1
+            since = 0 if self.better(self.population.best, before) else since + 1
         best = self.population.runs[0]
         if best.bound is None and not self.task.engine.swift:  # the engine has not seen it yet
             assigner = self.task.engine.prepare(self.task.problem)
             self.keep(self.improved(assigner, self.loop(assigner, best.centres, best)), assigner)
         return self.population.best
+
+    def better(self, cost: float, than: float) -> bool:
+        """Whether a cost is lower by more than rounding; what costs nothing cannot be beaten."""
+        return cost < than * (1 - BETTER) - self.noise
 
     def start(self, centres: FloatArray) -> None:
         task = self.task
@@ -210,14 +218,15 @@ class _Explorer:
         self.spent += CHILD
         if self.brief:
             run = self.moved(run)
-            if run.cost >= self.population.best * (1 - BETTER) or not (self.bred and self.in_time):
+            worth = self.better(run.cost, self.population.best) and run.status not in ENDED
+            if not (worth and self.bred and self.in_time):
                 self.keep(run, assigner)
                 return
             assigner = assigner or task.engine.prepare(task.problem)
             run = self.loop(assigner, run.centres, run)  # worth all steps
         assert assigner is not None
         run = self.improved(assigner, run, assigner.work)
-        if run.cost < self.population.best * (1 - BETTER):  # worth all moves
+        if self.better(run.cost, self.population.best):  # worth all moves
             run = self.improved(assigner, run)
         self.keep(run, assigner)
 
@@ -237,23 +246,32 @@ class _Explorer:
             self.spent += found.work
             run = run_from(task.problem, found.labels, run.centres)
         run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
-        self.step(run, [], child.labels)
+        if not deadline.passed or (run.labels != child.labels).any():
+            self.step(run, [], child.labels)
         run.priced = self.found.run.priced
         return run
 
     def keep(self, run: Run, assigner: Assigner | None = None) -> None:
         if assigner is not None:
             self.found.counters += assigner.counters
-        first = self.number == 0
-        self.number += 1
         if self.search in ("auto", "global"):
             self.population.add(run)
-        # the same clusters under other labels are not better, whatever rounding says
-        if first or run.cost < self.found.run.cost * (1 - BETTER):
-            self.found.run, self.found.assigner = run, assigner
+        self.take(run, assigner)
+        self.number, self.hand = self.number + 1, None
         if run.status in ENDED:
             self.found.run.status = run.status
             raise _Stop
+
+    def take(self, run: Run, assigner: Assigner | None) -> None:
+        # the same clusters under other labels are not better, whatever rounding says
+        if self.number == 0 or self.better(run.cost, self.found.run.cost):
+            self.found.run, self.found.assigner = run, assigner
+
+    def interrupted(self) -> None:
+        """Ctrl-C, wherever it came: what is at hand may be the best."""
+        if self.hand is not None:
+            self.take(self.hand, None)
+        self.found.run.status = Status.INTERRUPTED
 
     def loop(
         self,
@@ -274,14 +292,15 @@ class _Explorer:
             exchange=task.free and most is None,
             history=history,
             on_step=task.on_step,
-            number=self.number,
+            number=history[0].start if history else self.number,
             began=task.began,
         )
         self.spent += assigner.work - work
         self.slowest = max(self.slowest, time.perf_counter() - now)
         if before is not None and run.labels is before.labels:  # keep it as it was found
             before.bound, before.prices, before.status = run.bound, run.prices, run.status
-            return before
+            run = before
+        self.hand = run
         return run
 
     def improved(self, assigner: Assigner, run: Run, effort: float = np.inf) -> Run:
@@ -309,11 +328,7 @@ class _Explorer:
             return run
         if self.search == "auto":
             effort = (SEARCH if self.bred else MOVES) * self.plain - self.spent
-        try:
-            descent = self.moves(run.labels, run.centres, task.limits.deadline, effort)
-        except KeyboardInterrupt:
-            run.status = Status.INTERRUPTED
-            return run
+        descent = self.moves(run.labels, run.centres, task.limits.deadline, effort)
         self.found.counters += descent.counts
         self.spent += descent.work
         after = run_from(task.problem, descent.labels, run.centres)
@@ -326,11 +341,11 @@ class _Explorer:
         return after
 
     def step(self, run: Run, history: list[Step], before: IntArray) -> None:
-        """Tell of moves, after these steps and from these labels; Ctrl-C is heard in the status."""
+        """Tell of moves, after these steps and from these labels."""
         task = self.task
         inertia = task.problem.inertia(run.cost)
         step = Step(
-            start=self.number,
+            start=history[0].start if history else self.number,
             iteration=len(history) + 1,
             inertia=inertia,
             assigned=inertia,
@@ -341,8 +356,6 @@ class _Explorer:
             kind="moves",
         )
         run.history = [*history, step]
-        try:
-            if task.on_step is not None:
-                task.on_step(step)
-        except KeyboardInterrupt:
-            run.status = Status.INTERRUPTED
+        self.hand = run
+        if task.on_step is not None:
+            task.on_step(step)
