@@ -19,7 +19,7 @@ from bckm.assign.base import OPTIMALITY, Assignment, Deadline, Engine, MatrixAss
 from bckm.problem import Feature, Problem
 from bckm.structure import Structure
 
-COLUMN, SEARCH = 1e3, 2e6  # work of a column in an LP, and of a tree search
+COLUMN, SEARCH = 8e2, 2e6  # work of a column in an LP, and of a tree search
 LOOSE = 1e-8  # the other tolerance for rows with real coefficients
 WIDEN = 4.0  # growth of a core whose best labels are not yet proven optimal
 

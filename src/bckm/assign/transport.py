@@ -30,6 +30,7 @@ ROWS = 8  # points per cluster whose exact costs are computed for the shortest p
 FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are trusted
 ENOUGH = (2.0, 1.0)  # samples per cluster that may be wrong after Newton steps; in parts of them
 EXACT, AGAIN = 1e-13, 5  # steps whose cost and bound differ more are settled again
+PATH = 1.5e4  # work of a shortest path
 BYTES = 2**27  # at most this much for exact costs of points, unless a path needs more
 
 
@@ -53,7 +54,7 @@ class TransportAssigner(Assigner):
         """Assign; see the module."""
         centres = np.ascontiguousarray(centres, np.float64)
         market = self.levels[0]
-        looked = market.looked
+        looked, paths = market.looked, self.counters["paths"]
         self._approach(0, centres, market.prices, deadline)
         found = self._finish(market, centres, start, deadline)
         for _ in range(AGAIN):  # prices that were very large leave rounding behind: from here again
@@ -64,10 +65,11 @@ class TransportAssigner(Assigner):
             if again.prices is None or again.cost - again.bound >= found.cost - found.bound:
                 break
             found = again
-        looked = market.looked - looked
+        looked, paths = market.looked - looked, self.counters["paths"] - paths
         self.counters["looked"] += looked
         k, d = centres.shape
         self.work += STEP + looked * (0.15 * k * d + 10.0) + 0.3 * self.problem.points.size
+        self.work += PATH * paths
         return found
 
     def _levels(self) -> list[Market]:
