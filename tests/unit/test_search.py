@@ -62,7 +62,7 @@ def kinds(seed=0, n=N):
         "apart": Constraints(cannot_link=apart),
         "links and sizes": Constraints(together, apart, size_min=each - 4, size_max=each + 4),
         "sums": Constraints(rows=AttributeSum(load, sums.min(), sums.max())),
-        "a sum each": Constraints(rows=AttributeSum(load, sums - 3, sums + 3)),
+        "a sum each": Constraints(rows=AttributeSum(load, sums - 6, sums + 6)),
         "rows": Constraints(rows=LinearRows(A, value - 3, value + 3)),
         "all": Constraints(
             together,
@@ -383,21 +383,16 @@ def test_a_global_search_with_time_begins_anew_and_ends_when_the_best_comes_agai
 def test_where_nothing_can_be_better_a_global_search_ends(hasty):
     """A perfect clustering costs what rounding leaves of zero: there is nothing to gain from it."""
     rng = np.random.default_rng(0)
-    for n, k in ((3, 5), (3, 3), (15, 15)):
+    for n, k in ((3, 5), (5, 7), (3, 3), (15, 15)):
         X = np.repeat(rng.normal(size=(n, 2)), 15 // n, axis=0)
-        for seed in range(4):
-            found = bckm.kmeans(
-                X,
-                k,
-                solver="exact",
-                search="global",
-                sample_weight=rng.uniform(0.1, 1, 15),
-                random_state=seed,
-                n_init=2,
-                time_limit=20,
-            )
+        for solver in ("transport", "exact"):
+            options = {"solver": solver, "search": "global", "n_init": 2, "time_limit": 100}
+            weight = rng.uniform(0.1, 1, 15)
+            found, steps = heard(X, k, None, sample_weight=weight, random_state=0, **options)
             assert found.status is Status.CONVERGED
             assert found.inertia < 1e-28
+            # three populations, none of which goes on after its first children
+            assert max(step.start for step in steps) < 60
 
 
 # -- the best so far --------------------------------------------------------------------------
@@ -458,6 +453,34 @@ def test_ctrl_c_between_steps_gives_the_best_so_far(search, kind, monkeypatch):
         assert verify(found.labels, asked[kind], K) == []
         if steps:
             assert found.inertia <= min(step.inertia for step in steps) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("solver", ["transport", "greedy"])
+def test_ctrl_c_in_a_child_that_is_the_best_so_far(solver):
+    """It would be worth all steps."""
+    X = np.random.default_rng(1).normal(size=(120, 2))
+    X += 8 * np.random.default_rng(51).normal(size=(20, 2))[np.arange(120) % 20]
+    rules = Constraints(size_min=5, size_max=7)
+    options = {"search": "global", "solver": solver, "n_init": 1, "init": "random"}
+    stops = []
+    for nth in range(1, 5):
+        steps, better = [], 0
+
+        def stop(step, nth=nth, steps=steps):
+            nonlocal better
+            best = min((one.inertia for one in steps), default=np.inf)
+            steps.append(step)
+            better += step.start > 0 and step.inertia < best * (1 - 1e-6)
+            if better == nth:
+                raise KeyboardInterrupt
+
+        found = bckm.kmeans(X, 20, rules, on_step=stop, random_state=0, **options)
+        if better == nth:
+            stops.append(steps[-1].kind)
+            assert found.status is Status.INTERRUPTED
+            assert found.inertia == pytest.approx(steps[-1].inertia, rel=1e-12)
+            assert timeless(found.history)[-1] == timeless(steps)[-1]
+    assert set(stops) == ({"assign", "moves"} if solver == "transport" else {"moves"})
 
 
 @searching
@@ -569,6 +592,23 @@ def test_fixed_bounds_keep_label_i_with_row_i(search, solver):
         centres = X[::12][order]
         found = bckm.kmeans(X, 3, init=centres, bounds="fixed", **options)
         assert cdist(found.centres, centres).argmin(axis=1).tolist() == [0, 1, 2]
+
+
+@searching
+@pytest.mark.parametrize("solver", ["auto", "exact", "greedy"])
+def test_fixed_bounds_see_the_engine_and_are_never_worse(search, solver):
+    for seed in range(3):
+        X, asked = kinds(40 + seed)
+        for kind in ("free", "even", "classes", "apart", "links and sizes", "all"):
+            fit = partial(bckm.kmeans, X, K, asked[kind], init=X[:K], bounds="fixed", tol=0)
+            plain = fit(search="none", solver=solver)
+            found, steps = heard(
+                X, K, asked[kind], init=X[:K], bounds="fixed", tol=0, search=search, solver=solver
+            )
+            check(found, steps, X, asked[kind], K)
+            assert found.inertia <= plain.inertia * (1 + 1e-9)
+            if solver == "exact":
+                assert found.assignment is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("search", ["none", "local", "auto"])

@@ -140,7 +140,8 @@ class _Explorer:
         self.hand: Run | None = None  # that run, as far as it is known
         self.plain = 0.0  # work of the starts before any search
         self.spent = 0.0  # work of search
-        self.bred = False  # whether children have begun
+        self.breeds = False  # whether children are to come
+        self.bred = False  # whether they have begun
         self.slowest = 0.0  # seconds of a loop
         features = task.problem.points.shape[1]
         self.noise = ROUNDING * float(features * task.problem.variance * task.problem.mass.sum())
@@ -153,9 +154,10 @@ class _Explorer:
         fresh: Callable[[np.random.Generator], FloatArray] | None,
         rng: np.random.Generator,
     ) -> None:
+        self.breeds = fresh is not None and self.moves is not None and self.search != "local"
         for centres in seeds:
             self.start(centres)
-        if fresh is None or self.moves is None:
+        if fresh is None or not self.breeds:
             return
         if self.search == "auto":
             # about what a child takes where it goes all the way
@@ -192,7 +194,7 @@ class _Explorer:
 
     def start(self, centres: FloatArray) -> None:
         task = self.task
-        if self.search == "global" and not task.engine.swift:  # an answer soon
+        if self.breeds and self.search == "global" and not task.engine.swift:  # an answer soon
             self.grow(Child(match(task.problem, centres) if task.free else centres, task.start))
             return
         # a start does not depend on those before it: not even on the last basis of the engine
