@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from bckm.api import kmeans
 from bckm.certify import BoundStep, Certificate, Ending, certify
-from bckm.constraints import AttributeSum, Constraints, LinearRows
+from bckm.constraints import Constraints
 from bckm.exceptions import InfeasibleError, UndecidedError, UnsupportedError
 from bckm.feasibility import Feasibility, check
 from bckm.fixed import assign_to
-from bckm.result import Result, Status, Step
+from bckm.result import GivenUp, Result, Status, Step
+from bckm.statements import AttributeSum, LinearRows, Quota, Stay
 from bckm.verify import Violation, verify
 
 if TYPE_CHECKING:
@@ -29,10 +30,13 @@ __all__ = [
     "Constraints",
     "Ending",
     "Feasibility",
+    "GivenUp",
     "InfeasibleError",
     "LinearRows",
+    "Quota",
     "Result",
     "Status",
+    "Stay",
     "Step",
     "UndecidedError",
     "UnsupportedError",

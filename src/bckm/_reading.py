@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -177,39 +176,6 @@ def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:
     return weight
 
 
-def read_links(links: Any, what: str) -> tuple[tuple[int, ...], ...]:
-    """Read pairs or sets of sample indices; nothing here depends on the number of samples."""
-    if links is None:
-        return ()
-    if hasattr(links, "to_numpy"):  # pandas and polars
-        links = links.to_numpy()
-    no_list = isinstance(links, str | bytes) or not isinstance(links, Iterable)
-    if no_list or (isinstance(links, np.ndarray) and links.ndim == 0):
-        raise TypeError(f"{what} must hold pairs or sets of sample indices; got {links!r}.")
-    found: list[tuple[int, ...]] = []
-    for link in links.tolist() if isinstance(links, np.ndarray) else links:
-        if isinstance(link, str | bytes) or not isinstance(link, Iterable):
-            raise ValueError(
-                f"{what} must hold pairs or sets of sample indices; got the single value {link!r}."
-                f" For one pair write {what}=[(a, b)]."
-            )
-        members = list(link)
-        for p in members:
-            if isinstance(p, bool | np.bool_) or not isinstance(p, int | np.integer):
-                raise ValueError(f"{what} takes sample indices (integers); got {p!r} in {link!r}.")
-            if p < 0:
-                raise ValueError(
-                    f"{what} takes sample indices from 0 on; got {p} (indices do not count "
-                    f"from the end here)."
-                )
-        if not members:
-            raise ValueError(f"{what} holds an empty link.")
-        # sets have no order of their own; sorting makes messages and results repeatable
-        ordered = sorted(members) if isinstance(link, set | frozenset) else members
-        found.append(tuple(map(int, ordered)))
-    return tuple(found)
-
-
 def read_numbers(value: Any, what: str, finite: bool = True) -> Any:
     """Read a float array without accepting strings, objects or NaN."""
     if hasattr(value, "to_numpy"):
@@ -221,6 +187,19 @@ def read_numbers(value: Any, what: str, finite: bool = True) -> Any:
     if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
         raise ValueError(f"{what} holds NaN{' or infinity' if finite else ''}.")
     return array
+
+
+def read_price(price: Any, confidence: Any) -> FloatArray:
+    """Read what a violation costs: a price or a confidence, not both; not negative."""
+    if (price is None) == (confidence is None):
+        raise ValueError("give either a price or a confidence.")
+    what = "confidence" if price is None else "price"
+    weight: FloatArray = read_numbers(confidence if price is None else price, what, finite=False)
+    if weight.ndim > 1:
+        raise ValueError(f"{what} must be one number or one per rule; got shape {weight.shape}.")
+    if (weight < 0).any():
+        raise ValueError(f"{what} must not be negative; got {weight.min():g}.")
+    return weight
 
 
 def read_sizes(value: Any, what: str) -> Any:
@@ -241,3 +220,29 @@ def read_sizes(value: Any, what: str) -> Any:
     sizes = np.minimum(array, 2.0**53).astype(np.int64)
     sizes.setflags(write=False)
     return sizes
+
+
+def read_size_pair(size_min: Any, size_max: Any) -> tuple[Any, Any]:
+    """Read both size bounds; they must not cross."""
+    lower, upper = read_sizes(size_min, "size_min"), read_sizes(size_max, "size_max")
+    if lower is None or upper is None:
+        return lower, upper
+    if lower.ndim and upper.ndim and lower.size != upper.size:
+        raise ValueError(f"size_min has {lower.size} values, size_max {upper.size}.")
+    low, up = np.broadcast_arrays(np.atleast_1d(lower), np.atleast_1d(upper))
+    if (low > up).any():
+        at = int(np.argmax(low > up))
+        where = f" of cluster {at}" if low.size > 1 else ""
+        raise ValueError(f"size_min{where} is {low[at]}, above size_max {up[at]}.")
+    return lower, upper
+
+
+def join_sizes(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Of two pairs of size bounds the tighter ones."""
+    found = []
+    picks = ((np.maximum, "size_min"), (np.minimum, "size_max"))
+    for a, b, (pick, what) in zip(one, other, picks, strict=True):
+        if a is not None and b is not None and a.ndim and b.ndim and a.size != b.size:
+            raise ValueError(f"{what} is given for {a.size} and for {b.size} clusters.")
+        found.append(pick(a, b) if a is not None and b is not None else b if a is None else a)
+    return read_size_pair(*found)

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from bckm._reading import read_centres, read_not_negative, read_time_limit, read_whole
-from bckm._types import FloatArray
+from bckm._types import FloatArray, IntArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.feasibility import feasible_start
 from bckm.kernels import missing
 from bckm.lloyd import Limits
 from bckm.problem import Problem
-from bckm.result import CERTIFIABLE, Result, Step
+from bckm.result import CERTIFIABLE, GivenUp, Result, Step
+from bckm.rules import SoftRule
 from bckm.search.explore import ENDED, SEARCHES, Task, explore
 from bckm.seeding import scatter, spread
 from bckm.verify import verify
@@ -185,17 +186,35 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         raise RuntimeError(
             f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
         )
-    inertia = problem.inertia(found.cost)
+    given_up = _given_up(problem, constraints, labels)
+    objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
+    paid = sum(one.paid for one in given_up)
+    if abs(paid - penalty) > 1e-6 * objective:
+        raise RuntimeError(
+            f"bckm has a bug: soft rules cost {paid:g}, it counted {penalty:g}. Please report it."
+        )
     return Result(
         labels=labels,
-        inertia=inertia,
-        lower_bound=min(problem.inertia(found.bound), inertia),
+        inertia=max(objective - penalty, 0.0),
+        penalty=penalty,
+        given_up=given_up,
+        lower_bound=min(problem.objective(found.bound), objective),
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),
         problem=problem if problem.structure.n_items <= CERTIFIABLE else None,
         **rest,
     )
+
+
+def _given_up(problem: Problem, constraints: Constraints, labels: IntArray) -> tuple[GivenUp, ...]:
+    """Soft rules that labels break, as the independent checker sees them."""
+    found = []
+    for broken in verify(labels, constraints, problem.structure.n_clusters, soft=True):
+        assert isinstance(broken.rule, SoftRule)
+        price = problem.price_out(broken.rule.weight, relative=broken.rule.relative)
+        found.append(GivenUp(broken.rule, broken.message, price * broken.amount))
+    return tuple(found)
 
 
 def _given_centres(init: Any, problem: Problem) -> FloatArray | None:

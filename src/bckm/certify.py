@@ -191,14 +191,14 @@ def certify(
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step must be callable; got {on_step!r}.")
     problem = _problem_of(result)
-    search = _Search(problem, result.inertia, tol, deadline, on_step, began)
+    search = _Search(problem, result.objective, tol, deadline, on_step, began)
     try:
         status = search.run(_item_labels(problem, result))
     except KeyboardInterrupt:
         status = Ending.INTERRUPTED
     rules = _rules(problem)
     return Certificate(
-        inertia=result.inertia,
+        inertia=result.objective,
         lower_bound=search.lower_bound,
         gap=search.gap,
         status=status,
@@ -260,7 +260,7 @@ class _Search:
 
     def _look(self, relaxation: Relaxation, multipliers: Multipliers) -> None:
         cost = max(0.0, relaxation.bound(multipliers)) * relaxation.scale
-        bound = min(self.problem.inertia(cost) * (1 - ROUNDING), self.inertia)
+        bound = min(self.problem.objective(cost) * (1 - ROUNDING), self.inertia)
         self.lower_bound = max(self.lower_bound, bound)
         if self.on_step is not None:
             seconds = time.perf_counter() - self.began
@@ -286,11 +286,11 @@ def _item_labels(problem: Problem, result: Result) -> IntArray:
     labels = np.empty(problem.structure.n_items, np.int64)
     labels[problem.structure.item] = result.labels
     centres = problem.centres_in(result.centres)
-    around_means = problem.inertia(problem.recentred(labels, centres)[1])
-    if result.inertia > around_means * (1 + 1e-6) + _nothing(problem):
+    around_means = problem.objective(problem.recentred(labels, centres)[1])
+    if result.objective > around_means * (1 + 1e-6) + _nothing(problem):
         raise ValueError(
             f"the centres of this result are not the means of its clusters: its inertia is "
-            f"{result.inertia:.7g}, that around the means {around_means:.7g}. Results of "
+            f"{result.objective:.7g}, that around the means {around_means:.7g}. Results of "
             "bckm.assign_to cannot be certified; bckm.kmeans starts from centres with init=."
         )
     return labels
@@ -312,7 +312,9 @@ def _rules(problem: Problem) -> _Rules:
     used = [f.words for f in (Feature.SIZES, Feature.CONFLICTS) if f in problem.features]
     if (problem.structure.count > 1).any():
         used.insert(0, "must-links")
-    return _Rules(tuple(used), (Feature.ROWS.words,) if Feature.ROWS in problem.features else ())
+    others = (Feature.ROWS, Feature.PLACES, Feature.TIES, Feature.WISHES)
+    left_out = tuple(feature.words for feature in others if feature in problem.features)
+    return _Rules(tuple(used), left_out)
 
 
 def _rounded(value: float, digits: int, way: str) -> str:

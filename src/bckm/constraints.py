@@ -1,4 +1,4 @@
-"""What is asked: `Constraints` and the linear rules it may hold.
+"""What is asked: `Constraints`.
 
 A `Constraints` knows neither the data nor the number of clusters, so the same object serves several
 fits. What depends on them is checked by `Constraints.rules`, the one door from here to the rest.
@@ -7,131 +7,72 @@ fits. What depends on them is checked by `Constraints.rules`, the one door from 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from bckm._reading import read_links, read_numbers, read_sizes
-from bckm._types import FloatArray, IntArray, Sparse
-from bckm.rules import (
-    CannotLink,
-    MustLink,
-    NonEmpty,
-    RowBound,
-    Rule,
-    SizeMax,
-    SizeMin,
-    SumBound,
-    name_samples,
+from bckm._listing import Mover, Softened, hard_rules, order_of, priced_rules, stay_rules
+from bckm._reading import join_sizes, read_price, read_size_pair
+from bckm._stated import (
+    Frozen,
+    Link,
+    Place,
+    demand_blocks,
+    group_links,
+    label_links,
+    read_apart,
+    read_blocks,
+    read_places,
+    read_together,
 )
+from bckm._types import IntArray
+from bckm.rules import Rule, SoftRule
+from bckm.statements import AttributeSum, LinearRows, Quota, Stay
+
+Block = LinearRows | AttributeSum | Quota
 
 
-class LinearRows:
-    """Any linear rules: lower <= A s <= upper over the sample x cluster indicator.
+@dataclass(frozen=True, eq=False)
+class Located:
+    """Answer of `Constraints.locate`: rules about positions, and what names absent samples."""
 
-    ``s[p * n_clusters + i]`` is 1 when sample p has label i, else 0, so `A` has
-    n_samples * n_clusters columns.
-
-    Parameters
-    ----------
-    A : array or scipy.sparse array of shape (r, n_samples * n_clusters)
-        Coefficients, one row per rule.
-    lower, upper : float or array of shape (r,), optional
-        Bounds of each row; None leaves that side free.
-    name : str
-        What messages call these rows.
-
-    Examples
-    --------
-    Samples 0 and 1 together at most once in cluster 0 (3 samples, 2 clusters):
-
-    >>> import numpy as np, bckm
-    >>> A = np.zeros((1, 6)); A[0, [0 * 2 + 0, 1 * 2 + 0]] = 1
-    >>> rows = bckm.LinearRows(A, upper=1, name="not both in 0")
-    >>> labels = bckm.kmeans([[0.], [1.], [9.]], 2, bckm.Constraints(rows=[rows])).labels
-    >>> bool(labels[0] == labels[1] == 0)
-    False
-    """
-
-    def __init__(self, A: Any, lower: Any = None, upper: Any = None, name: str = "row") -> None:  # noqa: N803
-        if sp.issparse(A):
-            matrix = sp.csr_array(A, dtype=float, copy=True)
-        else:
-            matrix = np.atleast_2d(read_numbers(A, f"the coefficients of {name!r}"))
-        if matrix.ndim != 2:
-            raise ValueError(f"A of {name!r} must have two dimensions; got shape {matrix.shape}.")
-        matrix = sp.csr_array(matrix)
-        if not np.all(np.isfinite(matrix.data)):
-            raise ValueError(f"the coefficients of {name!r} hold NaN or infinity.")
-        matrix.sum_duplicates()
-        self.A: Sparse = matrix
-        self.name = name
-        self.lower = _side(lower, -np.inf, matrix.shape[0], f"lower of {name!r}")
-        self.upper = _side(upper, np.inf, matrix.shape[0], f"upper of {name!r}")
-        _refuse_crossed(self.lower, self.upper, f"{name!r}")
-
-    def __repr__(self) -> str:
-        return f"LinearRows({self.A.shape[0]} rows, name={self.name!r})"
+    constraints: Constraints
+    dropped: tuple[str, ...]
 
 
-class AttributeSum:
-    """The sum of an attribute over the samples of each cluster lies between bounds.
+class Constraints(Frozen):
+    """Rules that a clustering must obey; all of them together.
+
+    All are hard but those of `soft` and of a `Stay` with a price.
 
     Parameters
     ----------
-    values : array of shape (n_samples,)
-        The attribute: kilograms, minutes, 0/1 for membership in a class.
-    lower, upper : float or array of shape (n_clusters,), optional
-        One bound for every cluster, or one per cluster; None leaves that side free.
-    name : str
-        What messages call the attribute.
-
-    Examples
-    --------
-    >>> import bckm
-    >>> weight = bckm.AttributeSum([5, 1, 1, 5], upper=6, name="weight")
-    >>> result = bckm.kmeans([[0.], [1.], [2.], [3.]], 2, bckm.Constraints(rows=[weight]))
-    >>> bool(result.labels[0] != result.labels[3])
-    True
-    """
-
-    def __init__(
-        self, values: Any, lower: Any = None, upper: Any = None, name: str = "attribute"
-    ) -> None:
-        self.values: FloatArray = read_numbers(values, f"values of {name!r}")
-        if self.values.ndim != 1:
-            raise ValueError(f"values of {name!r} must be one number per sample.")
-        self.name = name
-        self.lower = _optional(lower, -np.inf, f"lower of {name!r}")
-        self.upper = _optional(upper, np.inf, f"upper of {name!r}")
-        for side, word in ((self.lower, "lower"), (self.upper, "upper")):
-            if side is not None and side.ndim > 1:
-                raise ValueError(f"{word} of {name!r} must be a number or one per cluster.")
-        if self.lower is not None and self.upper is not None:
-            low, up = np.atleast_1d(self.lower), np.atleast_1d(self.upper)
-            if low.size == 1 or up.size == 1 or low.size == up.size:  # else refused by rules()
-                low, up = np.broadcast_arrays(low, up)
-                _refuse_crossed(low, up, f"{name!r}")
-
-    def __repr__(self) -> str:
-        return f"AttributeSum({self.values.size} samples, name={self.name!r})"
-
-
-class Constraints:
-    """Rules that a clustering must obey; all of them together, all of them hard.
-
-    Parameters
-    ----------
-    must_link : array of shape (p, 2), or iterable of pairs or sets of sample indices, optional
+    must_link : array of shape (p, 2), or iterable of pairs or sets of samples, optional
         The samples of each pair or set share a cluster.
-    cannot_link : array of shape (p, 2), or iterable of pairs or sets of sample indices, optional
+    cannot_link : array of shape (p, 2), or iterable of pairs or sets of samples, optional
         No two samples of a pair or set share a cluster.
     size_min, size_max : int or sequence of int, optional
         Bounds on the number of samples, one for every cluster or one per cluster. No cluster is
         empty unless ``size_min=0`` is asked for.
-    rows : LinearRows, AttributeSum, or a sequence of them, optional
-        Further linear rules.
+    rows : AttributeSum, Quota, LinearRows, or a sequence of them, optional
+        Capacities, quotas, further linear rules.
+    demand : array of shape (n_samples,) or (n_samples, r), frame or mapping of arrays, optional
+        What each sample takes of the bounds: `size_min` and `size_max` then bound the sum of the
+        demand in each cluster instead of the number of samples. Of r resources each has its own
+        bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
+    groups : sequence of length n_samples, optional
+        Samples of equal value share a cluster; None and NaN belong to no group.
+    fixed : mapping of sample to cluster, or iterable of such pairs, optional
+        These samples lie in these clusters.
+    forbidden : iterable of pairs (sample, cluster), optional
+        These samples do not lie in these clusters.
+    stay : Stay, optional
+        Previous labels, and what it costs to leave them.
+    by : {"position", "sample_id"}
+        Whether samples are named by the position of their row in X, from 0 on, or by an id: any
+        values, as in the `sample_id` of a fit or the index of a frame. Values per sample
+        (`AttributeSum`, `Quota`, `Stay`, `demand`, `groups`) are then mappings of ids to values.
 
     Examples
     --------
@@ -141,16 +82,34 @@ class Constraints:
     Constraints(must_link=1, cannot_link=1, size_max=3)
     >>> asked & bckm.Constraints(size_max=2, size_min=1)
     Constraints(must_link=1, cannot_link=1, size_min=1, size_max=2)
+    >>> bckm.Constraints(demand=[30, 30, 90], size_max=100)
+    Constraints(rows=1)
     """
 
     # no __len__: cross-validation slices whatever has a length equal to that of X
-    __slots__ = ("cannot_link", "must_link", "rows", "size_max", "size_min")
+    __slots__ = (
+        "by",
+        "cannot_link",
+        "fixed",
+        "forbidden",
+        "must_link",
+        "rows",
+        "size_max",
+        "size_min",
+        "softened",
+        "stay",
+    )
 
-    must_link: tuple[tuple[int, ...], ...]
-    cannot_link: tuple[tuple[int, ...], ...]
+    must_link: tuple[Link, ...]
+    cannot_link: tuple[Link, ...]
     size_min: IntArray | None
     size_max: IntArray | None
-    rows: tuple[LinearRows | AttributeSum, ...]
+    rows: tuple[Block, ...]
+    fixed: tuple[Place, ...]
+    forbidden: tuple[Place, ...]
+    stay: tuple[Stay, ...]
+    softened: tuple[Softened, ...]
+    by: str
 
     def __init__(
         self,
@@ -159,39 +118,127 @@ class Constraints:
         *,
         size_min: Any = None,
         size_max: Any = None,
-        rows: LinearRows | AttributeSum | Sequence[LinearRows | AttributeSum] | None = None,
+        rows: Block | Sequence[Block] | None = None,
+        demand: Any = None,
+        groups: Any = None,
+        fixed: Any = None,
+        forbidden: Any = None,
+        stay: Stay | Sequence[Stay] | None = None,
+        by: str = "position",
     ) -> None:
-        together = read_links(must_link, "must_link")
-        apart = read_links(cannot_link, "cannot_link")
-        for samples in apart:
-            if len(set(samples)) < len(samples):
-                twice = next(p for p in samples if samples.count(p) > 1)
-                raise ValueError(f"cannot_link asks sample {twice} to be apart from itself.")
-        blocks = _blocks(rows)
-        lower, upper = read_sizes(size_min, "size_min"), read_sizes(size_max, "size_max")
-        _refuse_crossed_sizes(lower, upper)
+        if by not in ("position", "sample_id"):
+            raise ValueError(f"by must be 'position' or 'sample_id'; got {by!r}.")
+        together, apart = read_together(must_link, by), read_apart(cannot_link, by)
+        blocks = read_blocks(rows, Block, "rows takes AttributeSum, Quota or LinearRows")
+        if demand is not None:
+            blocks += demand_blocks(demand, size_min, size_max)
+            # a lower bound on a sum, even zero, replaces "no cluster is empty"
+            size_min, size_max = None if size_min is None else 0, None
+        lower, upper = read_size_pair(size_min, size_max)
         values = {
-            "must_link": tuple(tuple(dict.fromkeys(samples)) for samples in together),
+            "must_link": (*together, *group_links(groups, by)),
             "cannot_link": apart,
             "size_min": lower,
             "size_max": upper,
             "rows": blocks,
+            "fixed": read_places(fixed, "fixed", by),
+            "forbidden": read_places(forbidden, "forbidden", by),
+            "stay": read_blocks(stay, Stay, "stay takes bckm.Stay"),
+            "softened": (),
+            "by": by,
         }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self.__setstate__(values)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Constraints are frozen; join new rules with & instead of {name}=.")
+    def _with(self, **changed: Any) -> Constraints:
+        """A copy with other fields, which must be as this class keeps them."""
+        other = object.__new__(Constraints)
+        other.__setstate__({**self.__getstate__(), **changed})
+        return other
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"Constraints are frozen; {name} cannot be deleted.")
+    @classmethod
+    def from_labels(cls, y: Any, *, price: Any = None, confidence: Any = None) -> Constraints:
+        """Partial labels as links: samples of one label together, of different labels apart.
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        Parameters
+        ----------
+        y : sequence of length n_samples
+            Label of each sample, of any kind; -1, None and NaN are unknown.
+        price, confidence : float, optional
+            Make all these links soft, see `soft`; every pair then counts on its own.
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
+        Returns
+        -------
+        Constraints
+            Which cluster gets which label stays open.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> bckm.Constraints.from_labels(["a", "a", -1, "b", -1])
+        Constraints(must_link=1, cannot_link=1)
+        """
+        soft = price is not None or confidence is not None
+        together, apart = label_links(y, every_pair=soft)
+        found = cls()._with(must_link=together, cannot_link=apart)
+        return found.soft(price=price, confidence=confidence) if soft else found
+
+    def soft(self, *, confidence: Any = None, price: Any = None) -> Constraints:
+        """Make all these rules soft: each may be given up at a price.
+
+        A fit minimises the inertia plus what the given-up rules cost. Every violation costs the
+        price once: a pair of samples (a set is all its pairs), a sample beyond a size or a quota, a
+        unit of a sum beyond its bound.
+
+        Parameters
+        ----------
+        confidence : float or array with one number per link, optional
+            Price in units of the mean squared distance of a sample from the centre of all data, so
+            that it does not depend on the scale of the data. Infinity makes a rule hard.
+        price : float or array with one number per link, optional
+            Price in units of the inertia.
+
+        Returns
+        -------
+        Constraints
+            Join it to hard rules with ``&``.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> X = [[0.0], [1.0], [9.0]]
+        >>> wish = bckm.Constraints(cannot_link=[(0, 1)]).soft(price=0.2)
+        >>> result = bckm.kmeans(X, 2, wish, random_state=0)
+        >>> round(result.inertia, 9), result.penalty
+        (0.5, 0.2)
+        """
+        weight = read_price(price, confidence)
+        links = len(self.must_link) + len(self.cannot_link)
+        if weight.ndim and (weight.size != links or self._other_than_links):
+            raise ValueError(
+                f"{weight.size} prices are given for {links} links; one per link is possible only "
+                "for Constraints of must-links or cannot-links and nothing else."
+            )
+        if any(isinstance(block, LinearRows) for block in self.rows):
+            raise TypeError("LinearRows cannot be soft; state sums or quotas instead.")
+        if self.stay or self.softened:
+            raise TypeError(
+                "a Stay has prices of its own, and soft rules are soft already; join them with &."
+            )
+        return Constraints(by=self.by)._with(
+            softened=(Softened(self, weight, relative=price is None),)
+        )
+
+    @property
+    def _other_than_links(self) -> bool:
+        sizes = self.size_min is not None or self.size_max is not None
+        return bool(sizes or self.rows or self.fixed or self.forbidden)
+
+    @property
+    def _names_samples(self) -> bool:
+        sums = [block for block in self.rows if not isinstance(block, LinearRows)]
+        return bool(
+            self.must_link or self.cannot_link or self.fixed or self.forbidden or sums or self.stay
+        ) or any(part.constraints._names_samples for part in self.softened)
 
     def __and__(self, other: Constraints) -> Constraints:
         """Ask for both: links and rows add up, of the stated size bounds the tighter ones hold.
@@ -200,30 +247,38 @@ class Constraints:
         """
         if not isinstance(other, Constraints):
             return NotImplemented
-        return Constraints(
-            self.must_link + other.must_link,
-            self.cannot_link + other.cannot_link,
-            size_min=_tighter(self.size_min, other.size_min, np.maximum, "size_min"),
-            size_max=_tighter(self.size_max, other.size_max, np.minimum, "size_max"),
-            rows=self.rows + other.rows,
+        if self.by != other.by and self._names_samples and other._names_samples:
+            raise ValueError(
+                "rules about positions and rules about sample ids cannot be joined; bring the "
+                "latter to positions with locate(sample_id)."
+            )
+        lower, upper = join_sizes((self.size_min, self.size_max), (other.size_min, other.size_max))
+        joined = ("must_link", "cannot_link", "rows", "fixed", "forbidden", "stay", "softened")
+        return self._with(
+            size_min=lower,
+            size_max=upper,
+            by=other.by if other._names_samples else self.by,
+            **{name: getattr(self, name) + getattr(other, name) for name in joined},
         )
 
     def __repr__(self) -> str:
-        parts = [
-            f"{name}={len(value)}"
-            for name in ("must_link", "cannot_link", "rows")
+        counted = {
+            name: f"{name}={len(value)}"
+            for name in ("must_link", "cannot_link", "rows", "fixed", "forbidden", "stay")
             if (value := getattr(self, name))
-        ]
+        }
         sizes = [
             f"{name}={value.tolist()}"
             for name in ("size_min", "size_max")
             if (value := getattr(self, name)) is not None
         ]
-        at = sum(bool(getattr(self, name)) for name in ("must_link", "cannot_link"))
-        return f"Constraints({', '.join(parts[:at] + sizes + parts[at:])})"
+        links = [counted.pop(name) for name in ("must_link", "cannot_link") if name in counted]
+        soft = [f"soft={part.constraints!r}" for part in self.softened]
+        by = ["by='sample_id'"] if self.by == "sample_id" else []
+        return f"Constraints({', '.join([*links, *sizes, *counted.values(), *soft, *by])})"
 
     def rules(self, n_samples: int, n_clusters: int) -> list[Rule]:
-        """List the single rules, after checking that they fit this many samples and clusters.
+        """List the single hard rules, after checking that they fit the samples and clusters.
 
         Parameters
         ----------
@@ -244,25 +299,116 @@ class Constraints:
         size_max: at most 2 samples in every cluster
         no cluster may be empty (implied; size_min=0 allows empty clusters)
         """
-        _check_range(self.must_link, n_samples, "must_link")
-        _check_range(self.cannot_link, n_samples, "cannot_link")
-        # a link of one sample asks nothing: it is always together with itself
-        found: list[Rule] = [MustLink(s) for s in self.must_link if len(s) > 1]
-        found += [CannotLink(s) for s in self.cannot_link if len(s) > 1]
-        for value, cluster in _per_cluster(self.size_min, n_clusters, "size_min"):
-            if value > 0:
-                found.append(SizeMin(int(value), cluster))
-        for value, cluster in _per_cluster(self.size_max, n_clusters, "size_max"):
-            if value < n_samples:
-                found.append(SizeMax(int(value), cluster))
-        if self.size_min is None:
-            found.append(NonEmpty())
-        for block in self.rows:
-            if isinstance(block, LinearRows):
-                found += _row_rules(block, n_samples, n_clusters)
-            else:
-                found += _sum_rules(block, n_samples, n_clusters)
+        if self.by != "position":
+            raise ValueError(
+                "these rules name sample ids, but the samples have none: pass sample_id (or a "
+                "pandas frame, whose index names its rows), or use locate(sample_id)."
+            )
+        found = hard_rules(self, n_samples, n_clusters)
+        for part in self.softened:  # an infinite price is no choice
+            found += [
+                one.rule
+                for one in priced_rules(part, n_samples, n_clusters)
+                if one.weight == np.inf
+            ]
         return found
+
+    def soft_rules(self, n_samples: int, n_clusters: int) -> list[SoftRule]:
+        """List the rules that may be given up, each with what a violation costs.
+
+        Parameters
+        ----------
+        n_samples, n_clusters : int
+            Shape of the problem.
+
+        Returns
+        -------
+        list of SoftRule
+            Links pair by pair.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> rules = bckm.Constraints(must_link=[(0, 1, 2)]).soft(price=3).soft_rules(3, 2)
+        >>> len(rules), str(rules[0])
+        (3, 'must-link: samples 0 and 1 together (soft, price 3)')
+        """
+        found: list[SoftRule] = []
+        for part in self.softened:
+            found += [
+                one for one in priced_rules(part, n_samples, n_clusters) if 0 < one.weight < np.inf
+            ]
+        return found + stay_rules(self.stay)
+
+    def take(self, indices: Any) -> Constraints:
+        """The rules for some of the samples, which become samples 0, 1, ... in this order.
+
+        Links keep the samples that are there; those left with fewer than two are dropped, and so is
+        what is fixed or forbidden for absent samples. Bounds stay as they are.
+
+        Parameters
+        ----------
+        indices : sequence of int
+            Positions of the samples, each once.
+
+        Returns
+        -------
+        Constraints
+            About positions in the selection.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> rules = bckm.Constraints(must_link=[(0, 1), (2, 3)], fixed={3: 0})
+        >>> rules.take([2, 3]).must_link
+        ((0, 1),)
+        """
+        order = np.asarray(indices, np.int64)
+        if order.ndim != 1 or np.unique(order).size < order.size or (order < 0).any():
+            raise ValueError("indices must be positions from 0 on, each once.")
+        if self.by != "position":
+            raise ValueError("rules that name sample ids need no take: locate(sample_id) does it.")
+        places = {int(p): at for at, p in enumerate(order)}
+        return Mover(places, lambda _: order, named=False)(self)
+
+    def locate(self, sample_id: Any, *, missing: str = "raise") -> Located:
+        """Bring rules about sample ids to the positions of these samples.
+
+        Parameters
+        ----------
+        sample_id : sequence of length n_samples
+            Id of each row of X, all different.
+        missing : {"raise", "drop"}
+            What to do with rules that name ids which are not there: refuse, or leave them out.
+
+        Returns
+        -------
+        Located
+            `constraints` about positions, and what was `dropped`, in words.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> rules = bckm.Constraints(must_link=[("ann", "bob")], by="sample_id")
+        >>> rules.locate(["eve", "bob", "ann"]).constraints.must_link
+        ((2, 1),)
+        """
+        if self.by == "position":
+            return Located(self, ())
+        ids = sample_id.tolist() if hasattr(sample_id, "tolist") else list(sample_id)
+        places = {one: at for at, one in enumerate(ids)}
+        if len(places) < len(ids):
+            twice = next(one for one in ids if ids.count(one) > 1)
+            raise ValueError(f"sample_id names {twice!r} more than once; ids must differ.")
+        mover = Mover(places, lambda block: order_of(block, ids), named=True)
+        found = mover(self)
+        if mover.dropped and missing == "raise":
+            raise ValueError(
+                f"{len(mover.dropped)} rules name samples that are not in the data, first: "
+                f"{mover.dropped[0]}; correct these ids, or leave such rules out with "
+                "locate(sample_id, missing='drop')."
+            )
+        return Located(found, tuple(mover.dropped))
 
 
 def as_constraints(constraints: Any) -> Constraints:
@@ -272,119 +418,3 @@ def as_constraints(constraints: Any) -> Constraints:
     if not isinstance(constraints, Constraints):
         raise TypeError(f"constraints must be bckm.Constraints; got {constraints!r:.60}.")
     return constraints
-
-
-def _blocks(rows: Any) -> tuple[LinearRows | AttributeSum, ...]:
-    if rows is None:
-        return ()
-    blocks = tuple(rows) if isinstance(rows, list | tuple) else (rows,)
-    for block in blocks:
-        if not isinstance(block, LinearRows | AttributeSum):
-            raise TypeError(
-                f"rows takes LinearRows or AttributeSum, one or a list; got {block!r:.60}."
-            )
-    return blocks
-
-
-def _row_rules(block: LinearRows, n_samples: int, n_clusters: int) -> list[Rule]:
-    if block.A.shape[1] != n_samples * n_clusters:
-        raise ValueError(
-            f"A of {block.name!r} has {block.A.shape[1]} columns; "
-            f"{n_samples} samples x {n_clusters} clusters need {n_samples * n_clusters}."
-        )
-    found: list[Rule] = []
-    for r in range(block.A.shape[0]):
-        if np.isfinite(block.lower[r]):
-            found.append(RowBound(block, "min", float(block.lower[r]), r))
-        if np.isfinite(block.upper[r]):
-            found.append(RowBound(block, "max", float(block.upper[r]), r))
-    return found
-
-
-def _sum_rules(block: AttributeSum, n_samples: int, n_clusters: int) -> list[Rule]:
-    if block.values.size != n_samples:
-        raise ValueError(
-            f"values of {block.name!r} has {block.values.size} numbers; the data have "
-            f"{n_samples} samples."
-        )
-    sides: tuple[tuple[Literal["min", "max"], FloatArray | None, str], ...] = (
-        ("min", block.lower, f"lower of {block.name!r}"),
-        ("max", block.upper, f"upper of {block.name!r}"),
-    )
-    return [
-        SumBound(block, side, float(value), cluster)
-        for side, bounds, what in sides
-        for value, cluster in _per_cluster(bounds, n_clusters, what)
-        if np.isfinite(value)
-    ]
-
-
-def _per_cluster(bounds: Any, n_clusters: int, what: str) -> list[tuple[float, int | None]]:
-    """Pair each bound with its cluster; a scalar is one rule for every cluster (None)."""
-    if bounds is None:
-        return []
-    if bounds.ndim == 0:
-        return [(bounds.item(), None)]
-    if bounds.size != n_clusters:
-        raise ValueError(
-            f"{what} has {bounds.size} values; give one number, or one for each of the "
-            f"{n_clusters} clusters."
-        )
-    return list(zip(bounds.tolist(), range(n_clusters), strict=True))
-
-
-def _check_range(links: tuple[tuple[int, ...], ...], n_samples: int, what: str) -> None:
-    for samples in links:
-        if max(samples) >= n_samples:
-            raise ValueError(
-                f"{what} names {name_samples(samples)}, but the data have samples 0 to "
-                f"{n_samples - 1}."
-            )
-
-
-def _optional(value: Any, free: float, what: str) -> FloatArray | None:
-    """Read a bound; infinity may leave a side free, but not ask the impossible."""
-    if value is None:
-        return None
-    array: FloatArray = read_numbers(value, what, finite=False)
-    if (array == -free).any():
-        raise ValueError(f"{what} is {-free:g}; infinity cannot be reached.")
-    return array
-
-
-def _side(value: Any, free: float, n_rows: int, what: str) -> FloatArray:
-    array = _optional(value, free, what)
-    if array is None:
-        return np.full(n_rows, free)
-    if array.ndim > 1 or (array.ndim == 1 and array.size != n_rows):
-        raise ValueError(f"{what} has shape {array.shape}; there are {n_rows} rows.")
-    return np.broadcast_to(array, n_rows).copy()
-
-
-def _refuse_crossed(lower: Any, upper: Any, what: str) -> None:
-    if (lower > upper).any():
-        at = int(np.argmax(lower > upper))
-        raise ValueError(
-            f"bounds of {what} are crossed, first at {at}: "
-            f"lower {lower[at]:.15g} > upper {upper[at]:.15g}."
-        )
-
-
-def _refuse_crossed_sizes(lower: Any, upper: Any) -> None:
-    if lower is None or upper is None:
-        return
-    if lower.ndim and upper.ndim and lower.size != upper.size:
-        raise ValueError(f"size_min has {lower.size} values, size_max {upper.size}.")
-    low, up = np.broadcast_arrays(np.atleast_1d(lower), np.atleast_1d(upper))
-    if (low > up).any():
-        at = int(np.argmax(low > up))
-        where = f" of cluster {at}" if low.size > 1 else ""
-        raise ValueError(f"size_min{where} is {low[at]}, above size_max {up[at]}.")
-
-
-def _tighter(a: Any, b: Any, pick: Any, what: str) -> Any:
-    if a is None or b is None:
-        return b if a is None else a
-    if a.ndim and b.ndim and a.size != b.size:
-        raise ValueError(f"{what} is given for {a.size} and for {b.size} clusters.")
-    return pick(a, b)

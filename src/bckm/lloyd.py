@@ -116,9 +116,9 @@ def alternate(
             step = Step(
                 start=number,
                 iteration=done + iteration,
-                inertia=problem.inertia(after.cost),
-                assigned=problem.inertia(found.cost),
-                lower_bound=problem.inertia(found.bound),
+                inertia=problem.objective(after.cost),
+                assigned=problem.objective(found.cost),
+                lower_bound=problem.objective(found.bound),
                 status=found.status,
                 moved=problem.structure.samples(found.labels != run.labels),
                 seconds=time.perf_counter() - began,

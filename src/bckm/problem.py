@@ -17,6 +17,7 @@ from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
 from bckm.kernels import missing, native
 from bckm.rules import Rule
+from bckm.soft import Soft
 from bckm.structure import Structure, contract
 
 
@@ -27,8 +28,11 @@ class Feature(Flag):
     NONEMPTY = auto()  # no cluster is empty
     SIZES = auto()  # bounds on the number of samples
     CONFLICTS = auto()  # cannot-links
-    ROWS = auto()  # general linear rows
+    ROWS = auto()  # sums, quotas, general linear rows
     BLOCKS = auto()  # items of several samples, where sizes are bounded
+    PLACES = auto()  # clusters that are fixed for some items, forbidden, or dear
+    TIES = auto()  # soft links
+    WISHES = auto()  # soft sizes, sums and quotas
 
     @property
     def words(self) -> str:
@@ -42,12 +46,15 @@ _FEATURE_WORDS = {
     Feature.CONFLICTS: "cannot-links",
     Feature.ROWS: "linear rows",
     Feature.BLOCKS: "must-links together with size bounds",
+    Feature.PLACES: "fixed or previous clusters",
+    Feature.TIES: "soft links",
+    Feature.WISHES: "soft sizes, sums or quotas",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """min over labels and centres of sum_j mass_j |point_j - centre_label(j)|^2 + scatter.
+    """min over labels, centres of sum_j mass_j |point_j - centre_label(j)|^2 + scatter + penalty.
 
     Points are centred and divided by a power of two, so that squares neither cancel nor overflow;
     `inertia` and `centres_out` lead back to the units of X. Items stand in an order that depends on
@@ -57,6 +64,8 @@ class Problem:
     ----------
     structure : Structure
         What labels must obey.
+    soft : Soft
+        What labels should obey, and what it costs if they do not.
     rules : list of Rule
         What was asked, one by one.
     points : array (m, d)
@@ -68,6 +77,8 @@ class Problem:
         to its nearest centre and that the objective does not feel.
     scatter : float
         Inertia inside the items, the same for all labels.
+    relative : float
+        What a confidence of 1 costs; zero where nothing is soft.
     origin, unit, heavy :
         X = origin + unit * points, sample_weight = heavy * mass.
     variance : float
@@ -77,11 +88,13 @@ class Problem:
     """
 
     structure: Structure
+    soft: Soft
     rules: list[Rule]
     points: FloatArray
     mass: FloatArray
     pull: FloatArray
     scatter: float
+    relative: float
     origin: FloatArray
     unit: float
     heavy: float
@@ -109,7 +122,8 @@ class Problem:
         k = read_cluster_count(n_clusters) if few else read_n_clusters(n_clusters, n)
         threads = read_jobs(n_jobs)
         weight = read_weight(sample_weight, n)
-        rules = as_constraints(constraints).rules(n, k)
+        asked = as_constraints(constraints)
+        rules, wishes = asked.rules(n, k), asked.soft_rules(n, k)
         require(
             8 * n * (d + 8),
             f"a copy of the {n:,} × {d:,} data",
@@ -132,13 +146,16 @@ class Problem:
         points = normal.gathered(first[order], threads)
         points[place[groups.items]] = groups.means
         mass = mass[order]
+        relative = _mean_cost(points, mass, groups.scatter, n) if wishes else 0.0
         return cls(
-            structure=Structure.compile(rules, place[item], k),
+            structure=Structure.compile(rules, place[item], k, wishes),
+            soft=Soft.compile(wishes, place[item], k, relative, 1 / (normal.unit**2 * heavy)),
             rules=rules,
             points=points,
             mass=mass,
             pull=_pull(points, mass),
             scatter=groups.scatter,
+            relative=relative,
             origin=normal.origin + normal.rest,
             unit=normal.unit,
             heavy=heavy,
@@ -156,20 +173,33 @@ class Problem:
             asked |= Feature.SIZES
         if s.conflict_sets:
             asked |= Feature.CONFLICTS
-        if s.rows.shape[0]:
+        if s.linear.shape[0] or s.loads.number:
             asked |= Feature.ROWS
+        if s.closed.size or self.soft.has_lean:
+            asked |= Feature.PLACES
+        if self.soft.has_ties:
+            asked |= Feature.TIES
+        if self.soft.loads.number:
+            asked |= Feature.WISHES
         if Feature.SIZES in asked and (s.count > 1).any():
             asked |= Feature.BLOCKS
         return asked
 
     def cost(self, centres: FloatArray) -> FloatArray:
-        """Cost of each item in each cluster, (m, k). The one cost function of the library."""
+        """Cost of each item in each cluster, (m, k). The one cost function of the library.
+
+        Penalties of items on their own are part of it, those of ties and loads are not.
+        """
         cost = _arrays.squared_distances(self.points, centres)
         cost *= self.pull[:, None]
+        self.soft.add_to(cost)
         return cost
 
     def nearest(self, centres: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Nearest cluster of each item and its cost there, without the matrix of all costs."""
+        """Nearest cluster of each item and its cost there, without the matrix of all costs.
+
+        Penalties, which are never negative, play no part.
+        """
         labels, squares = _arrays.nearest(self.points, centres, threads=self.threads)
         return labels, squares * self.pull
 
@@ -198,18 +228,30 @@ class Problem:
         gain = float(sums.mass @ np.square(means - centres).sum(axis=1))
         if not gain <= sums.cost / 2:
             return means, self.within(labels, means)
-        return means, sums.cost - gain
+        return means, sums.cost - gain + self.penalty(labels)
 
     def within(self, labels: IntArray, centres: FloatArray) -> float:
-        """Sum of the costs of labels, in units of `cost`."""
-        return self._totals(labels, centres).cost
+        """What labels cost, with all penalties that they can change, in units of `cost`."""
+        return self._totals(labels, centres).cost + self.penalty(labels)
+
+    def penalty(self, labels: IntArray) -> float:
+        """What labels cost beyond the distances, and can change."""
+        return self.soft.alone(labels) + self.soft.coupled(labels) if self.soft.asks else 0.0
 
     def _totals(self, labels: IntArray, centres: FloatArray) -> _arrays.Totals:
         return _arrays.totals(self.points, self.mass, labels, centres, self.threads)
 
-    def inertia(self, cost: float) -> float:
-        """Inertia in the units of X, from a sum of item costs."""
-        return (cost + self.scatter) * self.unit**2 * self.heavy
+    def objective(self, cost: float) -> float:
+        """Inertia and penalties in the units of X, from what labels cost."""
+        return (cost + self.scatter + self.soft.constant) * self.unit**2 * self.heavy
+
+    def price_out(self, weight: float, *, relative: bool) -> float:
+        """A price or a confidence in the units of the inertia."""
+        return weight * self.relative * self.unit**2 * self.heavy if relative else weight
+
+    def penalty_out(self, labels: IntArray) -> float:
+        """All penalties of labels, in the units of the inertia."""
+        return (self.penalty(labels) + self.soft.constant) * self.unit**2 * self.heavy
 
     def prices_out(self, prices: FloatArray) -> FloatArray:
         """Prices of the size bounds in the units of X, from those in units of `cost`."""
@@ -303,6 +345,15 @@ class _Groups:
         nowhere = np.zeros((items.size, rows.shape[1]))
         means = _arrays.totals(rows, share, member, nowhere).sums
         return cls(items, means, _arrays.totals(rows, weight, member, means).cost)
+
+
+def _mean_cost(points: FloatArray, mass: FloatArray, scatter: float, n_samples: int) -> float:
+    """What an average sample costs at the centre of all data: the unit of a confidence."""
+    together, nowhere = np.zeros(mass.size, np.int64), np.zeros((1, points.shape[1]))
+    around = _arrays.totals(points, mass, together, nowhere)
+    centre = around.sums / around.mass[0]
+    cost = _arrays.totals(points, mass, together, centre).cost + scatter
+    return float(cost / n_samples) or 1.0
 
 
 def _first_members(item: IntArray, n_items: int) -> IntArray:

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
+from bckm.rules import SoftRule
 
 CERTIFIABLE = 2_000  # items up to which a result keeps its problem, for `bckm.certify`
 
@@ -56,7 +57,8 @@ class Step:
     iteration : int
         Counted from 1 in each start.
     inertia : float
-        After the centres moved to the means; never rises within a start.
+        After the centres moved to the means, with what given-up soft rules cost; never rises
+        within a start.
     assigned : float
         Before the centres moved: the labels of this step at the centres they were assigned to.
     lower_bound : float
@@ -92,6 +94,35 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
+class GivenUp:
+    """A soft rule that labels break.
+
+    Attributes
+    ----------
+    rule : SoftRule
+        What was asked.
+    message : str
+        What is wrong, with the numbers.
+    paid : float
+        What it costs, in units of inertia.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> wish = bckm.Constraints(must_link=[(0, 2)]).soft(price=3.0)
+    >>> print(bckm.kmeans([[0.0], [1.0], [9.0]], 2, wish, random_state=0).given_up[0])
+    samples 0 and 2 are must-linked, but lie in clusters 0 and 1. (paid: 3)
+    """
+
+    rule: SoftRule
+    message: str
+    paid: float
+
+    def __str__(self) -> str:
+        return f"{self.message} (paid: {self.paid:.6g})"
+
+
+@dataclass(frozen=True, eq=False)
 class Result:
     """A clustering whose labels obey every rule.
 
@@ -105,8 +136,9 @@ class Result:
     inertia : float
         Weighted sum of squared distances of samples to the centre of their cluster.
     lower_bound : float
-        No labels that obey the rules have a smaller sum of squared distances *to these centres*.
-        It bounds the last assignment step, not the whole problem.
+        No labels that obey the rules have a smaller sum of squared distances *to these centres*
+        (and penalties, where rules are soft). It bounds the last assignment step, not the whole
+        problem.
     status : Status
         CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED; from `bckm.assign_to` OPTIMAL,
         FEASIBLE, TIME_LIMIT or INTERRUPTED.
@@ -129,6 +161,10 @@ class Result:
         Prices of the size bounds at `centres`, where the engine has them: labels i of least
         w_p |x_p - c_i|^2 - prices_i are optimal under the bounds, but for ties. `predict` of
         `ConstrainedKMeans` uses them.
+    penalty : float
+        What the given-up soft rules cost; zero where all rules are hard.
+    given_up : tuple of GivenUp
+        The soft rules that the labels break.
     problem : Problem or None
         What was asked, with the data, for `bckm.certify`; None where there are many items.
 
@@ -152,7 +188,14 @@ class Result:
     solver: str
     counters: Mapping[str, int] = field(default_factory=dict)
     prices: FloatArray | None = None
+    penalty: float = 0.0
+    given_up: tuple[GivenUp, ...] = ()
     problem: Problem | None = field(default=None, repr=False)
+
+    @property
+    def objective(self) -> float:
+        """What was minimised: inertia and penalty."""
+        return self.inertia + self.penalty
 
     @property
     def n_iter(self) -> int:

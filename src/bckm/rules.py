@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from bckm.constraints import AttributeSum, LinearRows
+    from bckm.statements import AttributeSum, LinearRows, Quota, Stay
 
 _SHOWN = 6  # samples named in a sentence before it is shortened
 
 
-def name_samples(samples: tuple[int, ...]) -> str:
-    """Name samples in a sentence: 'samples 3, 5 and 9'."""
-    if len(samples) > _SHOWN:
-        head = ", ".join(map(str, samples[: _SHOWN - 1]))
-        return f"samples {head} and {len(samples) - _SHOWN + 1} more"
-    if len(samples) == 1:
-        return f"sample {samples[0]}"
-    return f"samples {', '.join(map(str, samples[:-1]))} and {samples[-1]}"
+def name_samples(samples: tuple[int, ...], ids: tuple[object, ...] | None = None) -> str:
+    """Name samples in a sentence, by their ids if they have any: 'samples 3, 5 and 9'."""
+    names = [repr(one) for one in (samples if ids is None else ids)]
+    if len(names) > _SHOWN:
+        head = ", ".join(names[: _SHOWN - 1])
+        return f"samples {head} and {len(names) - _SHOWN + 1} more"
+    if len(names) == 1:
+        return f"sample {names[0]}"
+    return f"samples {', '.join(names[:-1])} and {names[-1]}"
 
 
 def plural(number: int, noun: str) -> str:
@@ -34,14 +35,20 @@ def _where(cluster: int | None) -> str:
     return "every cluster" if cluster is None else f"cluster {cluster}"
 
 
+def _limit(side: str, value: float | str) -> str:
+    return f"{'at least' if side == 'min' else 'at most'} {value}"
+
+
 @dataclass(frozen=True, slots=True)
 class MustLink:
-    """These samples share one cluster."""
+    """These samples share one cluster; `why` names a group or label that asks for it."""
 
     samples: tuple[int, ...]
+    why: str = "must-link"
+    ids: tuple[object, ...] | None = None
 
     def __str__(self) -> str:
-        return f"must-link: {name_samples(self.samples)} together"
+        return f"{self.why}: {name_samples(self.samples, self.ids)} together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +56,11 @@ class CannotLink:
     """No two of these samples share a cluster."""
 
     samples: tuple[int, ...]
+    why: str = "cannot-link"
+    ids: tuple[object, ...] | None = None
 
     def __str__(self) -> str:
-        return f"cannot-link: {name_samples(self.samples)} apart"
+        return f"{self.why}: {name_samples(self.samples, self.ids)} apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,30 @@ class NonEmpty:
         return "no cluster may be empty (implied; size_min=0 allows empty clusters)"
 
 
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A sample and the cluster it lies in."""
+
+    sample: int
+    cluster: int
+    ids: tuple[object, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"fixed: {name_samples((self.sample,), self.ids)} in cluster {self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """A sample and a cluster it does not lie in."""
+
+    sample: int
+    cluster: int
+    ids: tuple[object, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"forbidden: {name_samples((self.sample,), self.ids)} not in cluster {self.cluster}"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SumBound:
     """One side of an `AttributeSum`, in one cluster or in each."""
@@ -94,8 +127,24 @@ class SumBound:
     cluster: int | None = None
 
     def __str__(self) -> str:
-        word = "at least" if self.side == "min" else "at most"
-        return f"sum of {self.source.name}: {word} {self.value:.15g} in {_where(self.cluster)}"
+        words = _limit(self.side, f"{self.value:.15g}")
+        return f"sum of {self.source.name}: {words} in {_where(self.cluster)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuotaBound:
+    """One side of a `Quota` for one category: a number of samples, or a share of each cluster."""
+
+    source: Quota
+    category: int
+    side: Literal["min", "max"]
+    value: float
+    share: bool
+
+    def __str__(self) -> str:
+        shown = f"{100 * self.value:.6g} %" if self.share else f"{self.value:.15g}"
+        which = repr(self.source.categories[self.category])
+        return f"quota of {self.source.name}: {_limit(self.side, shown)} {which} in every cluster"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,8 +157,65 @@ class RowBound:
     row: int
 
     def __str__(self) -> str:
-        word = "at least" if self.side == "min" else "at most"
-        return f"{self.source.name}[{self.row}]: {word} {self.value:.15g}"
+        return f"{self.source.name}[{self.row}]: {_limit(self.side, f'{self.value:.15g}')}"
 
 
-Rule = MustLink | CannotLink | SizeMin | SizeMax | NonEmpty | SumBound | RowBound
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedMax:
+    """At most so many samples leave the cluster of their previous label."""
+
+    source: Stay
+    value: int
+
+    def __str__(self) -> str:
+        return f"stay: at most {plural(self.value, 'sample')} may change their cluster"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """No sample leaves the cluster of its previous label; stated only softly, a price for each."""
+
+    source: Stay
+
+    def __str__(self) -> str:
+        return "stay: samples keep their previous cluster"
+
+
+Rule = (
+    MustLink
+    | CannotLink
+    | SizeMin
+    | SizeMax
+    | NonEmpty
+    | Fixed
+    | Forbidden
+    | SumBound
+    | QuotaBound
+    | RowBound
+    | MovedMax
+    | Moved
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoftRule:
+    """A rule that may be given up at a price.
+
+    Attributes
+    ----------
+    rule : Rule
+        What is asked; of links a pair.
+    weight : float
+        Price of each unit of violation: a pair, a sample beyond a size, a unit of a sum.
+    relative : bool
+        Whether the price is in units of inertia (False) or of the mean squared distance of a
+        weighted sample from the centre of all data (True: a confidence, free of scale).
+    """
+
+    rule: Rule
+    weight: float
+    relative: bool
+
+    def __str__(self) -> str:
+        kind = "confidence" if self.relative else "price"
+        return f"{self.rule} (soft, {kind} {self.weight:.6g})"

@@ -15,13 +15,23 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from bckm._linear import Loads, compile_closed, compile_loads, compile_rows
 from bckm._types import BoolArray, FloatArray, IntArray, Sparse
-from bckm.rules import CannotLink, MustLink, NonEmpty, RowBound, Rule, SizeMax, SizeMin, SumBound
-
-# Sums of decimals are not exact in binary. The checker tolerates 1e-9 of the bound or the smallest
-# coefficient, and what rounding may add to a sum; here half of that counts as kept.
-ROW_SLACK = 0.5e-9
-ROUNDING = 4 * np.finfo(float).eps
+from bckm.rules import (
+    CannotLink,
+    Fixed,
+    Forbidden,
+    Moved,
+    MovedMax,
+    MustLink,
+    NonEmpty,
+    RowBound,
+    Rule,
+    SizeMax,
+    SizeMin,
+    SoftRule,
+    SumBound,
+)
 
 
 def contract(rules: Iterable[Rule], n_samples: int) -> IntArray:
@@ -65,11 +75,15 @@ class Structure:
         Sets of items that must be pairwise apart, as stated, largest first.
     contradictions : tuple of CannotLink
         Cannot-links between samples of one item.
-    rows : sparse array (r, m * k)
-        Linear rows over the item x cluster indicator, each divided by a power of two near its
-        largest number.
-    row_lower, row_upper : arrays (r,)
-        Their bounds, widened by `ROW_SLACK`.
+    loads : Loads
+        Sums over the items of each cluster, with their bounds, widened by a slack.
+    closed : array of int
+        Columns (item * k + cluster) that labels must not use, sorted.
+    linear : sparse array (r, m * k)
+        Further linear rows over the item x cluster indicator, each divided by a power of two near
+        its largest number.
+    linear_lower, linear_upper : arrays (r,)
+        Their bounds, widened by a slack.
     cluster_class : array (k,)
         Clusters of one class are interchangeable: the same rules hold for them.
     cluster_order : array (k,)
@@ -83,18 +97,25 @@ class Structure:
     upper: IntArray
     conflict_sets: tuple[tuple[int, ...], ...]
     contradictions: tuple[CannotLink, ...]
-    rows: Sparse
-    row_lower: FloatArray
-    row_upper: FloatArray
+    loads: Loads
+    closed: IntArray
+    linear: Sparse
+    linear_lower: FloatArray
+    linear_upper: FloatArray
     cluster_class: IntArray
     cluster_order: IntArray
 
     @classmethod
-    def compile(cls, rules: list[Rule], item: IntArray, n_clusters: int) -> Structure:
-        """Compile rules, given the item of each sample (see `contract`)."""
+    def compile(
+        cls, rules: list[Rule], item: IntArray, n_clusters: int, soft: Iterable[SoftRule] = ()
+    ) -> Structure:
+        """Compile rules, given the item of each sample (see `contract`).
+
+        Soft rules ask nothing here, but may tell clusters apart.
+        """
         lower, upper = _size_bounds(rules, item.size, n_clusters)
         sets, contradictions = _lift(rules, item)
-        rows, row_lower, row_upper = _rows(rules, item, n_clusters)
+        linear, linear_lower, linear_upper = compile_rows(rules, item, n_clusters)
         return cls(
             n_clusters=n_clusters,
             item=item,
@@ -103,11 +124,13 @@ class Structure:
             upper=upper,
             conflict_sets=sets,
             contradictions=contradictions,
-            rows=rows,
-            row_lower=row_lower,
-            row_upper=row_upper,
-            cluster_class=_cluster_classes(rules, lower, upper),
-            cluster_order=_cluster_order(rules, lower, upper),
+            loads=compile_loads(rules, item, n_clusters),
+            closed=compile_closed(rules, item, n_clusters),
+            linear=linear,
+            linear_lower=linear_lower,
+            linear_upper=linear_upper,
+            cluster_class=_cluster_classes(rules, soft, lower, upper),
+            cluster_order=_cluster_order(rules, soft, lower, upper),
         )
 
     @property
@@ -140,6 +163,39 @@ class Structure:
         return sp.csr_array((ones, where), (self.n_items, self.n_items))
 
     @cached_property
+    def _all_rows(self) -> tuple[Sparse, FloatArray, FloatArray]:
+        m, k = self.n_items, self.n_clusters
+        parts = [(self.linear, self.linear_lower, self.linear_upper)]
+        if self.closed.size:
+            at = (np.zeros(self.closed.size, np.int64), self.closed)
+            row = sp.csr_array((np.ones(self.closed.size), at), (1, m * k))
+            parts.append((row, np.array([-np.inf]), np.zeros(1)))
+        if self.loads.number:
+            parts.append(self.loads.rows())
+        rows, lower, upper = zip(*parts, strict=True)
+        return sp.vstack(rows, format="csr"), np.concatenate(lower), np.concatenate(upper)
+
+    @property
+    def rows(self) -> Sparse:
+        """All linear rules as rows over the item x cluster indicator: large where loads are."""
+        return self._all_rows[0]
+
+    @property
+    def row_lower(self) -> FloatArray:
+        """Lower bounds of `rows`."""
+        return self._all_rows[1]
+
+    @property
+    def row_upper(self) -> FloatArray:
+        """Upper bounds of `rows`."""
+        return self._all_rows[2]
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are any linear rules."""
+        return bool(self.linear.shape[0] or self.closed.size or self.loads.number)
+
+    @cached_property
     def columns(self) -> Sparse:
         """The rows, compressed by column."""
         return self.rows.tocsc()
@@ -159,10 +215,9 @@ class Structure:
 
     def activity(self, labels: IntArray) -> FloatArray:
         """Value of each row."""
-        if self.rows.shape[0] == 0:
+        if not self.has_rows:
             return np.empty(0)
-        held: IntArray = np.arange(self.n_items) * self.n_clusters + labels
-        return np.asarray(self.columns[:, held].sum(axis=1))
+        return np.asarray(self.columns[:, self._held(labels)].sum(axis=1))
 
     def feasible(self, labels: IntArray) -> bool:
         """Whether labels of items obey everything."""
@@ -171,10 +226,22 @@ class Structure:
             return False
         if (labels[self.edges[:, 0]] == labels[self.edges[:, 1]]).any():
             return False
-        if self.rows.shape[0] == 0:
+        if self.closed.size and np.isin(self._held(labels), self.closed).any():
+            return False
+        if not self.loads.hold(labels):
+            return False
+        if self.linear.shape[0] == 0:
             return True
-        activity = self.activity(labels)
-        return bool((activity >= self.row_lower).all() and (activity <= self.row_upper).all())
+        activity = self._linear_columns[:, self._held(labels)].sum(axis=1)
+        return bool((activity >= self.linear_lower).all() and (activity <= self.linear_upper).all())
+
+    def _held(self, labels: IntArray) -> IntArray:
+        """Columns that labels use."""
+        return np.arange(self.n_items) * self.n_clusters + labels
+
+    @cached_property
+    def _linear_columns(self) -> Sparse:
+        return self.linear.tocsc()
 
 
 def _size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, IntArray]:
@@ -244,74 +311,31 @@ def _clique_cover(sets: tuple[tuple[int, ...], ...], edges: IntArray) -> tuple[I
     return tuple(cliques)
 
 
-def _rows(rules: list[Rule], item: IntArray, k: int) -> tuple[Sparse, FloatArray, FloatArray]:
-    """Rows over items; both sides of one row share its coefficients."""
-    bounds: dict[tuple[int, int], list[float]] = {}
-    source: dict[tuple[int, int], tuple[SumBound | RowBound, int]] = {}
-    for rule in rules:
-        if isinstance(rule, RowBound):
-            where = [rule.row]
-        elif isinstance(rule, SumBound):
-            where = list(range(k)) if rule.cluster is None else [rule.cluster]
-        else:
-            continue
-        for r in where:
-            key = (id(rule.source), r)
-            source[key] = (rule, r)
-            low_up = bounds.setdefault(key, [-np.inf, np.inf])
-            if rule.side == "min":
-                low_up[0] = max(low_up[0], rule.value)
-            else:
-                low_up[1] = min(low_up[1], rule.value)
-    m = int(item.max()) + 1
-    if not source:
-        return sp.csr_array((0, m * k)), np.empty(0), np.empty(0)
-    parts, low, up = [], [], []
-    for key, (rule, r) in source.items():
-        at, values = _coefficients(rule, r, item, k)
-        row = sp.coo_array((values, (np.zeros(at.size, np.int64), at)), (1, m * k)).tocsr()
-        row.sum_duplicates()
-        row.eliminate_zeros()
-        # a power of two: whole numbers stay exact
-        scale = 2.0 ** np.floor(np.log2(float(np.abs(row.data).max(initial=0.0)) or 1.0))
-        used = np.abs(values[values != 0])
-        smallest = float(used.min()) if used.size else 0.0
-        slack = [
-            ROW_SLACK * max(abs(bound), smallest) + ROUNDING * used.sum() for bound in bounds[key]
-        ]
-        parts.append(row / scale)
-        low.append((bounds[key][0] - slack[0]) / scale)
-        up.append((bounds[key][1] + slack[1]) / scale)
-    return sp.vstack(parts, format="csr"), np.array(low), np.array(up)
-
-
-def _coefficients(
-    rule: SumBound | RowBound, r: int, item: IntArray, k: int
-) -> tuple[IntArray, FloatArray]:
-    """Columns (item * k + cluster) and coefficients of a row; columns may repeat."""
-    if isinstance(rule, SumBound):
-        return item * k + r, rule.source.values
-    start, end = rule.source.A.indptr[r : r + 2]
-    columns = rule.source.A.indices[start:end].astype(np.int64)
-    return item[columns // k] * k + columns % k, rule.source.A.data[start:end]
-
-
-def _cluster_classes(rules: list[Rule], lower: IntArray, upper: IntArray) -> IntArray:
+def _cluster_classes(
+    rules: list[Rule], soft: Iterable[SoftRule], lower: IntArray, upper: IntArray
+) -> IntArray:
     k = lower.size
     keys: list[list[object]] = [[int(lower[i]), int(upper[i])] for i in range(k)]
-    for rule in rules:
-        if isinstance(rule, RowBound):
-            return np.arange(k)  # a general row may name any cluster: take none as equal
+    asked: list[tuple[Rule, object]] = [(rule, None) for rule in rules]
+    asked += [(one.rule, (one.weight, one.relative)) for one in soft]
+    for rule, price in asked:
+        # what may name any cluster: take none as equal
+        if isinstance(rule, RowBound | Fixed | Forbidden | MovedMax | Moved):
+            return np.arange(k)
         if isinstance(rule, SumBound) and rule.cluster is not None:
-            keys[rule.cluster].append((id(rule.source), rule.side, rule.value))
+            keys[rule.cluster].append((id(rule.source), rule.side, rule.value, price))
+        elif price is not None and isinstance(rule, SizeMin | SizeMax) and rule.cluster is not None:
+            keys[rule.cluster].append((type(rule), rule.value, price))
     seen: dict[tuple[object, ...], int] = {}
     return np.array([seen.setdefault(tuple(key), len(seen)) for key in keys])
 
 
-def _cluster_order(rules: list[Rule], lower: IntArray, upper: IntArray) -> IntArray:
-    """Sort clusters by size bounds, then by the bounds of sums."""
+def _cluster_order(
+    rules: list[Rule], soft: Iterable[SoftRule], lower: IntArray, upper: IntArray
+) -> IntArray:
+    """Sort clusters by size bounds, then by the bounds of sums, then by soft ones."""
     keys: list[list[float]] = [[float(a + b), float(a)] for a, b in zip(lower, upper, strict=True)]
-    for rule in rules:
-        if isinstance(rule, SumBound) and rule.cluster is not None:
-            keys[rule.cluster].append(rule.value)
+    for rule in [*rules, *(one.rule for one in soft)]:
+        if isinstance(rule, SumBound | SizeMin | SizeMax) and rule.cluster is not None:
+            keys[rule.cluster].append(float(rule.value))
     return np.array(sorted(range(lower.size), key=lambda i: keys[i]), dtype=np.int64)

@@ -17,15 +17,23 @@ from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
 from bckm.rules import (
     CannotLink,
+    Fixed,
+    Forbidden,
+    Moved,
+    MovedMax,
     MustLink,
     NonEmpty,
+    QuotaBound,
     RowBound,
     Rule,
     SizeMax,
     SizeMin,
+    SoftRule,
     SumBound,
     name_samples,
+    plural,
 )
+from bckm.statements import Stay
 
 # Sums of decimals are not exact in binary: tolerated are this share of the bound or of the smallest
 # coefficient, and what rounding may add to a sum of all coefficients.
@@ -39,12 +47,13 @@ class Violation:
 
     Attributes
     ----------
-    rule : Rule
+    rule : Rule or SoftRule
         The broken rule.
     message : str
         What is wrong, with the numbers.
     amount : float
-        By how much: samples missing or too many, pairs apart or together, or units of the row.
+        By how much: samples missing or too many, pairs apart or together, or units of the row. Of
+        a soft rule it is what its weight is multiplied with.
 
     Examples
     --------
@@ -53,7 +62,7 @@ class Violation:
     samples 0 and 1 are must-linked, but lie in clusters 0 and 1.
     """
 
-    rule: Rule
+    rule: Rule | SoftRule
     message: str
     amount: float
 
@@ -61,7 +70,9 @@ class Violation:
         return self.message
 
 
-def verify(labels: Any, constraints: Constraints, n_clusters: int) -> list[Violation]:
+def verify(
+    labels: Any, constraints: Constraints, n_clusters: int, *, soft: bool = False
+) -> list[Violation]:
     """List every rule that the labels break.
 
     Parameters
@@ -72,6 +83,8 @@ def verify(labels: Any, constraints: Constraints, n_clusters: int) -> list[Viola
         What was asked.
     n_clusters : int
         Number of clusters.
+    soft : bool
+        List the soft rules that are given up, instead of the hard ones that are broken.
 
     Returns
     -------
@@ -95,6 +108,11 @@ def verify(labels: Any, constraints: Constraints, n_clusters: int) -> list[Viola
     found_labels = _read_labels(labels, n_clusters)
     sizes = np.bincount(found_labels, minlength=n_clusters)
     found: list[Violation] = []
+    if soft:
+        for wish in constraints.soft_rules(found_labels.size, n_clusters):
+            broken = _check(wish.rule, found_labels, sizes)
+            found += [Violation(wish, one.message, one.amount) for one in broken]
+        return found
     for rule in constraints.rules(found_labels.size, n_clusters):
         found += _check(rule, found_labels, sizes)
     return found
@@ -116,10 +134,36 @@ def _read_labels(labels: Any, n_clusters: int) -> IntArray:
 
 def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
     match rule:
-        case MustLink(samples):
-            return _check_must_link(rule, samples, labels)
-        case CannotLink(samples):
-            return _check_cannot_link(rule, samples, labels)
+        case MustLink():
+            return _check_must_link(rule, labels)
+        case CannotLink():
+            return _check_cannot_link(rule, labels)
+        case Fixed(sample, cluster, ids):
+            return [
+                Violation(
+                    rule,
+                    f"{name_samples((sample,), ids)} is fixed to cluster {cluster}, but lies in "
+                    f"cluster {labels[sample]}.",
+                    1.0,
+                )
+            ] * bool(labels[sample] != cluster)
+        case Forbidden(sample, cluster, ids):
+            return [
+                Violation(
+                    rule,
+                    f"{name_samples((sample,), ids)} lies in cluster {cluster}, which is "
+                    "forbidden to it.",
+                    1.0,
+                )
+            ] * bool(labels[sample] == cluster)
+        case MovedMax(source, value):
+            moved = int(((source.values >= 0) & (source.values != labels)).sum())
+            message = f"{plural(moved, 'sample')} changed their cluster; at most {value} may."
+            return [Violation(rule, message, float(moved - value))] * (moved > value)
+        case Moved(source):
+            return _check_moved(rule, source, labels)
+        case QuotaBound():
+            return _check_quota(rule, labels, sizes)
         case SizeMin(value, cluster):
             return [
                 Violation(
@@ -168,7 +212,37 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
             )
 
 
-def _check_must_link(rule: Rule, samples: tuple[int, ...], labels: IntArray) -> list[Violation]:
+def _check_moved(rule: Moved, source: Stay, labels: IntArray) -> list[Violation]:
+    moved = (source.values >= 0) & (source.values != labels)
+    if not moved.any():
+        return []
+    prices = np.broadcast_to(source.weight, moved.shape)[moved]  # type: ignore[arg-type]
+    message = f"{plural(int(moved.sum()), 'sample')} left their previous cluster."
+    return [Violation(rule, message, float(prices.sum()))]
+
+
+def _check_quota(rule: QuotaBound, labels: IntArray, sizes: IntArray) -> list[Violation]:
+    member = (rule.source.values == rule.category).astype(float)
+    found = []
+    for i in range(sizes.size):
+        what = f"of {rule.source.name} {rule.source.categories[rule.category]!r} in cluster {i}"
+        here = labels == i
+        if not rule.share:
+            found += _check_sum(
+                rule, member[here], member, rule.side, rule.value, f"the number {what}"
+            )
+            continue
+        excess = member - rule.value
+        for one in _check_sum(rule, excess[here], excess, rule.side, 0.0, ""):
+            share = f"{int(member[here].sum())} of {sizes[i]} samples"
+            word = "below" if rule.side == "min" else "above"
+            message = f"the share {what} is {share}, {word} {100 * rule.value:.6g} %."
+            found.append(Violation(rule, message, one.amount))
+    return found
+
+
+def _check_must_link(rule: MustLink, labels: IntArray) -> list[Violation]:
+    samples = rule.samples
     clusters = [int(labels[p]) for p in samples]
     if clusters.count(clusters[0]) == len(clusters):
         return []
@@ -177,22 +251,30 @@ def _check_must_link(rule: Rule, samples: tuple[int, ...], labels: IntArray) -> 
     return [
         Violation(
             rule,
-            f"{name_samples(samples)} are must-linked, but lie in clusters {found}.",
+            f"{name_samples(samples, rule.ids)} are {_linked(rule, 'must-linked')}, but lie in "
+            f"clusters {found}.",
             float(apart),
         )
     ]
 
 
-def _check_cannot_link(rule: Rule, samples: tuple[int, ...], labels: IntArray) -> list[Violation]:
+def _linked(rule: MustLink | CannotLink, word: str) -> str:
+    return word if rule.why in ("must-link", "cannot-link") else f"{word} ({rule.why})"
+
+
+def _check_cannot_link(rule: CannotLink, labels: IntArray) -> list[Violation]:
+    samples = rule.samples
+    names = samples if rule.ids is None else rule.ids
     if len({int(labels[p]) for p in samples}) == len(samples):
         return []
     return [
         Violation(
             rule,
-            f"samples {p} and {q} are cannot-linked, but both lie in cluster {labels[p]}.",
+            f"samples {a!r} and {b!r} are {_linked(rule, 'cannot-linked')}, but both lie in "
+            f"cluster {labels[p]}.",
             1.0,
         )
-        for p, q in combinations(samples, 2)
+        for (p, a), (q, b) in combinations(zip(samples, names, strict=True), 2)
         if labels[p] == labels[q]
     ]
 

@@ -53,7 +53,7 @@ def test_the_relaxation_holds_every_clustering():
             assert near == pytest.approx(matrix, abs=1e-12), seed
             cost = relaxation.scale * (1 + relaxation.cost @ y)
             scale = float(np.square(drawn.X).sum())
-            assert problem.inertia(cost) == pytest.approx(float(inertia), abs=1e-13 * scale), seed
+            assert problem.objective(cost) == pytest.approx(float(inertia), abs=1e-13 * scale), seed
 
 
 def test_any_multipliers_give_a_bound():
@@ -71,7 +71,7 @@ def test_any_multipliers_give_a_bound():
                 scale * rng.exponential(size=len(stars.table)),
             )
             best = max(best, relaxation.bound(multipliers))
-        assert problem.inertia(best * relaxation.scale) <= optimum * (1 + 1e-15), seed
+        assert problem.objective(best * relaxation.scale) <= optimum * (1 + 1e-15), seed
 
 
 def test_a_star_is_found_where_no_triangle_is_broken():

@@ -313,7 +313,7 @@ def test_a_bound_that_nothing_can_meet_is_not_dropped(make):
 
 @pytest.mark.parametrize("rows", [5, "rows", [1], [[1, 2]], np.ones((2, 8)), {"kg": 3}])
 def test_rows_of_a_wrong_type(rows):
-    with pytest.raises(TypeError, match="rows takes LinearRows or AttributeSum"):
+    with pytest.raises(TypeError, match="rows takes AttributeSum, Quota or LinearRows"):
         Constraints(rows=rows)
 
 

@@ -164,7 +164,7 @@ def test_a_worse_answer_of_an_engine_is_refused(seed):
     inertia = [step.inertia for step in run.history]
     assert inertia
     assert all(b < a for a, b in pairwise(inertia))
-    assert problem.inertia(run.cost) == inertia[-1]
+    assert problem.objective(run.cost) == inertia[-1]
     means = problem.means(run.labels, run.centres)
     assert run.cost == pytest.approx(problem.within(run.labels, means), rel=1e-13)
     assert run.status is Status.CONVERGED

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray, Sparse
+from bckm._types import BoolArray, FloatArray, IntArray, Sparse
 from bckm.assign.base import Deadline
 
 TOLERANCE = 1e-10  # the smallest that HiGHS takes; costs are scaled to at most 1
@@ -53,8 +53,8 @@ class Model:
         A.
     row_lower, row_upper : arrays
         Bounds of the rows.
-    integer : bool
-        Whether x is integral.
+    integer : bool or array of bool
+        Whether x is integral, or which part of it.
     column_upper : array, optional
         Upper bounds of x; ones when None.
     tolerance : float
@@ -68,7 +68,7 @@ class Model:
         row_lower: FloatArray,
         row_upper: FloatArray,
         *,
-        integer: bool = False,
+        integer: bool | BoolArray = False,
         column_upper: FloatArray | None = None,
         tolerance: float = TOLERANCE,
     ) -> None:
@@ -86,10 +86,12 @@ class Model:
         program.a_matrix_.start_ = matrix.indptr
         program.a_matrix_.index_ = matrix.indices
         program.a_matrix_.value_ = matrix.data
-        if integer:
-            program.integrality_ = [highspy.HighsVarType.kInteger] * columns
+        self._integer = bool(np.any(integer))
+        if self._integer:
+            kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+            whole = np.broadcast_to(integer, columns)
+            program.integrality_ = [kinds[int(one)] for one in whole]
         self._solver = highspy.Highs()
-        self._integer = integer
         self._set(
             output_flag=False,
             threads=1,

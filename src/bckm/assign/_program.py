@@ -2,18 +2,20 @@
 
 Column ``j * k + i`` is "item j in cluster i". The m equations "each item once" come first and stay
 implicit; the *coupling rows* follow: sizes, conflicts (one row per clique and cluster), linear
-rows. Because each item is assigned exactly once, any prices of the coupling rows give a lower
-bound that needs no solver to be trusted (`Program.bound`).
+rows. A row may *give* way at a price per unit: soft rules. Because each item is assigned exactly
+once, any prices of the coupling rows give a lower bound that needs no solver to be trusted
+(`Program.bound`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from bckm._types import BoolArray, FloatArray, IntArray, Sparse
+from bckm.soft import Soft
 from bckm.structure import Structure
 
 
@@ -29,6 +31,8 @@ class Program:
         Coefficients.
     lower, upper : arrays (r,)
         Bounds.
+    give : array (r,)
+        Price of each unit beyond a bound; infinite for hard rows. Soft ones have one bound.
     """
 
     n_items: int
@@ -36,10 +40,11 @@ class Program:
     coupling: Sparse
     lower: FloatArray
     upper: FloatArray
+    give: FloatArray
 
     @classmethod
-    def of(cls, s: Structure) -> Program:
-        """Write the program of a structure."""
+    def of(cls, s: Structure, soft: Soft | None = None) -> Program:
+        """Write the program of a structure, and of what labels should obey."""
         m, k = s.n_items, s.n_clusters
         parts, lower, upper = [s.rows], [s.row_lower], [s.row_upper]
         if (s.lower > 0).any() or (s.upper < s.item.size).any():
@@ -59,12 +64,20 @@ class Program:
             parts.append(sp.csr_array((np.ones(at.size), (at, columns)), shape))
             lower.append(np.full(shape[0], -np.inf))
             upper.append(np.ones(shape[0]))
+        hard = sum(part.size for part in lower)
+        give = np.empty(0)
+        if soft is not None and soft.couples:
+            matrix, low, up, give = _soft_rows(soft, m, k)
+            parts.append(matrix)
+            lower.append(low)
+            upper.append(up)
         return cls(
             n_items=m,
             n_clusters=k,
             coupling=sp.vstack(parts, format="csc"),
             lower=np.concatenate(lower).astype(float),
             upper=np.concatenate(upper).astype(float),
+            give=np.concatenate([np.full(hard, np.inf), give]),
         )
 
     def priced(self, cost: FloatArray, prices: FloatArray) -> FloatArray:
@@ -86,7 +99,11 @@ class Program:
         return float(least.sum() + sides.sum() - 8 * np.finfo(float).eps * rounding)
 
     def sane(self, prices: FloatArray) -> FloatArray:
-        """Drop price signs that no finite bound backs: round-off of a solver."""
+        """Drop price signs that no finite bound backs: round-off of a solver.
+
+        No row is worth more than what it gives way for, so what it gives costs nothing in a bound.
+        """
+        prices = np.clip(prices, -self.give, self.give)
         prices = np.where((prices > 0) & np.isinf(self.lower), 0.0, prices)
         return np.where((prices < 0) & np.isinf(self.upper), 0.0, prices)
 
@@ -101,11 +118,19 @@ class Program:
         once = sp.csr_array(
             (np.ones(columns.size), (item, np.arange(columns.size))), (self.n_items, columns.size)
         )
+        matrix = sp.vstack([once, part[rows]], format="csc")
+        elastic = np.flatnonzero(np.isfinite(self.give[rows]))
+        if elastic.size:
+            sign = np.where(np.isfinite(self.upper[rows[elastic]]), -1.0, 1.0)
+            at = (self.n_items + elastic, np.arange(elastic.size))
+            beyond = sp.csc_array((sign, at), (matrix.shape[0], elastic.size))
+            matrix = sp.hstack([matrix, beyond], format="csc")
         return Restriction(
             program=self,
             columns=columns,
             rows=rows,
-            matrix=sp.vstack([once, part[rows]], format="csc"),
+            elastic=rows[elastic],
+            matrix=matrix,
             lower=np.concatenate([np.ones(self.n_items), self.lower[rows]]),
             upper=np.concatenate([np.ones(self.n_items), self.upper[rows]]),
         )
@@ -113,11 +138,15 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class Restriction:
-    """The program on some columns, with the equations written out: what a solver sees."""
+    """The program on some columns, with the equations written out: what a solver sees.
+
+    After the `columns` comes one for each `elastic` row: by how much it is beyond its bound.
+    """
 
     program: Program
     columns: IntArray
     rows: IntArray
+    elastic: IntArray
     matrix: Sparse
     lower: FloatArray
     upper: FloatArray
@@ -131,10 +160,66 @@ class Restriction:
     def values(self, x: FloatArray) -> FloatArray:
         """Values of all columns, (m, k)."""
         full = np.zeros(self.program.n_items * self.program.n_clusters)
-        full[self.columns] = x
+        full[self.columns] = x[: self.columns.size]
         return full.reshape(self.program.n_items, self.program.n_clusters)
 
     def indicator(self, labels: IntArray) -> FloatArray:
         """Values of the columns for labels, all of whose columns are active."""
         item, cluster = np.divmod(self.columns, self.program.n_clusters)
-        return np.asarray(labels[item] == cluster, dtype=np.float64)
+        held = np.asarray(labels[item] == cluster, dtype=np.float64)
+        part = self.program.coupling[:, self.columns[held > 0]].tocsr()[self.elastic]
+        sums = np.asarray(part.sum(axis=1)).ravel()
+        low, up = self.program.lower[self.elastic], self.program.upper[self.elastic]
+        return np.concatenate([held, np.maximum(np.maximum(low - sums, sums - up), 0.0)])
+
+    def costs(self, cost: FloatArray) -> FloatArray:
+        """Costs of all columns, from those of items in clusters (m, k)."""
+        return np.concatenate([cost.ravel()[self.columns], self.program.give[self.elastic]])
+
+    @property
+    def upper_columns(self) -> FloatArray:
+        """Upper bounds of the columns."""
+        free = np.full(self.elastic.size, np.inf)
+        return np.concatenate([np.ones(self.columns.size), free])
+
+    @property
+    def whole(self) -> BoolArray:
+        """Which columns are integral."""
+        return np.arange(self.matrix.shape[1]) < self.columns.size
+
+
+def _soft_rows(soft: Soft, m: int, k: int) -> tuple[Sparse, FloatArray, FloatArray, FloatArray]:
+    """Rows, bounds and prices of ties and soft loads.
+
+    A pair that is to be together pays in every cluster that holds only its first item, x_ji - x_li
+    <= 0; one that is to be apart in every cluster that holds both, x_ji + x_li <= 1.
+    """
+    tie = sp.triu(soft.ties, 1).tocoo()
+    (a, b), clusters = tie.coords, np.arange(k)
+    pairs = a.size
+    row = np.arange(pairs * k)
+    first = (a[:, None] * k + clusters).ravel()
+    second = (b[:, None] * k + clusters).ravel()
+    sign = np.repeat(np.where(tie.data > 0, -1.0, 1.0), k)
+    matrix = sp.csr_array(
+        (
+            np.concatenate([np.ones(row.size), sign]),
+            (np.concatenate([row, row]), np.concatenate([first, second])),
+        ),
+        (pairs * k, m * k),
+    )
+    parts, low, up = [matrix], [np.full(row.size, -np.inf)], [np.where(sign > 0, 1.0, 0.0)]
+    give = [np.repeat(np.abs(tie.data), k)]
+    loads, free = soft.loads, np.full_like(soft.low, np.inf)
+    for price, bounds, upper in ((soft.low, soft.loads.lower, False), (soft.up, loads.upper, True)):
+        priced = price > 0
+        if not priced.any():
+            continue
+        bounds = np.where(priced, bounds, np.inf if upper else -np.inf)
+        sides = (-free, bounds) if upper else (bounds, free)
+        rows, low_rows, up_rows = replace(loads, lower=sides[0], upper=sides[1]).rows()
+        parts.append(rows)
+        low.append(low_rows)
+        up.append(up_rows)
+        give.append(price[priced])
+    return sp.vstack(parts, format="csr"), *(np.concatenate(x) for x in (low, up, give))

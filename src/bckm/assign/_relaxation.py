@@ -52,7 +52,13 @@ class Relaxation:
         self.columns = 0  # of all LPs solved so far
 
     def solve(
-        self, cost: FloatArray, start: IntArray, deadline: Deadline, *, prune: bool = True
+        self,
+        cost: FloatArray,
+        start: IntArray,
+        deadline: Deadline,
+        *,
+        prune: bool = True,
+        penalty: float = 0.0,
     ) -> Relaxed | None:
         """Minimise the cost over shares; None when the deadline passed before the first answer.
 
@@ -67,10 +73,12 @@ class Relaxation:
         prune : bool
             Leave out columns that only labels worse than `start` use. The bound stays true for
             better labels, but shares may differ from those of the whole LP.
+        penalty : float
+            What `start` costs beyond its columns.
         """
         program = self._program
         items = np.arange(program.n_items)
-        limit = cost[items, start].sum() * (1 + PRICING) if prune else np.inf
+        limit = (cost[items, start].sum() + penalty) * (1 + PRICING) if prune else np.inf
         allowed = cost <= limit  # labels that use a dearer column are worse than `start`
         allowed[items, start] = True
         priced = program.priced(cost, self._prices)
@@ -111,7 +119,7 @@ class Relaxation:
         assert self._model is not None
         assert self._restriction is not None
         self.columns += self._restriction.columns.size
-        solution = self._model.solve(cost.ravel()[self._restriction.columns], deadline)
+        solution = self._model.solve(self._restriction.costs(cost), deadline)
         if solution.values is None or solution.duals is None:
             self._active = None  # do not trust the basis again
             return None
@@ -125,7 +133,7 @@ class Relaxation:
         before, model = self._restriction, self._model
         self._active = active.copy()
         now = self._restriction = self._program.restrict(active)
-        self._model = Model(now.matrix, now.lower, now.upper)
+        self._model = Model(now.matrix, now.lower, now.upper, column_upper=now.upper_columns)
         if before is not None and model is not None:
             self._model.start_from(_carry_over(model.basis(), before, now))
 
@@ -135,6 +143,11 @@ def _carry_over(basis: Basis, before: Restriction, now: Restriction) -> Basis:
     m = now.program.n_items
     columns = np.full(m * now.program.n_clusters, AT_LOWER)
     rows = np.full(now.program.lower.size, BASIC)
-    columns[before.columns] = basis.columns
+    beyond = np.full(rows.size, AT_LOWER)
+    columns[before.columns] = basis.columns[: before.columns.size]
+    beyond[before.elastic] = basis.columns[before.columns.size :]
     rows[before.rows] = basis.rows[m:]
-    return Basis(columns[now.columns], np.concatenate([basis.rows[:m], rows[now.rows]]))
+    return Basis(
+        np.concatenate([columns[now.columns], beyond[now.elastic]]),
+        np.concatenate([basis.rows[:m], rows[now.rows]]),
+    )

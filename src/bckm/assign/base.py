@@ -130,7 +130,7 @@ class MatrixAssigner(Assigner):
         self.work += STEP + cost_work(self.problem)
         cost = self.problem.cost(centres)
         nearest = cost.argmin(axis=1)
-        if self.structure.feasible(nearest):
+        if self.structure.feasible(nearest) and self.problem.soft.coupled(nearest) == 0:
             total = float(cost[np.arange(nearest.size), nearest].sum())
             return Assignment(nearest, total, total, self.unbound)
         return self.from_cost(cost, start, deadline)

@@ -37,7 +37,7 @@ class ExactAssigner(MatrixAssigner):
 
     def __init__(self, problem: Problem, effort: float | None = None) -> None:
         super().__init__(problem)
-        self._program = Program.of(problem.structure)
+        self._program = Program.of(problem.structure, problem.soft)
         self._relaxation = Relaxation(self._program)
         self._effort = effort
         # HiGHS decides sums of real numbers by its tolerance, and a small one makes its cuts
@@ -51,7 +51,9 @@ class ExactAssigner(MatrixAssigner):
         shifted = cost - least[:, None]
         offset = float(least.sum())
         solved = self._relaxation.columns
-        relaxed = self._relaxation.solve(shifted, start, deadline)
+        relaxed = self._relaxation.solve(
+            shifted, start, deadline, penalty=self.problem.soft.coupled(start)
+        )
         self.work += COLUMN * (self._relaxation.columns - solved)
         best = _Best(start, self._total(shifted, start), 0.0, round_off=1e-12 * offset)
         if relaxed is not None:
@@ -60,7 +62,7 @@ class ExactAssigner(MatrixAssigner):
         return Assignment(best.labels, total, min(best.bound + offset, total))
 
     def _total(self, cost: FloatArray, labels: IntArray) -> float:
-        return float(cost[np.arange(labels.size), labels].sum())
+        return float(cost[np.arange(labels.size), labels].sum()) + self.problem.soft.coupled(labels)
 
     def _improve(self, best: _Best, cost: FloatArray, relaxed: Relaxed, deadline: Deadline) -> None:
         best.bound = max(best.bound, relaxed.bound)
@@ -93,14 +95,15 @@ class ExactAssigner(MatrixAssigner):
     ) -> _Outcome:
         core[np.arange(best.labels.size), best.labels] = True
         restriction = self._program.restrict(core)
-        costs = cost.ravel()[restriction.columns]
+        costs = restriction.costs(cost)
         bound, finished = np.inf, True
         for tolerance in self._tolerances:
             model = Model(
                 restriction.matrix,
                 restriction.lower,
                 restriction.upper,
-                integer=True,
+                integer=restriction.whole,
+                column_upper=restriction.upper_columns,
                 tolerance=tolerance,
             )
             start = restriction.indicator(best.labels)

@@ -267,10 +267,13 @@ class GreedyAssigner(MatrixAssigner):
     def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; keeps `start` when nothing better is found."""
         items = np.arange(start.size)
-        best, total = start, float(cost[items, start].sum())
+        coupled = self.problem.soft.coupled
+        best, total = start, float(cost[items, start].sum()) + coupled(start)
         labels = construct(self.structure, cost, deadline)
-        if labels is not None and (found := float(cost[items, labels].sum())) < total:
-            best, total = labels, found
+        if labels is not None:
+            found = float(cost[items, labels].sum()) + coupled(labels)
+            if found < total:
+                best, total = labels, found
         return Assignment(best, total, float(cost.min(axis=1).sum()))
 
 

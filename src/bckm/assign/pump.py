@@ -101,7 +101,7 @@ class Pump(Engine):
     """The paper's method, completed so that it always obeys the rules."""
 
     name = "pump"
-    handles = ~Feature.NONE
+    handles = ~(Feature.TIES | Feature.WISHES)
 
     def prepare(self, problem: Problem) -> PumpAssigner:
         """Write the program once; every step changes only its costs."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bckm._linear import Loads
 from bckm._types import IntArray
 from bckm.structure import Structure
 
@@ -63,7 +64,11 @@ class Reduced:
             conflict_sets=tuple(
                 part for sets in s.conflict_sets if len(part := _present(position, sets)) > 1
             ),
-            rows=s.columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
+            loads=Loads.none(first.size, k),
+            closed=np.empty(0, np.int64),
+            linear=s.columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
+            linear_lower=s.row_lower,
+            linear_upper=s.row_upper,
         )
         weight = np.array([group.size for group in members], np.int64)
         return cls(s, structure, weight, members, aside)
@@ -95,7 +100,7 @@ def _present(position: IntArray, items: tuple[int, ...]) -> tuple[int, ...]:
 def _only_conflicts(s: Structure) -> bool:
     """Conflicts decide alone: a proper colouring of m >= k items can always use all k colours."""
     loose = (s.lower <= 1).all() and (s.upper >= s.item.size).all()
-    return bool(loose and s.rows.shape[0] == 0 and s.n_items >= (s.lower > 0).sum())
+    return bool(loose and not s.has_rows and s.n_items >= (s.lower > 0).sum())
 
 
 def _peel(s: Structure) -> list[int]:

@@ -176,7 +176,7 @@ class Method(ClusterMixin, BaseEstimator):
         centres = plain.means(item_labels, fallback)
         self.labels_ = found.labels.astype(np.int32)
         self.cluster_centers_ = plain.centres_out(centres)
-        self.inertia_ = plain.inertia(plain.within(item_labels, centres))
+        self.inertia_ = plain.objective(plain.within(item_labels, centres))
         self.cluster_sizes_ = np.bincount(found.labels, minlength=task.n_clusters)
         if found.n_iter is not None:
             self.n_iter_ = found.n_iter

@@ -87,7 +87,7 @@ class State:
         good = self._sizes_hold(items, to)
         if self.structure.conflict_sets:
             good[good] = self._apart(items[good], to[good])
-        if self.structure.rows.shape[0]:
+        if self.structure.has_rows:
             good[good] = self._rows_hold(items[good], to[good])
         return good
 

@@ -74,7 +74,7 @@ class LocalSearch:
 def _native_rules(s: Structure) -> native.Rules:
     nothing = sp.csr_array((0, 0))
     conflicts = s.neighbours if s.conflict_sets else nothing
-    columns = s.columns if s.rows.shape[0] else nothing
+    columns = s.columns if s.has_rows else nothing
     return native.Rules(
         _whole(s.count),
         _whole(s.lower),
