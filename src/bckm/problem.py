@@ -16,7 +16,7 @@ from bckm._reading import read_cluster_count, read_data, read_jobs, read_n_clust
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
 from bckm.kernels import missing, native
-from bckm.rules import Rule
+from bckm.rules import MovedMax, Rule
 from bckm.soft import Soft
 from bckm.structure import Structure, contract
 
@@ -184,6 +184,11 @@ class Problem:
         if Feature.SIZES in asked and (s.count > 1).any():
             asked |= Feature.BLOCKS
         return asked
+
+    @property
+    def pinned(self) -> bool:
+        """Whether rules say which cluster is which: samples have a place in it."""
+        return Feature.PLACES in self.features or any(isinstance(r, MovedMax) for r in self.rules)
 
     def cost(self, centres: FloatArray) -> FloatArray:
         """Cost of each item in each cluster, (m, k). The one cost function of the library.

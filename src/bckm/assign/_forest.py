@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from bckm._types import FloatArray, IntArray
+from bckm.assign._goods import rounded
 from bckm.soft import Soft
 from bckm.structure import Structure
 
@@ -39,6 +40,8 @@ class Tied:
 class Forest:
     """A spanning forest of the links of a problem; hard ones first, then the dearest.
 
+    Costs are in a unit.
+
     Attributes
     ----------
     items : array (t,)
@@ -47,8 +50,9 @@ class Forest:
         Whether every link is in the forest.
     """
 
-    def __init__(self, structure: Structure, soft: Soft) -> None:
+    def __init__(self, structure: Structure, soft: Soft, unit: float = 1.0) -> None:
         pairs, tie = _links(structure, soft)
+        tie = rounded(tie / unit)
         self.items, ends = np.unique(pairs, return_inverse=True)
         ends = ends.reshape(pairs.shape)
         self._levels: list[_Level] = []

@@ -19,7 +19,13 @@ from bckm.assign._highs import Model
 from bckm.assign.base import Deadline
 from bckm.problem import Problem
 
+DIGITS = 9  # of costs, whose mean is about 1
 MOST = 3  # other clusters of an item that an LP looks at
+
+
+def rounded(values: FloatArray) -> FloatArray:
+    """Without round-off: the same data at another scale is to lead to the same LPs."""
+    return np.round(values, DIGITS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +56,17 @@ class Goods:
     row_upper: FloatArray
 
     @classmethod
-    def of(cls, problem: Problem) -> Goods:
-        """Gather the goods of a problem."""
+    def of(cls, problem: Problem, unit: float = 1.0) -> Goods:
+        """Gather the goods of a problem; prices in a unit of costs."""
         s, wish = problem.structure, problem.soft
         k = s.n_clusters
         hard = np.full((k, s.loads.number), np.inf)
         parts = [(s.loads.amount, s.loads.lower, s.loads.upper, hard, hard)]
-        parts.append((wish.loads.amount, wish.loads.lower, wish.loads.upper, wish.low, wish.up))
+        # rounded down: a bound is then worth no more than it is
+        low, up = (
+            np.floor(price / unit * 10.0**DIGITS) / 10.0**DIGITS for price in (wish.low, wish.up)
+        )
+        parts.append((wish.loads.amount, wish.loads.lower, wish.loads.upper, low, up))
         if (s.lower > 0).any() or (s.upper < s.item.size).any():
             lower = np.where(s.lower > 0, s.lower, -np.inf)[:, None]
             upper = np.where(s.upper < s.item.size, s.upper, np.inf)[:, None]
@@ -94,7 +104,7 @@ class Goods:
     @cached_property
     def size(self) -> FloatArray:
         """The largest amounts of each good, about: what a price is multiplied with."""
-        return np.abs(self.amount).mean(axis=0) + 1e-300
+        return np.asarray(np.abs(self.amount).mean(axis=0) + 1e-300)
 
     def refund(self, prices: Prices) -> FloatArray:
         """What the prices pay each item in each cluster, (m, k)."""

@@ -159,9 +159,8 @@ class _Mending:
         good &= targets != own[:, None]
         if not good.any():
             return False
-        # the cheapest per unit mended; what costs nothing, the most mended first
-        with np.errstate(divide="ignore", invalid="ignore"):
-            score = np.where(good, np.maximum(rise, 0) / -change, np.inf)
+        score = np.full(rise.shape, np.inf)  # the cheapest per unit mended first
+        score[good] = np.maximum(rise[good], 0) / -change[good]
         flat = score.ravel()
         number = min(flat.size, 64)
         some = np.argpartition(flat, number - 1)[:number]
@@ -214,8 +213,9 @@ class _Mending:
             rise = (self.priced[a, other] - self.priced[a, i])[:, None] + (
                 self.priced[b, i] - self.priced[b, other]
             )
-            score = np.where(change < -1e-9 * max(1.0, bad[i]), np.maximum(rise, 0), np.inf)
-            score = np.where(np.isfinite(rise), score / np.maximum(-change, 1e-300), np.inf)
+            good = (change < -1e-9 * max(1.0, bad[i])) & np.isfinite(rise)
+            score = np.full(rise.shape, np.inf)
+            score[good] = np.maximum(rise[good], 0) / -change[good]
             at = int(score.argmin())
             if np.isfinite(score.ravel()[at]) and (best is None or score.ravel()[at] < best[0]):
                 best = (float(score.ravel()[at]), int(a[at // b.size]), int(b[at % b.size]))

@@ -13,7 +13,7 @@ import numpy as np
 
 from bckm._types import FloatArray, IntArray
 from bckm.assign._forest import Forest
-from bckm.assign._goods import Goods, Prices, box_step
+from bckm.assign._goods import DIGITS, Goods, Prices, box_step, rounded
 from bckm.assign._mend import mend
 from bckm.assign.base import Assignment, Deadline, Engine, MatrixAssigner
 from bckm.problem import Feature, Problem
@@ -39,38 +39,47 @@ class _View:
 class PricesAssigner(MatrixAssigner):
     """See the module."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.goods = Goods.of(problem)
-        self.forest = Forest(problem.structure, problem.soft)
-        self.loose: IntArray = np.setdiff1d(np.arange(problem.structure.n_items), self.forest.items)
-        # where most items are tied, the others alone cannot keep the bounds
-        most = self.loose.size > self.forest.items.size
-        self.tied = self.forest.items if most else None
-        self.known: Prices | None = None
-        self.radius = 0.0
+    goods: Goods
+    forest: Forest
+    loose: IntArray  # items without links
+    tied: IntArray | None  # items that stay where an LP moves others
+    prices: Prices
+    unit = 0.0  # of costs; zero before the first call
+    radius = 0.0
 
     def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
-        s, soft = self.structure, self.problem.soft
+        if self.unit == 0:
+            self._begin(cost)
+        s, soft, items = self.structure, self.problem.soft, np.arange(start.size)
+        seen = rounded(cost / self.unit)
         if s.closed.size:
-            cost = cost.copy()
-            cost.ravel()[s.closed] = np.inf
-        if self.known is None:
-            two = np.partition(cost, min(1, cost.shape[1] - 1), axis=1)
-            self.radius = float((two[:, min(1, cost.shape[1] - 1)] - two[:, 0]).mean()) / 4 or 1.0
-            self.known = self._sampled(cost, self.goods.none(), deadline)
-        view, offer = self._climb(cost, self.known, deadline)
-        self.known = view.prices
-        items = np.arange(start.size)
+            seen.ravel()[s.closed] = np.inf
+        if self.radius == 0:
+            self.radius = _first_radius(seen)
+            self.prices = self._sampled(seen, self.prices, deadline)
+        view, offer = self._climb(seen, self.prices, deadline)
+        self.prices = view.prices
         best, total = start, float(cost[items, start].sum()) + soft.coupled(start)
         found = mend(s, self.goods, view.priced, offer, deadline)
         if found is not None:
             value = float(cost[items, found].sum()) + soft.coupled(found)
             if value < total:
                 best, total = found, value
-        rounding = 8 * np.finfo(float).eps * (np.abs(view.priced.min(axis=1)).sum() + abs(total))
-        return Assignment(best, total, min(view.value - rounding, total))
+        least = float(np.abs(view.priced.min(axis=1)).sum())
+        # costs were rounded, and sums round
+        rounding = 10.0**-DIGITS * (items.size + len(soft.ties.data)) + 1e-14 * least
+        return Assignment(best, total, min((view.value - rounding) * self.unit, total))
+
+    def _begin(self, cost: FloatArray) -> None:
+        problem, m = self.problem, len(cost)
+        self.unit = float(cost.min(axis=1).mean()) or float(cost.mean()) or 1.0
+        self.goods = Goods.of(problem, self.unit)
+        self.forest = Forest(problem.structure, problem.soft, self.unit)
+        self.loose = np.setdiff1d(np.arange(m), self.forest.items)
+        # where most items are tied, the others alone cannot keep the bounds
+        self.tied = self.forest.items if self.loose.size > self.forest.items.size else None
+        self.prices = self.goods.none()
 
     def _sampled(self, cost: FloatArray, prices: Prices, deadline: Deadline) -> Prices:
         """Prices from some of the items, with bounds in proportion: large steps are cheap there."""
@@ -148,6 +157,16 @@ class PricesAssigner(MatrixAssigner):
             labels[self.forest.items] = tied.labels
             value += tied.cost
         return _View(prices, priced, labels, value)
+
+
+def _first_radius(cost: FloatArray) -> float:
+    """About half of what items lose in their second-best cluster."""
+    if cost.shape[1] < 2:
+        return 1.0
+    two = np.partition(cost, 1, axis=1)[:, :2]
+    loss = two[:, 1] - two[:, 0]
+    loss = loss[np.isfinite(loss)]
+    return float(np.round(loss.mean() / 4, 6)) if loss.size and loss.mean() > 1e-5 else 1.0
 
 
 class PriceEngine(Engine):

@@ -291,7 +291,7 @@ class _Explorer:
             match(task.problem, centres) if task.free and before is None else centres,
             task.start if before is None else before.labels,
             replace(task.limits, max_iter=task.limits.max_iter - done if most is None else most),
-            exchange=task.free and most is None,
+            exchange=task.free and most is None and not task.problem.pinned,
             history=history,
             on_step=task.on_step,
             number=history[0].start if history else self.number,
