@@ -12,6 +12,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bckm._arrays import nearest, squared_distances
@@ -21,11 +22,14 @@ from bckm.constraints import Constraints, as_constraints
 from bckm.fixed import assign_to
 from bckm.result import Result
 
+FLOATS = [np.float64, np.float32]  # what data may stay
+
 
 class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """The part of `ConstrainedKMeans` that needs its centres; `fit` sets the attributes."""
 
     solver: str
+    search: str
     time_limit: float | None
     n_jobs: int | None
     labels_: NDArray[np.int32]
@@ -56,7 +60,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
 
         Returns
@@ -100,7 +104,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
         size_min, size_max : int or array-like of shape (n_clusters,), default=None
             Bounds that replace those of `fit`.
@@ -140,7 +144,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         X = self._read(X)  # noqa: N806
         rules = Constraints(must_link, cannot_link, size_min=size_min, size_max=size_max)
         rules &= as_constraints(constraints)
-        rules &= self._scaled_sizes(len(X), rules)
+        rules &= self._scaled_sizes(X.shape[0], rules)
         found = assign_to(
             X,
             self.cluster_centers_,
@@ -170,7 +174,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
 
         Returns
@@ -195,7 +199,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
         y : None
             Ignored; scikit-learn's convention.
@@ -216,7 +220,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """
         X = self._read(X)  # noqa: N806
         least = nearest(X, self.cluster_centers_, threads=read_jobs(self.n_jobs))[1]
-        return -float(read_weight(sample_weight, len(X)) @ least)
+        return -float(read_weight(sample_weight, X.shape[0]) @ least)
 
     @property
     def _n_features_out(self) -> int:
@@ -225,4 +229,9 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def _read(self, X: Any) -> Any:  # noqa: N803
         check_is_fitted(self)
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.search not in ("local", "global")  # moves need dense data
+        return tags

@@ -14,6 +14,7 @@ from bckm._reading import read_centres, read_not_negative, read_time_limit, read
 from bckm._types import FloatArray, IntArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints, as_constraints
+from bckm.exceptions import UnsupportedError
 from bckm.feasibility import feasible_start
 from bckm.kernels import missing
 from bckm.lloyd import Limits
@@ -55,8 +56,9 @@ def kmeans(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        Data: NumPy array, nested list, pandas or polars frame.
+    X : array or sparse array of shape (n_samples, n_features)
+        Data: NumPy array, nested list, pandas or polars frame, or any SciPy sparse array or matrix,
+        which is never made dense (the centres are).
     n_clusters : int
         Number of clusters, k.
     constraints : Constraints, optional
@@ -76,7 +78,7 @@ def kmeans(
         "local": each start goes on with moves of few samples whose change of the inertia is
         computed exactly, until none helps. "auto": some of that, and a few further starts bred from
         those at hand; in all at most about three times as long as "none" (without the compiled
-        kernels, where moves are slow, nothing). "global": these go on
+        kernels, where moves are slow, and for sparse data nothing). "global": these go on
         until 200 in a row bring nothing better; with a `time_limit`, again from new starts until
         it is over or the same best clustering was found three times.
     bounds : {"matched", "fixed"}
@@ -136,6 +138,11 @@ def kmeans(
         raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
     constraints = as_constraints(constraints)
     problem = Problem.build(X, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
+    if problem.sparse and search in ("local", "global"):
+        raise UnsupportedError(
+            f"search={search!r} needs dense data, X is sparse; use search='auto', or reduce the "
+            "features (for example with sklearn's TruncatedSVD) and pass the dense result."
+        )
     given = _given_centres(init, problem)
     if bounds == "fixed" and given is None:
         raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
@@ -233,7 +240,7 @@ def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
         return read_whole(n_init, "n_init")
     if search == "global" or (isinstance(init, str) and init == "random"):
         return RANDOM_STARTS
-    if missing:  # no start is cheap
+    if missing or problem.sparse:  # no start is cheap
         return 1
     # a sample of weight two counts like two samples: once
     points = problem.points[problem.mass > 0]

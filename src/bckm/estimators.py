@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from bckm._fitted import FittedCentres
+from bckm._fitted import FLOATS, FittedCentres
 from bckm._reading import read_weight
 from bckm.api import kmeans
 from bckm.constraints import Constraints, as_constraints
@@ -52,7 +52,8 @@ class ConstrainedKMeans(FittedCentres):
         "local": each start goes on with moves of few samples whose change of the inertia is
         computed exactly, until none helps. "auto": some of that, and a few further starts bred from
         those at hand; in all at most about three times as long as "none". "global": as many of
-        these as bring something better, see `bckm.kmeans`.
+        these as bring something better, see `bckm.kmeans`. Sparse data permit "auto" (which is then
+        "none") and "none".
     bounds : {"matched", "fixed"}, default="matched"
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.
@@ -163,8 +164,8 @@ class ConstrainedKMeans(FittedCentres):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Data: NumPy array, nested list, pandas or polars frame.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data: NumPy array, nested list, pandas or polars frame, SciPy sparse array or matrix.
         y : None
             Ignored; scikit-learn's convention.
         must_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
@@ -200,7 +201,7 @@ class ConstrainedKMeans(FittedCentres):
         """
         if isinstance(y, Constraints):
             raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
-        X = validate_data(self, X, dtype=[np.float64, np.float32])  # noqa: N806
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)  # noqa: N806
         rules = Constraints(must_link, cannot_link, size_min=self.size_min, size_max=self.size_max)
         rules &= as_constraints(constraints)
         seed = self.random_state
@@ -232,7 +233,7 @@ class ConstrainedKMeans(FittedCentres):
         self.lower_bound_ = result.lower_bound
         self.result_ = result
         self._sizes = (rules.size_min, rules.size_max)
-        self._weight = float(read_weight(sample_weight, len(X)).mean())
+        self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
         return self
 
 

@@ -34,8 +34,9 @@ def assign_to(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        Data: NumPy array, nested list, pandas or polars frame.
+    X : array or sparse array of shape (n_samples, n_features)
+        Data: NumPy array, nested list, pandas or polars frame, or any SciPy sparse array or matrix,
+        which is never made dense (the centres are).
     centres : array of shape (n_clusters, n_features)
         Centre of each cluster.
     constraints : Constraints, optional

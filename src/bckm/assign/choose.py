@@ -19,7 +19,8 @@ ENGINES: dict[str, type[Engine]] = {
 AUTO_EFFORT = 20_000  # within a fit, a step need not be proven optimal at any price
 
 
-# the first one that can express what a problem asks; without kernels, nearest is quicker
+# the first one that can express what a problem asks; nearest is quicker without kernels, and on
+# sparse points
 _AUTO = ([Nearest()] if missing else []) + [Transport(), Exact(effort=AUTO_EFFORT)]
 
 
@@ -34,7 +35,8 @@ def choose(solver: str, problem: Problem) -> Engine:
         When the named engine cannot express what the problem asks.
     """
     if isinstance(solver, str) and solver == "auto":
-        return next(e for e in _AUTO if not problem.features & ~e.handles)
+        engines = [Nearest(), *_AUTO] if problem.sparse else _AUTO
+        return next(e for e in engines if not problem.features & ~e.handles)
     if not isinstance(solver, str) or solver not in ENGINES:
         names = ", ".join(map(repr, ["auto", *ENGINES]))
         raise ValueError(f"unknown solver {solver!r}; choose one of {names}.")
