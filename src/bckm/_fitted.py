@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -16,10 +17,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bckm._arrays import nearest, squared_distances
-from bckm._reading import read_jobs, read_weight
+from bckm._reading import read_data, read_jobs, read_weight
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
 from bckm.fixed import assign_to
+from bckm.metric import Metric
 from bckm.result import Result
 
 FLOATS = [np.float64, np.float32]  # what data may stay
@@ -40,6 +42,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     status_: str
     lower_bound_: float
     result_: Result
+    _space: Metric  # where distances of the last fit are Euclidean
     _sizes: tuple[IntArray | None, IntArray | None]  # bounds of the last fit
     _weight: float  # mean weight of its samples
 
@@ -81,7 +84,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         if prices is not None:
             prices = prices / self._weight
         threads = read_jobs(self.n_jobs)
-        return nearest(X, self.cluster_centers_, prices, threads)[0].astype(np.int32)
+        return nearest(X, self.result_.embedded, prices, threads)[0].astype(np.int32)
 
     def assign(
         self,
@@ -147,7 +150,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         rules &= self._scaled_sizes(X.shape[0], rules)
         found = assign_to(
             X,
-            self.cluster_centers_,
+            self.result_.embedded,
             rules,
             solver=self.solver,
             sample_weight=sample_weight,
@@ -170,7 +173,10 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         )
 
     def transform(self, X: Any) -> Any:  # noqa: N803
-        """Return the Euclidean distance of each sample of X to each centre.
+        """Return the distance of each sample of X to each centre.
+
+        It is Euclidean; for the other metrics it is that of points on the sphere to the means of
+        such points, which lie inside (``result_.embedded``): what `fit` squares and adds up.
 
         Parameters
         ----------
@@ -189,7 +195,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         >>> model.transform([[3.0, 4.0]]).tolist()
         [[5.0]]
         """
-        return np.sqrt(squared_distances(self._read(X), self.cluster_centers_))
+        return np.sqrt(squared_distances(self._read(X), self.result_.embedded))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
         """Return minus the inertia of X with each sample at its nearest centre: higher is better.
@@ -219,7 +225,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         -26.0
         """
         X = self._read(X)  # noqa: N806
-        least = nearest(X, self.cluster_centers_, threads=read_jobs(self.n_jobs))[1]
+        least = nearest(X, self.result_.embedded, threads=read_jobs(self.n_jobs))[1]
         return -float(read_weight(sample_weight, X.shape[0]) @ least)
 
     @property
@@ -228,8 +234,11 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return len(self.cluster_centers_)
 
     def _read(self, X: Any) -> Any:  # noqa: N803
+        """Points of X in the space where distances are Euclidean."""
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)  # noqa: N806
+        X = self._space.embedded(X)  # noqa: N806
+        return read_data(X) if sp.issparse(X) else X
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

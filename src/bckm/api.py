@@ -18,6 +18,7 @@ from bckm.exceptions import UnsupportedError
 from bckm.feasibility import feasible_start
 from bckm.kernels import missing
 from bckm.lloyd import Limits
+from bckm.metric import Metric, read_metric
 from bckm.problem import Problem
 from bckm.result import CERTIFIABLE, GivenUp, Result, Step
 from bckm.rules import SoftRule
@@ -39,6 +40,7 @@ def kmeans(
     init: Any = "k-means++",
     n_init: int | str = "auto",
     search: str = "auto",
+    metric: str = "euclidean",
     bounds: str = "matched",
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -81,6 +83,13 @@ def kmeans(
         kernels, where moves are slow, and for sparse data nothing). "global": these go on
         until 200 in a row bring nothing better; with a `time_limit`, again from new starts until
         it is over or the same best clustering was found three times.
+    metric : {"euclidean", "cosine", "haversine"}
+        What distances are. "cosine": only the direction of a sample counts; k-means of the rows
+        divided by their length, where |x - y|^2 = 2 (1 - cos). "haversine": X has two columns,
+        latitude and longitude in degrees (`numpy.degrees` converts radians); k-means of points on a
+        sphere of radius 6371.0088 km, so that the inertia is in km^2. Distances are chords, which
+        are shorter than arcs by 0.1 % at 1,000 km. `init`, if an array, and the centres of the
+        result are in the terms of X.
     bounds : {"matched", "fixed"}
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.
@@ -136,14 +145,15 @@ def kmeans(
         raise ValueError(f"search must be one of {names}; got {search!r}.")
     if bounds not in ("matched", "fixed"):
         raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
-    constraints = as_constraints(constraints)
-    problem = Problem.build(X, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
+    constraints, space = as_constraints(constraints), read_metric(metric)
+    points = space.embedded(X)
+    problem = Problem.build(points, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
     if problem.sparse and search in ("local", "global"):
         raise UnsupportedError(
             f"search={search!r} needs dense data, X is sparse; use search='auto', or reduce the "
             "features (for example with sklearn's TruncatedSVD) and pass the dense result."
         )
-    given = _given_centres(init, problem)
+    given = _given_centres(init, problem, space)
     if bounds == "fixed" and given is None:
         raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
     number = _starts(n_init, init, problem, search)
@@ -172,11 +182,13 @@ def kmeans(
     bound = best.bound
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
         bound = float(problem.nearest(best.centres)[1].sum())
+    s, means = problem.structure, problem.centres_out(best.centres)
     return result_of(
         problem,
         constraints,
         Assignment(best.labels, best.cost, bound, best.prices),
-        centres=problem.centres_out(best.centres),
+        centres=space.centres(means, points, s.expand(best.labels), s.item),
+        embedded=means,
         status=best.status,
         history=tuple(best.history),
         seconds=time.perf_counter() - began,
@@ -224,15 +236,16 @@ def _given_up(problem: Problem, constraints: Constraints, labels: IntArray) -> t
     return tuple(found)
 
 
-def _given_centres(init: Any, problem: Problem) -> FloatArray | None:
+def _given_centres(init: Any, problem: Problem, space: Metric) -> FloatArray | None:
     """Centres from `init` in the units of the problem; None when they are to be chosen."""
     if isinstance(init, str):
         if init not in _SEEDINGS:
             raise ValueError(f"init must be 'k-means++', 'random' or an array; got {init!r}.")
         return None
-    shape = (problem.structure.n_clusters, problem.points.shape[1])
+    shape = (problem.structure.n_clusters, space.n_features(problem.points.shape[1]))
     choices = "'k-means++', 'random' or an array"
-    return problem.centres_in(read_centres(init, "init", choices, shape))
+    given = read_centres(init, "init", choices, shape)
+    return problem.centres_in(space.embedded(given, "init"))
 
 
 def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:

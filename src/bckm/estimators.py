@@ -13,6 +13,7 @@ from bckm._fitted import FLOATS, FittedCentres
 from bckm._reading import read_weight
 from bckm.api import kmeans
 from bckm.constraints import Constraints, as_constraints
+from bckm.metric import read_metric
 from bckm.result import Step
 
 
@@ -54,6 +55,11 @@ class ConstrainedKMeans(FittedCentres):
         those at hand; in all at most about three times as long as "none". "global": as many of
         these as bring something better, see `bckm.kmeans`. Sparse data permit "auto" (which is then
         "none") and "none".
+    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
+        What distances are. "cosine": only the direction of a sample counts; k-means of the rows
+        divided by their length. "haversine": X has two columns, latitude and longitude in degrees
+        (`numpy.degrees` converts radians); k-means of points on a sphere of radius 6371.0088 km, so
+        that `inertia_` is in km^2. Distances are chords, see `bckm.kmeans`.
     bounds : {"matched", "fixed"}, default="matched"
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.
@@ -77,7 +83,8 @@ class ConstrainedKMeans(FittedCentres):
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample; obeys every rule.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters (an empty cluster keeps the centre it last had).
+        Means of the clusters (an empty cluster keeps the centre it last had); for the other metrics
+        the directions of the means, in the terms of X, see `bckm.Result`.
     inertia_ : float
         Weighted sum of squared distances of samples to the centre of their cluster.
     n_iter_ : int
@@ -122,6 +129,7 @@ class ConstrainedKMeans(FittedCentres):
         init: Any = "k-means++",
         n_init: int | str = "auto",
         search: str = "auto",
+        metric: str = "euclidean",
         bounds: str = "matched",
         max_iter: int = 300,
         tol: float = 1e-4,
@@ -137,6 +145,7 @@ class ConstrainedKMeans(FittedCentres):
         self.init = init
         self.n_init = n_init
         self.search = search
+        self.metric = metric
         self.bounds = bounds
         self.max_iter = max_iter
         self.tol = tol
@@ -215,6 +224,7 @@ class ConstrainedKMeans(FittedCentres):
             init=self.init,
             n_init=self.n_init,
             search=self.search,
+            metric=self.metric,
             bounds=self.bounds,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -232,6 +242,7 @@ class ConstrainedKMeans(FittedCentres):
         self.status_ = result.status.value
         self.lower_bound_ = result.lower_bound
         self.result_ = result
+        self._space = read_metric(self.metric)
         self._sizes = (rules.size_min, rules.size_max)
         self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
         return self
