@@ -133,6 +133,10 @@ def kmeans(
     ([2, 2, 2], True)
     >>> bckm.verify(result.labels, rules, 3)
     []
+    >>> places = [[-17.0, 179.9], [-16.0, -179.9], [60.0, 25.0]]  # latitude, longitude
+    >>> labels = bckm.kmeans(places, 2, metric="haversine", random_state=0).labels
+    >>> bool(labels[0] == labels[1] != labels[2])
+    True
     """
     began = time.perf_counter()
     max_iter = read_whole(max_iter, "max_iter")
