@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bckm._arrays import nearest, squared_distances, totals
+from bckm._arrays import nearest, rows_of, squared_distances, totals
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
 
@@ -34,14 +34,15 @@ def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> F
     centres = np.empty((k, points.shape[1]))
     known = _known(problem) if first else centres[:0]
     if len(known) == 0:
-        known = points[_draw(mass, 1, rng)]
+        known = rows_of(points, _draw(mass, 1, rng))
     centres[: len(known)] = known
     distance = squared_distances(known, points).min(axis=0)
     for c in range(len(known), k):
         drawn = _draw(mass * distance, trials, rng)
-        after = np.minimum(distance, squared_distances(points[drawn], points))
+        candidates = rows_of(points, drawn)
+        after = np.minimum(distance, squared_distances(candidates, points))
         best = int((after @ mass).argmin())
-        centres[c], distance = points[drawn[best]], after[best]
+        centres[c], distance = candidates[best], after[best]
     return centres
 
 
@@ -49,7 +50,7 @@ def _known(problem: Problem) -> FloatArray:
     """Centres that rules suggest."""
     home = homes(problem)
     if home.items.size == 0:
-        return problem.points[anchors(problem)]
+        return rows_of(problem.points, anchors(problem))
     k, clusters = problem.structure.n_clusters, np.unique(home.clusters)
     nowhere = np.zeros((k, problem.points.shape[1]))
     sums = totals(problem.points[home.items], home.weight, home.clusters, nowhere)
@@ -105,7 +106,7 @@ def scatter(problem: Problem, rng: np.random.Generator, first: bool = False) -> 
     weight = np.maximum(mass / mass.sum(), 1e-300)
     k_items = min(k, mass.size)
     chosen = rng.choice(mass.size, k_items, replace=False, p=weight / weight.sum())
-    return problem.points[np.resize(chosen, k)]
+    return rows_of(problem.points, np.resize(chosen, k))
 
 
 def _enough(n_clusters: int) -> int:

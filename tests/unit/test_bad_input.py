@@ -60,11 +60,6 @@ def test_bad_data(X, message):
         fit(X)
 
 
-def test_sparse_data_are_refused_with_the_way_out():
-    with pytest.raises(TypeError, match=r"sparse.*toarray"):
-        fit(sp.csr_array(np.eye(3)))
-
-
 @pytest.mark.parametrize(
     "X",
     [

@@ -20,8 +20,9 @@ ENGINES: dict[str, type[Engine]] = {
 AUTO_EFFORT = 20_000  # within a fit, a step need not be proven optimal at any price
 
 
-# the first one that can express what a problem asks; without kernels, nearest is quicker
-_QUICK: list[Engine] = ([Nearest()] if missing else []) + [Transport()]
+# the first one that can express what a problem asks; nearest is quicker without kernels, and on
+# sparse points
+_QUICK: tuple[Engine, ...] = (Nearest(), Transport())
 
 # Costs (items x clusters) up to which proofs are quick enough. Sums of amounts are knapsacks: the
 # hardest. Trees of soft links are easy, but LPs of many are large.
@@ -29,7 +30,7 @@ EXACT, EXACT_WISHES, EXACT_SUMS = 1_000_000, 20_000, 600
 
 
 def _auto(problem: Problem) -> Engine:
-    for engine in _QUICK:
+    for engine in _QUICK if missing or problem.sparse else _QUICK[1:]:
         if not problem.features & ~engine.handles:
             return engine
     s, most = problem.structure, EXACT
