@@ -176,7 +176,8 @@ def kmeans(
     stay = bounds == "fixed" or (given is not None and search == "auto")
     found = explore(task, search, seeds, None if stay else partial(seeding, problem), rng)
     best = found.run
-    if best.priced and best.bound is None and best.status not in ENDED:
+    worth = best.priced or engine.bounds_cheaply
+    if worth and best.bound is None and best.status not in ENDED:
         # the last centres are means that nothing was assigned to: what is it worth there?
         assigner = found.assigner or engine.prepare(problem)
         before = assigner.counters.copy()
