@@ -212,6 +212,9 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         )
     given_up = _given_up(problem, constraints, labels)
     objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
+    inertia = objective
+    if penalty > 0:
+        inertia = problem.inertia(found.labels, problem.centres_in(rest["centres"]))
     paid = sum(one.paid for one in given_up)
     if abs(paid - penalty) > 1e-6 * objective:
         raise RuntimeError(
@@ -219,10 +222,10 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         )
     return Result(
         labels=labels,
-        inertia=max(objective - penalty, 0.0),
+        inertia=inertia,
         penalty=penalty,
         given_up=given_up,
-        lower_bound=min(problem.objective(found.bound), objective),
+        lower_bound=min(problem.objective(found.bound), inertia + penalty),
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),
