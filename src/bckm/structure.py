@@ -190,9 +190,13 @@ class Structure:
 
     @cached_property
     def apart_from_loads(self) -> Rows:
-        """All linear rules but loads, as rows compressed by column; closed places are one row."""
+        """All linear rules but loads, as rows compressed by column; closed places are one row.
+
+        Where there are none, they have no columns either: already those would be many.
+        """
         few = self._few_rows
-        return Rows(few.matrix.tocsc(), few.lower, few.upper)
+        matrix = few.matrix.tocsc() if few.lower.size else sp.csc_array((0, 0))
+        return Rows(matrix, few.lower, few.upper)
 
     @cached_property
     def _all_rows(self) -> Rows:

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -122,14 +123,17 @@ def test_soft_instances_are_of_every_kind():
 @pytest.mark.skipif(bool(missing), reason=missing or "there")
 def test_loads_make_no_rows():
     """A sum of amounts in each cluster takes m numbers, not m * k."""
-    start = soft_planted(0)
-    load = np.arange(start.problem.structure.item.size) + 1.0
-    rules = bckm.Constraints(demand=load, size_max=load.sum())
-    X = np.random.default_rng(0).normal(size=(load.size, 2))
-    problem = Problem.build(X, 3, rules)
-    LocalSearch(problem)
+    load = np.arange(40) + 1.0
+    problem = Problem.build(
+        np.random.default_rng(0).normal(size=(40, 2)),
+        3,
+        bckm.Constraints(demand=load, size_max=load.sum() / 2),
+    )
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    problem = replace(problem, structure=replace(problem.structure))  # without what is cached
+    LocalSearch(problem)(start, np.zeros((3, 2)), Deadline())
     assert problem.structure.loads.number == 1
-    assert problem.structure.apart_from_loads.matrix.nnz == 0
+    assert problem.structure.apart_from_loads.matrix.indptr.size == 1
     assert "_all_rows" not in vars(problem.structure)
 
 
@@ -461,6 +465,19 @@ def test_two_that_should_be_apart_change_places(route):
     check(start, found)
     assert found.counts["swapped"] == 1
     assert objective(start.problem, found.labels) < 0.1 * objective(start.problem, start.labels)
+
+
+@both_routes
+def test_an_item_without_mass_has_wishes(route):
+    """It gives up its cluster, at a price, for one that pays only because the mean follows."""
+    X = np.array([[0.0], [0.0], [3.0], [7.0]])
+    rules = bckm.Constraints(size_min=[1, 3], size_max=[1, 3])
+    rules &= bckm.Constraints(fixed={3: 0}).soft(price=5)
+    start = Start.of(X, 2, rules, [1, 1, 1, 0], [1, 1, 1, 0])
+    assert better_moves(start.problem, start.labels) == {"swap"}
+    found = run(route, start)
+    check(start, found)
+    assert found.counts["swapped"] == 1
 
 
 # --- larger ---

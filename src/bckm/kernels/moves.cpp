@@ -70,9 +70,12 @@ private:
 
     // What it costs to compute the costs of all items so many times and to go through them once.
     double look_work(int times) const {
-        double each_cost = static_cast<double>(times * c.dims) / 2 + 8.0;
-        if (c.penalty.asks) each_cost += 4.0 * static_cast<double>(1 + c.penalty.soft.loads.number);
-        return static_cast<double>(c.m * c.k) * each_cost;
+        const auto costs = static_cast<double>(c.m * c.k);
+        const double work = costs * (static_cast<double>(times * c.dims) / 2 + 8.0);
+        const Soft& soft = c.penalty.soft;
+        if (!soft.asks()) return work;
+        const double ties = soft.tie_start ? static_cast<double>(soft.tie_start[c.m]) : 0.0;
+        return work + 4.0 * (costs * static_cast<double>(1 + soft.loads.number) + ties);
     }
 
     // Pays for so many distances; false where the work of this pass is used up, or the time.

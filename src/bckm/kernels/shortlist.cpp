@@ -192,12 +192,12 @@ Shortlist::Shortlist(const Clustering& clustering, double least_change, int thre
 }
 
 Shortlist::Costs Shortlist::costs_of(std::int64_t j, std::vector<double>& own) const {
-    const double* bare = kept.data() + j * width;
     own.resize(2 * width);
-    if (kept.empty()) {
+    const double* bare = own.data();
+    if (kept.empty())
         exact_costs(market, c.points.row(j), c.mass(j), own.data());
-        bare = own.data();
-    }
+    else
+        bare = kept.data() + j * width;
     if (!c.penalty.asks) return {bare, bare};
     double* full = own.data() + width;
     c.penalty.alone(j, c.label, full);

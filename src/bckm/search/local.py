@@ -81,14 +81,13 @@ def native_rules(s: Structure) -> native.Rules:
     """What labels must obey, for compiled code."""
     nothing = sp.csr_array((0, 0))
     rows = s.apart_from_loads
-    columns = rows.matrix if rows.lower.size else nothing
     return native.Rules(
         _whole(s.count),
         _whole(s.lower),
         _whole(s.upper),
         *_lists(s.neighbours if s.conflict_sets else nothing),
-        *_lists(columns),
-        _floats(columns.data),
+        *_lists(rows.matrix),
+        _floats(rows.matrix.data),
         rows.lower,
         rows.upper,
         *_loads(s.loads),
