@@ -469,10 +469,11 @@ def test_two_that_should_be_apart_change_places(route):
 
 @both_routes
 def test_an_item_without_mass_has_wishes(route):
-    """It gives up its cluster, at a price, for one that pays only because the mean follows."""
+    """Its own goes with a swap that pays only because the mean of the other cluster follows."""
     X = np.array([[0.0], [0.0], [3.0], [7.0]])
     rules = bckm.Constraints(size_min=[1, 3], size_max=[1, 3])
-    rules &= bckm.Constraints(fixed={3: 0}).soft(price=5)
+    rules &= bckm.Constraints(fixed={0: 1, 1: 1, 2: 1}).soft(price=7)
+    rules &= bckm.Constraints(fixed={3: 1}).soft(price=2)
     start = Start.of(X, 2, rules, [1, 1, 1, 0], [1, 1, 1, 0])
     assert better_moves(start.problem, start.labels) == {"swap"}
     found = run(route, start)
