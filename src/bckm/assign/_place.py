@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 
 import numpy as np
+import scipy.sparse as sp
 
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.structure import Structure
@@ -142,8 +143,10 @@ class _Placer:
             broken = broken + self.room.broken(j)
         choices = np.flatnonzero(broken == broken.min())
         if self.wishes is not None:
-            wish = self.wishes[[j]].toarray()[0, choices]
-            choices = choices[wish == wish.max()]
+            start, end = self.wishes.indptr[j : j + 2]
+            wish = np.zeros(s.n_clusters)
+            wish[self.wishes.indices[start:end]] = self.wishes.data[start:end]
+            choices = choices[wish[choices] == wish[choices].max()]
         best = 0
         if self.cost is not None:
             best = int(self.cost[j, choices].argmin())
@@ -226,14 +229,9 @@ def _wishes(s: Structure) -> Sparse | None:
     if s.linear.shape[0] == 0:
         return None
     low, up = np.isfinite(s.linear_lower), np.isfinite(s.linear_upper)
-    gain = (s.linear.T @ (low.astype(float) - up)).reshape(s.n_items, s.n_clusters)
-    return _sparse(gain)
-
-
-def _sparse(matrix: FloatArray) -> Sparse | None:
-    import scipy.sparse as sp
-
-    return sp.csr_array(matrix) if matrix.any() else None
+    gain = sp.csr_array((low.astype(float) - up)[None]) @ s.linear
+    found = gain.reshape((s.n_items, s.n_clusters)).tocsr()
+    return found if found.nnz else None
 
 
 def _fill(s: Structure, sizes: IntArray, number: int) -> IntArray:
