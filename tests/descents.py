@@ -55,8 +55,8 @@ class Start:
 
 
 def objective(problem: Problem, labels: np.ndarray, centres: np.ndarray | None = None) -> float:
-    """Sum of mass times squared distance to the mean, or to given centres."""
-    total = 0.0
+    """Sum of mass times squared distance to the mean, or to given centres, and all penalties."""
+    total = problem.penalty(labels)
     for i in np.unique(labels):
         w, x = problem.mass[labels == i], problem.points[labels == i]
         if w.sum() == 0:
@@ -67,7 +67,7 @@ def objective(problem: Problem, labels: np.ndarray, centres: np.ndarray | None =
 
 
 def neighbours(problem: Problem, labels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Labels after each relocation, each swap and each flip, whether or not they obey."""
+    """Labels after each relocation, swap, flip and move of a group, whether or not they obey."""
     m, k = labels.size, problem.structure.n_clusters
     for j in range(m):
         for b in set(range(k)) - {labels[j]}:
@@ -79,21 +79,41 @@ def neighbours(problem: Problem, labels: np.ndarray) -> Iterator[tuple[str, np.n
             after = labels.copy()
             after[[p, q]] = labels[[q, p]]
             yield "swap", after
-    apart = {j: set() for j in range(m)}
-    for p, q in problem.structure.edges.tolist():
-        apart[p].add(q)
-        apart[q].add(p)
+    apart = adjacent(m, problem.structure.edges)
     for j in range(m):
         for b in {int(labels[q]) for q in apart[j]}:
-            two, together, fresh = (labels[j], b), {j}, [j]
-            while fresh:
-                reached = set.union(*(apart[v] for v in fresh)) - together
-                fresh = [v for v in reached if labels[v] in two]
-                together.update(fresh)
-            if len(together) <= 64:
-                after, which = labels.copy(), sorted(together)
+            two = (labels[j], b)
+            which = reachable(j, apart, [v for v in range(m) if labels[v] in two])
+            if len(which) <= 64:
+                after = labels.copy()
                 after[which] = sum(two) - labels[which]
                 yield "flip", after
+    ties = problem.soft.ties.tocoo()
+    tied = adjacent(m, np.stack(ties.coords, axis=1)[ties.data > 0])
+    for j in range(m):
+        which = reachable(j, tied, np.flatnonzero(labels == labels[j]).tolist())
+        if min(which) == j and 1 < len(which) <= 64:
+            for b in set(range(k)) - {labels[j]}:
+                after = labels.copy()
+                after[which] = b
+                yield "group", after
+
+
+def adjacent(m: int, edges: np.ndarray) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {j: set() for j in range(m)}
+    for p, q in edges.tolist():
+        found[p].add(q)
+        found[q].add(p)
+    return found
+
+
+def reachable(j: int, edges: dict[int, set[int]], inside: list[int]) -> list[int]:
+    """What hangs together with j through some items."""
+    together, fresh = {j}, [j]
+    while fresh:
+        fresh = sorted((set.union(*(edges[v] for v in fresh)) - together) & set(inside))
+        together.update(fresh)
+    return sorted(together)
 
 
 def better_moves(problem, labels, centres=None, share=1e-9) -> set[str]:
@@ -156,3 +176,88 @@ def planted(seed: int, n: int = 36) -> Start:
         weight = rng.choice([0.0, 0.5, 1.0, 3.0], n) + (0 if rng.random() < 0.5 else rng.random(n))
         weight[0] = 1.0
     return Start.of(X, k, bckm.Constraints(**asked, rows=rows), labels, weight)
+
+
+def soft_planted(seed: int, n: int = 30) -> Start:
+    """Soft rules of all kinds, with loads, closed and fixed places, around random labels."""
+    rng = np.random.default_rng(seed)
+    k, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    labels = rng.integers(k, size=n)
+    labels[:k] = np.arange(k)
+    X = rng.normal(size=(k, d))[rng.integers(k, size=n)] * 2 + rng.normal(size=(n, d))
+    if rng.random() < 0.3:
+        X = np.round(X)  # duplicates and ties
+    return Start.of(X, k, _hard(rng, labels, k) & _soft(rng, n, k), labels, _weight(rng, n))
+
+
+def _hard(rng: np.random.Generator, labels: np.ndarray, k: int) -> bckm.Constraints:
+    n, held = labels.size, np.bincount(labels, minlength=k)
+    slack = int(rng.choice([0, 1, n]))
+    asked = bckm.Constraints(
+        size_min=np.maximum(held - slack, 0).tolist(), size_max=(held + slack).tolist()
+    )
+    if rng.random() < 0.3:
+        mine = np.flatnonzero(labels == 0)[:3].tolist()
+        asked &= bckm.Constraints(must_link=[mine], size_min=0)
+    if rng.random() < 0.4:
+        pairs = rng.integers(n, size=(n // 2, 2))
+        apart = pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]].tolist()
+        asked &= bckm.Constraints(cannot_link=apart, size_min=0)
+    if rng.random() < 0.4:
+        load = rng.integers(1, 9, n) * rng.choice([1.0, 0.1])
+        most = np.bincount(labels, load, k) + 2 * load.max() * rng.random()
+        asked &= bckm.Constraints(demand=load, size_max=most)
+    if rng.random() < 0.3:
+        kind = rng.choice(["red", "blue"], n).tolist()
+        most = max((np.array(kind) == "red")[labels == i].sum() for i in range(k))
+        asked &= bckm.Constraints(rows=bckm.Quota(kind, count_max={"red": int(most) + 1}))
+    if rng.random() < 0.4:
+        places = {int(j): int(labels[j]) for j in rng.choice(n, 3, replace=False)}
+        away = [(int(j), int((labels[j] + 1) % k)) for j in rng.choice(n, 5, replace=False)]
+        asked &= bckm.Constraints(fixed=places, forbidden=away, size_min=0)
+    if rng.random() < 0.2:
+        asked &= bckm.Constraints(stay=bckm.Stay(labels, at_most=n // 2), size_min=0)
+    return asked
+
+
+def _soft(rng: np.random.Generator, n: int, k: int) -> bckm.Constraints:
+    """At least one soft rule, with small or large prices."""
+    asked, kinds = bckm.Constraints(size_min=0), rng.random(6) < 0.4
+    kinds[rng.integers(6)] = True
+
+    def price() -> dict[str, float]:
+        return {str(rng.choice(["price", "confidence"])): float(10 ** rng.uniform(-2, 2))}
+
+    if kinds[0]:
+        links = [sorted({int(p) for p in rng.integers(n, size=3)}) for _ in range(n // 4)]
+        links = [link for link in links if len(link) > 1]
+        asked &= bckm.Constraints(must_link=links, size_min=0).soft(**price())
+    if kinds[1]:
+        pairs = [p for p in rng.integers(n, size=(n // 2, 2)).tolist() if p[0] != p[1]]
+        asked &= bckm.Constraints(cannot_link=pairs, size_min=0).soft(**price())
+    if kinds[2]:
+        low = int(rng.integers(n // k + 2))
+        sizes = bckm.Constraints(size_min=low, size_max=low + int(rng.integers(3)))
+        asked &= sizes.soft(**price())
+    if kinds[3]:
+        load = rng.integers(-2, 9, n) * rng.choice([1.0, 0.1])
+        bound = np.sort(rng.uniform(-1, 1, (2, k)), axis=0) + load.sum() / k
+        asked &= bckm.Constraints(rows=bckm.AttributeSum(load, *bound), size_min=0).soft(**price())
+    if kinds[4]:
+        kind = rng.choice(["a", "b", "c"], n).tolist()
+        asked &= bckm.Constraints(rows=bckm.Quota(kind, "5%"), size_min=0).soft(**price())
+    if kinds[5]:
+        before = rng.integers(-1, k, n)
+        asked &= bckm.Constraints(stay=bckm.Stay(before, **price()), size_min=0)
+        places = [(int(j), int(rng.integers(k))) for j in rng.choice(n, 6, replace=False)]
+        some = bckm.Constraints(fixed=places[:3], forbidden=places[3:], size_min=0)
+        asked &= some.soft(**price())
+    return asked
+
+
+def _weight(rng: np.random.Generator, n: int) -> np.ndarray | None:
+    if rng.random() < 0.5:
+        return None
+    weight = rng.choice([0.0, 0.5, 1.0, 3.0], n) + (0 if rng.random() < 0.5 else rng.random(n))
+    weight[0] = 1.0
+    return np.asarray(weight)

@@ -176,7 +176,8 @@ def kmeans(
     stay = bounds == "fixed" or (given is not None and search == "auto")
     found = explore(task, search, seeds, None if stay else partial(seeding, problem), rng)
     best = found.run
-    if best.priced and best.bound is None and best.status not in ENDED:
+    worth = best.priced or engine.bounds_cheaply
+    if worth and best.bound is None and best.status not in ENDED:
         # the last centres are means that nothing was assigned to: what is it worth there?
         assigner = found.assigner or engine.prepare(problem)
         before = assigner.counters.copy()
@@ -211,6 +212,9 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         )
     given_up = _given_up(problem, constraints, labels)
     objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
+    inertia = objective
+    if penalty > 0:
+        inertia = problem.inertia(found.labels, problem.centres_in(rest["centres"]))
     paid = sum(one.paid for one in given_up)
     if abs(paid - penalty) > 1e-6 * objective:
         raise RuntimeError(
@@ -218,10 +222,10 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         )
     return Result(
         labels=labels,
-        inertia=max(objective - penalty, 0.0),
+        inertia=inertia,
         penalty=penalty,
         given_up=given_up,
-        lower_bound=min(problem.objective(found.bound), objective),
+        lower_bound=min(problem.objective(found.bound), inertia + penalty),
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),

@@ -156,10 +156,12 @@ class Problem:
         else:
             points[place[groups.items]] = groups.means
         mass = mass[order]
-        relative = _mean_cost(points, mass, groups.scatter, n) if wishes else 0.0
+        relative, one = 0.0, 1 / (normal.unit**2 * heavy)
+        if wishes:  # samples that are all alike have no scale: a confidence is then a price
+            relative = _mean_cost(points, mass, groups.scatter, n) or one
         return cls(
             structure=Structure.compile(rules, place[item], k, wishes),
-            soft=Soft.compile(wishes, place[item], k, relative, 1 / (normal.unit**2 * heavy)),
+            soft=Soft.compile(wishes, place[item], k, relative, one),
             rules=rules,
             points=points,
             mass=mass,
@@ -265,6 +267,11 @@ class Problem:
         """Inertia and penalties in the units of X, from what labels cost."""
         return (cost + self.scatter + self.soft.constant) * self.unit**2 * self.heavy
 
+    def inertia(self, labels: IntArray, centres: FloatArray) -> float:
+        """Inertia of labels in the units of X, however much larger the penalties are."""
+        cost = self._totals(labels, centres).cost
+        return (cost + self.scatter) * self.unit**2 * self.heavy
+
     def price_out(self, weight: float, *, relative: bool) -> float:
         """A price or a confidence in the units of the inertia."""
         return weight * self.relative * self.unit**2 * self.heavy if relative else weight
@@ -292,7 +299,8 @@ def _mean_cost(points: FloatArray, mass: FloatArray, scatter: float, n_samples: 
     around = _arrays.totals(points, mass, together, nowhere)
     centre = around.sums / around.mass[0]
     cost = _arrays.totals(points, mass, together, centre).cost + scatter
-    return float(cost / n_samples) or 1.0
+    alike = cost <= 1e-28 * float(around.mass[0])  # points reach to 1: the rest is round-off
+    return 0.0 if alike else float(cost / n_samples)
 
 
 def _first_members(item: IntArray, n_items: int) -> IntArray:

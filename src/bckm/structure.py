@@ -58,6 +58,23 @@ def renumber(group: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
+class Rows:
+    """Linear rows over the item x cluster indicator, (r, m * k), and their bounds, (r,)."""
+
+    matrix: Sparse
+    lower: FloatArray
+    upper: FloatArray
+
+    def joined(self, matrix: Sparse, lower: FloatArray, upper: FloatArray) -> Rows:
+        """These rows and some more."""
+        return Rows(
+            sp.vstack([self.matrix, matrix], format="csr"),
+            np.concatenate([self.lower, lower]),
+            np.concatenate([self.upper, upper]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Structure:
     """What labels of items must obey.
 
@@ -163,32 +180,42 @@ class Structure:
         return sp.csr_array((ones, where), (self.n_items, self.n_items))
 
     @cached_property
-    def _all_rows(self) -> tuple[Sparse, FloatArray, FloatArray]:
-        m, k = self.n_items, self.n_clusters
-        parts = [(self.linear, self.linear_lower, self.linear_upper)]
-        if self.closed.size:
-            at = (np.zeros(self.closed.size, np.int64), self.closed)
-            row = sp.csr_array((np.ones(self.closed.size), at), (1, m * k))
-            parts.append((row, np.array([-np.inf]), np.zeros(1)))
-        if self.loads.number:
-            parts.append(self.loads.rows())
-        rows, lower, upper = zip(*parts, strict=True)
-        return sp.vstack(rows, format="csr"), np.concatenate(lower), np.concatenate(upper)
+    def _few_rows(self) -> Rows:
+        rows = Rows(self.linear, self.linear_lower, self.linear_upper)
+        if self.closed.size == 0:
+            return rows
+        at = (np.zeros(self.closed.size, np.int64), self.closed)
+        row = sp.csr_array((np.ones(self.closed.size), at), (1, self.linear.shape[1]))
+        return rows.joined(row, np.array([-np.inf]), np.zeros(1))
+
+    @cached_property
+    def apart_from_loads(self) -> Rows:
+        """All linear rules but loads, as rows compressed by column; closed places are one row.
+
+        Where there are none, they have no columns either: already those would be many.
+        """
+        few = self._few_rows
+        matrix = few.matrix.tocsc() if few.lower.size else sp.csc_array((0, 0))
+        return Rows(matrix, few.lower, few.upper)
+
+    @cached_property
+    def _all_rows(self) -> Rows:
+        return self._few_rows.joined(*self.loads.rows()) if self.loads.number else self._few_rows
 
     @property
     def rows(self) -> Sparse:
         """All linear rules as rows over the item x cluster indicator: large where loads are."""
-        return self._all_rows[0]
+        return self._all_rows.matrix
 
     @property
     def row_lower(self) -> FloatArray:
         """Lower bounds of `rows`."""
-        return self._all_rows[1]
+        return self._all_rows.lower
 
     @property
     def row_upper(self) -> FloatArray:
         """Upper bounds of `rows`."""
-        return self._all_rows[2]
+        return self._all_rows.upper
 
     @property
     def has_rows(self) -> bool:
@@ -219,6 +246,12 @@ class Structure:
             return np.empty(0)
         return np.asarray(self.columns[:, self._held(labels)].sum(axis=1))
 
+    def linear_activity(self, labels: IntArray) -> FloatArray:
+        """Value of each row of `linear`."""
+        if self.linear.shape[0] == 0:
+            return np.empty(0)
+        return np.asarray(self.linear_columns[:, self._held(labels)].sum(axis=1))
+
     def feasible(self, labels: IntArray) -> bool:
         """Whether labels of items obey everything."""
         sizes = self.sizes(labels)
@@ -230,9 +263,7 @@ class Structure:
             return False
         if not self.loads.hold(labels):
             return False
-        if self.linear.shape[0] == 0:
-            return True
-        activity = self._linear_columns[:, self._held(labels)].sum(axis=1)
+        activity = self.linear_activity(labels)
         return bool((activity >= self.linear_lower).all() and (activity <= self.linear_upper).all())
 
     def _held(self, labels: IntArray) -> IntArray:
@@ -240,7 +271,8 @@ class Structure:
         return np.arange(self.n_items) * self.n_clusters + labels
 
     @cached_property
-    def _linear_columns(self) -> Sparse:
+    def linear_columns(self) -> Sparse:
+        """`linear`, compressed by column."""
         return self.linear.tocsc()
 
 

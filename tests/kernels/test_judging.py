@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.kernels import native
+from bckm.kernels import missing, native
 from bckm.problem import Problem
 from bckm.search._state import State
-from bckm.search.local import _native_rules
-from tests.descents import both_routes, objective, planted
+from bckm.search.local import native_rules, native_soft
+from tests.descents import both_routes, objective, planted, soft_planted
 
 
 class Judged:
@@ -20,18 +20,25 @@ class Judged:
             self.admits = bool(state.admits(items[None], to[None])[0])
             self.change = float(state.change(items[None], to[None])[0])
             state.apply(items, to)
-            self.size, self.weight, self.centres = state.size, state.weight, state.centres
+            self.size, self.weight = state.size.copy(), state.weight.copy()
+            self.centres = state.centres.copy()
+            back = labels[items]
+            self.admits_back = bool(state.admits(items[None], back[None])[0])
+            self.change_back = float(state.change(items[None], back[None])[0])
+            state.refresh()
+            self.cost = state.cost
         else:
             found = native._judge(
                 native.Points(problem.points, pull=problem.mass),
-                _native_rules(problem.structure),
+                native_rules(problem.structure),
+                native_soft(problem.soft),
                 labels.astype(np.int32),
                 centres,
                 fixed,
                 items,
                 to,
             )
-            self.admits, self.change, self.size, self.weight, self.centres = found
+            self.__dict__.update(found)
 
 
 def move(rng, m, k):
@@ -113,3 +120,49 @@ def test_admits_what_is_feasible(route):
             yes, no = yes + found.admits, no + (not found.admits)
     assert yes > 300
     assert no > 300
+
+
+@both_routes
+@pytest.mark.parametrize("fixed", [False, True])
+def test_soft_rules(route, fixed):
+    """Ties inside a move and out of it, leanings and soft sums; then all of it again, backwards."""
+    yes = no = 0
+    for seed in range(60):
+        start = soft_planted(seed, n=24)
+        problem, s, rng = start.problem, start.problem.structure, np.random.default_rng(seed)
+        at = start.centres if fixed else None
+        before = objective(problem, start.labels, at)
+        for number in range(12):
+            items, to = move(rng, s.n_items, s.n_clusters)
+            if number % 2:  # exchange clusters among few: sizes often stay
+                items = items[:3]
+                to = np.roll(start.labels[items], 1)
+            after = start.labels.copy()
+            after[items] = to
+            found = Judged(route, problem, start.labels, start.centres, items, to, fixed)
+            change = objective(problem, after, at) - before
+            scale = max(before, before + change)
+            assert found.change == pytest.approx(change, abs=1e-9 * scale), (seed, number)
+            assert found.change_back == pytest.approx(-change, abs=1e-9 * scale), (seed, number)
+            assert found.cost == pytest.approx(before + change, abs=1e-9 * scale)
+            assert found.admits == s.feasible(after), (seed, number)
+            assert found.admits_back or not found.admits
+            yes, no = yes + found.admits, no + (not found.admits)
+    assert min(yes, no) > 100
+
+
+@pytest.mark.skipif(bool(missing), reason=missing or "there")
+def test_routes_agree():
+    for seed in range(60):
+        start, rng = soft_planted(seed, n=24), np.random.default_rng(seed)
+        s = start.problem.structure
+        for _ in range(6):
+            items, to = move(rng, s.n_items, s.n_clusters)
+            one, two = (
+                Judged(route, start.problem, start.labels, start.centres, items, to)
+                for route in ("numpy", "native")
+            )
+            assert one.change == pytest.approx(two.change, abs=1e-11 * one.cost)
+            assert one.cost == pytest.approx(two.cost, rel=1e-12)
+            assert one.admits == two.admits
+            np.testing.assert_array_equal(one.size, two.size)

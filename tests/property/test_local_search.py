@@ -1,6 +1,8 @@
 """Local search by both routes: rules hold, the inertia falls, local optima are local optima."""
 
 import time
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from bckm.assign import Deadline
 from bckm.feasibility import feasible_start
 from bckm.kernels import missing
 from bckm.problem import Problem
+from bckm.search.local import LocalSearch
 from tests.descents import (
     Start,
     better_moves,
@@ -18,6 +21,7 @@ from tests.descents import (
     descend,
     objective,
     planted,
+    soft_planted,
 )
 from tests.drawing import draw, obeying
 from tests.families import FAMILIES
@@ -81,6 +85,56 @@ def test_fixed_centres(route, seed):
     found = run(route, start, fixed=True)
     check(start, found, fixed=True)
     assert found.finished
+
+
+@both_routes
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_soft_rules(route, seed, fixed):
+    """Penalties are part of the objective; hard loads and closed places hold."""
+    start = soft_planted(seed)
+    found = run(route, start, fixed=fixed)
+    check(start, found, fixed=fixed)
+    assert found.finished
+
+
+def test_soft_instances_are_of_every_kind():
+    starts = [soft_planted(seed) for seed in range(40)]
+    route = "numpy" if missing else "native"
+    found = [run(route, start) for start in starts]
+    assert sum(bool(np.any(f.labels != s.labels)) for f, s in zip(found, starts, strict=True)) > 30
+    counts = sum((f.counts for f in found), start=Counter())
+    assert min(counts[kind] for kind in ("relocated", "swapped", "chained", "grouped")) > 2
+    p = [start.problem for start in starts]
+    for kind in (
+        [one.structure.loads.number > 0 for one in p],
+        [one.structure.closed.size > 0 for one in p],
+        [one.structure.linear.shape[0] > 0 for one in p],
+        [bool(one.structure.conflict_sets) for one in p],
+        [bool((one.soft.ties.data > 0).any()) for one in p],
+        [bool((one.soft.ties.data < 0).any()) for one in p],
+        [one.soft.has_lean for one in p],
+        [one.soft.loads.number > 0 for one in p],
+        [bool((one.mass == 0).any()) for one in p],
+    ):
+        assert 3 <= sum(kind) <= 37
+
+
+@pytest.mark.skipif(bool(missing), reason=missing or "there")
+def test_loads_make_no_rows():
+    """A sum of amounts in each cluster takes m numbers, not m * k."""
+    load = np.arange(40) + 1.0
+    problem = Problem.build(
+        np.random.default_rng(0).normal(size=(40, 2)),
+        3,
+        bckm.Constraints(demand=load, size_max=load.sum() / 2),
+    )
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    problem = replace(problem, structure=replace(problem.structure))  # without what is cached
+    LocalSearch(problem)(start, np.zeros((3, 2)), Deadline())
+    assert problem.structure.loads.number == 1
+    assert problem.structure.apart_from_loads.matrix.indptr.size == 1
+    assert "_all_rows" not in vars(problem.structure)
 
 
 def test_instances_are_of_every_kind():
@@ -150,16 +204,24 @@ def units(seed):
         {"cannot_link": pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]].tolist()},
         {"rows": bckm.AttributeSum(load, sums - 0.2, sums + 0.2)},
     ][seed % 4]
+    soft = bckm.Constraints(size_min=0)
+    if seed >= 8:
+        links = rng.permutation(n).reshape(2, -1, 2)[:, :10].tolist()
+        loads = bckm.AttributeSum(load, sums.mean() - 0.5, sums.mean() + 0.5)
+        home = bckm.Stay(rng.integers(-1, k, n), confidence=rng.random(n) / 4)
+        soft &= bckm.Constraints(*links).soft(confidence=rng.uniform(0.1, 2, 20))
+        soft &= bckm.Constraints(rows=loads).soft(confidence=0.3)
+        soft &= bckm.Constraints(stay=home, size_min=0)
     if seed % 8 > 3:
         rules["must_link"] = [(0, 4, 8), (1, 5), (2, 6, 10)]
         apart = [p for p in rules.get("cannot_link", []) if min(p) > 10]
         rules |= {"cannot_link": apart} if "cannot_link" in rules else {}
     weight = None if seed % 2 else rng.uniform(0.5, 2, n)
-    return X, k, bckm.Constraints(**rules), labels, weight
+    return X, k, bckm.Constraints(**rules) & soft, labels, weight
 
 
 @both_routes
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(14))
 def test_scale_and_offset(route, seed):
     X, k, rules, labels, weight = units(seed)
     found = run(route, Start.of(X, k, rules, labels, weight)).labels
@@ -169,32 +231,31 @@ def test_scale_and_offset(route, seed):
 
 
 @both_routes
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(14))
 def test_rows_permuted(route, seed):
     X, k, rules, labels, weight = units(seed)
     one = Start.of(X, k, rules, labels, weight)
     found = one.problem.structure.expand(run(route, one).labels)
     order = np.random.default_rng(seed).permutation(len(X))
-    place = np.argsort(order)
-    moved = bckm.Constraints(
-        [place[list(s)].tolist() for s in rules.must_link],
-        [place[list(s)].tolist() for s in rules.cannot_link],
-        size_min=rules.size_min,
-        size_max=rules.size_max,
-        rows=[bckm.AttributeSum(b.values[order], b.lower, b.upper) for b in rules.rows],
-    )
-    two = Start.of(X[order], k, moved, labels[order], None if weight is None else weight[order])
+    weight = None if weight is None else weight[order]
+    two = Start.of(X[order], k, rules.take(order), labels[order], weight)
     two.centres = one.centres
     again = two.problem.structure.expand(run(route, two).labels)
     np.testing.assert_array_equal(again, found[order])
 
 
 @pytest.mark.skipif(bool(missing), reason=missing or "there")
+@pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("k", [6, 40])
-def test_threads_change_nothing(k):
+def test_threads_change_nothing(k, soft):
     rng = np.random.default_rng(0)
     X, weight = rng.normal(size=(2500, 4)), rng.uniform(0.5, 2, 2500)
     rules = bckm.Constraints(size_min=2500 // k, size_max=-(-2500 // k))
+    if soft:
+        pairs = rng.permutation(2500).reshape(2, -1, 2)[:, :300].tolist()
+        rules &= bckm.Constraints(*pairs).soft(confidence=1)
+        load = bckm.AttributeSum(rng.random(2500), 1250 / k - 1, 1250 / k + 1)
+        rules &= bckm.Constraints(rows=load).soft(confidence=1)
     labels = np.argsort(np.argsort(X[:, 0])) % k
     one, two = (Start.of(X, k, rules, labels, weight, n_jobs=jobs) for jobs in (1, 2))
     first, second = run("native", one), run("native", two)
@@ -362,6 +423,62 @@ def test_only_a_path_into_an_empty_cluster_helps(route, far):
     found = run(route, start)
     check(start, found)
     assert objective(start.problem, found.labels) < 0.1 * objective(start.problem, start.labels)
+
+
+def pair_astray(back=0):
+    """Two samples far from the others of their cluster, held together at a high price.
+
+    With `back`, sizes are exact, and so many samples of the other cluster are astray as well.
+    """
+    X = np.repeat([[0.0, 0.0], [9.0, 0.0], [9.0, 0.5], [0.5, 1.0]], (9, 9, 2, back), axis=0)
+    X += 0.01 * np.random.default_rng(0).normal(size=X.shape)
+    labels = np.repeat([0, 1, 0, 1], (9, 9, 2, back))
+    wish = bckm.Constraints(must_link=[(18, 19)]).soft(price=1e4)
+    if back:
+        sizes = np.bincount(labels).tolist()
+        wish &= bckm.Constraints(size_min=sizes, size_max=sizes)
+    return Start.of(X, 2, wish, labels)
+
+
+@both_routes
+@pytest.mark.parametrize("back", [0, 2])
+def test_only_a_group_helps(route, back):
+    start = pair_astray(back)
+    assert better_moves(start.problem, start.labels) == ({"group"} if not back else set())
+    found = run(route, start)
+    check(start, found)
+    assert found.counts["grouped"] == 1
+    assert objective(start.problem, found.labels) < 0.1 * objective(start.problem, start.labels)
+
+
+@both_routes
+def test_two_that_should_be_apart_change_places(route):
+    """Each alone would come to the other at a high price."""
+    X = np.repeat([[0.0], [9.0]], 10, axis=0)
+    X += 0.01 * np.random.default_rng(0).normal(size=X.shape)
+    labels = np.repeat([0, 1], 10)
+    labels[[0, 19]] = 1, 0
+    wish = bckm.Constraints(cannot_link=[(0, 19)]).soft(price=1e4)
+    start = Start.of(X, 2, wish, labels)
+    assert better_moves(start.problem, start.labels) == {"swap"}
+    found = run(route, start)
+    check(start, found)
+    assert found.counts["swapped"] == 1
+    assert objective(start.problem, found.labels) < 0.1 * objective(start.problem, start.labels)
+
+
+@both_routes
+def test_an_item_without_mass_has_wishes(route):
+    """Its own goes with a swap that pays only because the mean of the other cluster follows."""
+    X = np.array([[0.0], [0.0], [3.0], [7.0]])
+    rules = bckm.Constraints(size_min=[1, 3], size_max=[1, 3])
+    rules &= bckm.Constraints(fixed={0: 1, 1: 1, 2: 1}).soft(price=7)
+    rules &= bckm.Constraints(fixed={3: 1}).soft(price=2)
+    start = Start.of(X, 2, rules, [1, 1, 1, 0], [1, 1, 1, 0])
+    assert better_moves(start.problem, start.labels) == {"swap"}
+    found = run(route, start)
+    check(start, found)
+    assert found.counts["swapped"] == 1
 
 
 # --- larger ---

@@ -48,16 +48,19 @@ def rules_of(seed, n=N):
         "links": bckm.Constraints(**links, **apart),
         "all": bckm.Constraints(**links, **apart, size_min=12, size_max=18),
         "rows": bckm.Constraints(rows=bckm.AttributeSum(load, 30, 48), **apart),
+        "soft": bckm.Constraints(**links, size_max=18)
+        & bckm.Constraints(**apart).soft(confidence=0.3),
     }
 
 
 ENGINES = {
     "nearest": ["nothing"],
     "transport": ["nothing", "sizes", "unequal"],
-    "exact": ["nothing", "sizes", "unequal", "links", "all", "rows"],
+    "exact": ["nothing", "sizes", "unequal", "links", "all", "rows", "soft"],
     "pump": ["sizes", "links", "all"],
     "greedy": ["sizes", "links", "all", "rows"],
-    "auto": ["nothing", "sizes", "unequal", "links", "all", "rows"],
+    "prices": ["sizes", "links", "all"],
+    "auto": ["nothing", "sizes", "unequal", "links", "all", "rows", "soft"],
 }
 CASES = [(solver, asked) for solver, kinds in ENGINES.items() for asked in kinds]
 

@@ -98,10 +98,8 @@ class _Mending:
         """Clusters that hold an item in conflict, (items, k)."""
         taken = np.zeros((items.size, self.k), np.bool_)
         if self.s.conflict_sets:
-            graph = self.s.neighbours
-            for at, j in enumerate(items):
-                around = graph.indices[graph.indptr[j] : graph.indptr[j + 1]]
-                taken[at, self.labels[around]] = True
+            part = self.s.neighbours[items].tocoo()
+            taken[part.coords[0], self.labels[part.coords[1]]] = True
         return taken
 
     def free(self, j: int, i: int) -> bool:
@@ -140,11 +138,13 @@ class _Mending:
 
     def move(self) -> bool:
         """Moves of single items that bring sums nearer to their bounds, the cheapest first."""
+        bad = self.beyond(self.sums, np.arange(self.k))
+        worst = np.argsort(-bad, kind="stable")[: int((bad > 0).sum())]
+        return any(self._relieve(int(i), bad) for i in worst)
+
+    def _relieve(self, i: int, bad: FloatArray) -> bool:
+        """Bring one cluster nearer to its bounds."""
         every = np.arange(self.k)
-        bad = self.beyond(self.sums, every)
-        if not bad.any():
-            return False
-        i = int(bad.argmax())
         over = (self.sums[i] > self.upper[i]).any()
         held = self.labels == i
         items = np.flatnonzero(held if over else ~held)
@@ -157,6 +157,9 @@ class _Mending:
         rise = self.priced[items][:, targets] - self.priced[items, own][:, None]
         good = (change < -1e-9 * max(1.0, bad[i])) & np.isfinite(rise)
         good &= targets != own[:, None]
+        # those in conflict there would be the first to go, and are in vain
+        some = np.flatnonzero(good.any(axis=1))
+        good[some] &= ~self.blocked(items[some])[:, targets]
         if not good.any():
             return False
         score = np.full(rise.shape, np.inf)  # the cheapest per unit mended first

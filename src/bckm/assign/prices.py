@@ -174,6 +174,7 @@ class PriceEngine(Engine):
 
     name = "prices"
     handles = ~Feature.NONE
+    bounds_cheaply = True
 
     def prepare(self, problem: Problem) -> PricesAssigner:
         """Gather what is bounded and what is tied."""

@@ -147,10 +147,12 @@ def feasible_start(structure: Structure, rules: list[Rule], deadline: Deadline) 
     if not minimal:
         n, k = structure.item.size, structure.n_clusters
         shrinker = Shrinker(n, k, deadline)
-        smaller = shrinker.shrink(conflict)
-        confirmed = decide_rules(list(smaller), n, k, deadline, confirm=True).proof
-        if confirmed is not None:  # else the larger conflict is what is proven, if it is
-            proof, conflict, minimal = confirmed, smaller, shrinker.sure
+        minimal = proof is not None and shrinker.none_spared(proof)
+        if not minimal:
+            smaller = shrinker.shrink(conflict)
+            confirmed = decide_rules(list(smaller), n, k, deadline, confirm=True).proof
+            if confirmed is not None:  # else the larger conflict is what is proven, if it is
+                proof, conflict, minimal = confirmed, smaller, shrinker.sure
     if proof is None:
         raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
     raise InfeasibleError(tell(conflict, proof, minimal), conflict, minimal)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from bckm.feasibility._proof import Links, Proof, unique
-from bckm.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, SumBound, name_samples, plural
+from bckm.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, plural
 from bckm.structure import Structure
 
 
-def _size_rules(rules: list[Rule]) -> list[Rule]:
+def size_rules(rules: list[Rule]) -> list[Rule]:
     """The few rules about sizes among many links."""
     return [rule for rule in rules if isinstance(rule, SizeMin | SizeMax | NonEmpty)]
 
 
-def _lower_rule(rules: list[Rule], cluster: int) -> Rule | None:
+def lower_rule(rules: list[Rule], cluster: int) -> Rule | None:
     """Return the rule with the largest lower bound on a cluster."""
     best: Rule | None = None
     value = 0
@@ -26,20 +26,20 @@ def _lower_rule(rules: list[Rule], cluster: int) -> Rule | None:
     return best
 
 
-def _upper_rule(rules: list[Rule], cluster: int) -> Rule | None:
+def upper_rule(rules: list[Rule], cluster: int) -> Rule | None:
     """Return the rule with the smallest upper bound on a cluster."""
     found = [r for r in rules if isinstance(r, SizeMax) and r.cluster in (None, cluster)]
     return min(found, key=lambda r: r.value, default=None)
 
 
 def bounds_sum(rules: list[Rule], s: Structure) -> Proof | None:
-    n, k, rules = s.item.size, s.n_clusters, _size_rules(rules)
+    n, k, rules = s.item.size, s.n_clusters, size_rules(rules)
     if s.lower.sum() > n:
         order = np.argsort(-s.lower, kind="stable")
         enough = int(np.argmax(np.cumsum(s.lower[order]) > n)) + 1
         needed = int(s.lower[order[:enough]].sum())
         return Proof(
-            unique(_lower_rule(rules, int(i)) for i in order[:enough]),
+            unique(lower_rule(rules, int(i)) for i in order[:enough]),
             True,  # the largest ones until the sum exceeds n: without any of them it does not
             f"the lower bounds of {plural(enough, 'cluster')} add up to "
             f"{plural(needed, 'sample')}, but the data have only {plural(n, 'sample')}",
@@ -48,7 +48,7 @@ def bounds_sum(rules: list[Rule], s: Structure) -> Proof | None:
         )
     if s.upper.sum() < n:
         return Proof(
-            unique(_upper_rule(rules, i) for i in range(k)),
+            unique(upper_rule(rules, i) for i in range(k)),
             True,
             f"{plural(k, 'cluster')} may hold at most {plural(int(s.upper.sum()), 'sample')}, but "
             f"the data have {n}",
@@ -62,7 +62,7 @@ def bounds_crossed(rules: list[Rule], s: Structure) -> Proof | None:
     """Only "not empty" can cross an upper bound here: stated bounds that cross are refused."""
     for i in np.flatnonzero(s.lower > s.upper):
         return Proof(
-            unique(rule(rules, int(i)) for rule in (_lower_rule, _upper_rule)),
+            unique(rule(rules, int(i)) for rule in (lower_rule, upper_rule)),
             True,
             f"cluster {i} needs at least {s.lower[i]} and at most {s.upper[i]} samples",
             "raise its size_max, or state size_min with 0 for it",
@@ -84,8 +84,8 @@ def item_too_large(rules: list[Rule], s: Structure) -> Proof | None:
             if not reached.issuperset(link.samples):
                 used.append(link)
                 reached.update(link.samples)
-    bounds = _size_rules(rules)
-    upper = unique(_upper_rule(bounds, i) for i in range(s.n_clusters))
+    bounds = size_rules(rules)
+    upper = unique(upper_rule(bounds, i) for i in range(s.n_clusters))
     return Proof(
         (*used, *upper),
         # a tree of pairs falls apart without any of them, and its parts fit
@@ -122,8 +122,8 @@ def too_few_items(rules: list[Rule], s: Structure) -> Proof | None:
                 merged = True
         if merged:
             used.append(rule)
-    bounds = _size_rules(rules)
-    lower = unique(_lower_rule(bounds, int(i)) for i in filled)
+    bounds = size_rules(rules)
+    lower = unique(lower_rule(bounds, int(i)) for i in filled)
     pairs = all(len(rule.samples) == 2 for rule in used)
     plain = all(isinstance(rule, NonEmpty) or rule == SizeMin(1) for rule in lower)
     return Proof(
@@ -133,55 +133,4 @@ def too_few_items(rules: list[Rule], s: Structure) -> Proof | None:
         f"{plural(filled.size, 'cluster')} that must not be empty",
         f"use at most {plural(s.n_items, 'cluster')}, allow empty ones (size_min=0) or remove "
         "must-links",
-    )
-
-
-def sums(rules: list[Rule], s: Structure) -> Proof | None:
-    """The sums of an attribute over all clusters add up to its total."""
-    for source in dict.fromkeys(rule.source for rule in rules if isinstance(rule, SumBound)):
-        total = float(source.values.sum())
-        for side, word, verb in (("max", "at most", "raise"), ("min", "at least", "lower")):
-            # per cluster the tightest bound and its rule
-            tightest: dict[int, SumBound] = {}
-            for rule in rules:
-                if isinstance(rule, SumBound) and rule.source is source and rule.side == side:
-                    clusters = range(s.n_clusters) if rule.cluster is None else [rule.cluster]
-                    tightest.update(dict.fromkeys(clusters, rule))
-            if len(tightest) < s.n_clusters:
-                continue
-            if side == "max" and (heavy := _too_heavy(rules, s, tightest)) is not None:
-                return heavy
-            bound = sum(rule.value for rule in tightest.values())
-            beyond = total - bound if side == "max" else bound - total
-            scale = max(abs(total), abs(bound), float(np.abs(source.values).max()))
-            if beyond > 1e-6 * scale:
-                used = unique(iter(tightest.values()))
-                return Proof(
-                    used,
-                    len(used) == 1,
-                    f"the clusters together may hold {word} {bound:g} of {source.name}, but the "
-                    f"data have {total:g}",
-                    f"{verb} the bound, on average to {total / s.n_clusters:g}",
-                )
-    return None
-
-
-def _too_heavy(rules: list[Rule], s: Structure, upper: dict[int, SumBound]) -> Proof | None:
-    """An item that holds more of an attribute than any cluster may."""
-    source = upper[0].source
-    capacity = max(rule.value for rule in upper.values())
-    held = np.bincount(s.item, source.values)
-    heavy = int(held.argmax())
-    scale = max(abs(capacity), float(np.abs(source.values).max()))
-    if (source.values < 0).any() or held[heavy] <= capacity + 1e-6 * scale:
-        return None
-    samples = tuple(np.flatnonzero(s.item == heavy).tolist())
-    joined = "holds" if len(samples) == 1 else "are must-linked and together hold"
-    links = [r for r in rules if isinstance(r, MustLink) and s.item[r.samples[0]] == heavy]
-    return Proof(
-        (*links, *unique(iter(upper.values()))),
-        False,
-        f"{name_samples(samples)} {joined} {held[heavy]:.15g} of {source.name}, but no cluster may "
-        f"hold more than {capacity:.15g}",
-        f"raise the bound to at least {held[heavy]:.15g} or separate them",
     )

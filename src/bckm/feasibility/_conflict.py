@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -9,12 +10,30 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._types import BoolArray
+from bckm.assign._place import place
+from bckm.assign._repair import repair
 from bckm.assign.base import Deadline
-from bckm.assign.greedy import place, repair
 from bckm.feasibility._decide import Verdict, decide_rules
 from bckm.feasibility._proof import Proof
-from bckm.rules import CannotLink, MustLink, NonEmpty, Rule, SizeMax, SizeMin, plural
+from bckm.rules import (
+    CannotLink,
+    Fixed,
+    Forbidden,
+    Moved,
+    MovedMax,
+    MustLink,
+    NonEmpty,
+    QuotaBound,
+    RowBound,
+    Rule,
+    SizeMax,
+    SizeMin,
+    SumBound,
+    plural,
+)
 from bckm.structure import Structure, contract
+
+FEW = 24  # rules of a proof that are each tried without: more are shrunk by halves
 
 Contradicts = Callable[[Sequence[Rule]], bool]
 
@@ -29,6 +48,21 @@ class Shrinker:
     def shrink(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
         """Shrink contradicting rules until every proper subset is feasible."""
         return minimise(self._near_trouble(list(rules)), self._contradicts)
+
+    def none_spared(self, proof: Proof) -> bool:
+        """Whether a proof is a minimal conflict already: without any rule the rest is feasible.
+
+        Asked of few rules, or of few kinds of rules that are alike.
+        """
+        marks = proof.alike or tuple(range(len(proof.rules)))
+        first = {mark: at for at, mark in reversed(list(enumerate(marks)))}
+        if len(first) > FEW:
+            return False
+        rests = ([*proof.rules[:at], *proof.rules[at + 1 :]] for at in first.values())
+        return all(
+            decide_rules(rest, self._n, self._k, self._deadline).verdict is Verdict.FEASIBLE
+            for rest in rests
+        )
 
     def _contradicts(self, rules: Sequence[Rule]) -> bool:
         verdict = decide_rules(list(rules), self._n, self._k, self._deadline).verdict
@@ -59,8 +93,7 @@ class Shrinker:
     def _trouble(self, rules: list[Rule]) -> BoolArray:
         """Samples whose cannot-links are broken by the least violating labels found."""
         s = Structure.compile(rules, contract(rules, self._n), self._k)
-        zero = np.zeros((s.n_items, s.n_clusters))
-        labels = repair(s, zero, place(s, None), self._deadline)
+        labels = repair(s, None, place(s, None), self._deadline)
         broken = s.edges[labels[s.edges[:, 0]] == labels[s.edges[:, 1]]]
         return np.isin(s.item, broken)
 
@@ -114,16 +147,26 @@ def minimise(rules: Sequence[Rule], contradicts: Contradicts) -> tuple[Rule, ...
     return tuple(explain([], False, list(rules)))  # depth log2(len(rules))
 
 
+_KINDS = {
+    MustLink: "must-link",
+    CannotLink: "cannot-link",
+    SizeMin: "size bound",
+    SizeMax: "size bound",
+    NonEmpty: "size bound",
+    Fixed: "fixed place",
+    Forbidden: "forbidden place",
+    SumBound: "capacity bound",
+    QuotaBound: "quota",
+    RowBound: "linear rule",
+    MovedMax: "stay rule",
+    Moved: "stay rule",
+}
+
+
 def tell(rules: tuple[Rule, ...], proof: Proof, minimal: bool) -> str:
     """Write the message: how many rules, why, what to do, and the rules themselves."""
-    kinds = {
-        "must-link": MustLink,
-        "cannot-link": CannotLink,
-        "size bound": SizeMin | SizeMax | NonEmpty,
-    }
-    counted = [(name, sum(isinstance(r, kind) for r in rules)) for name, kind in kinds.items()]
-    counted.append(("linear rule", len(rules) - sum(number for _, number in counted)))
-    parts = [plural(number, name) for name, number in counted if number]
+    number = Counter(_KINDS[type(rule)] for rule in rules)
+    parts = [plural(number[name], name) for name in dict.fromkeys(_KINDS.values()) if number[name]]
     shown = [f"  - {rule}" for rule in rules[:12]]
     if len(rules) > 12:
         shown.append(f"  - and {len(rules) - 12} more (see .conflict)")

@@ -9,11 +9,9 @@ import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._types import IntArray
-from bckm.feasibility._proof import Links, Proof, unique
-from bckm.rules import CannotLink, MustLink, Rule, name_samples
+from bckm.feasibility._proof import Links, Names, Proof, unique
+from bckm.rules import CannotLink, MustLink, Rule
 from bckm.structure import Structure
-
-_CHAIN_SHOWN = 8
 
 
 def _clusters(s: Structure) -> str:
@@ -51,15 +49,12 @@ def contradiction(rules: list[Rule], s: Structure) -> Proof | None:
                     best = (samples, used, rule)
     assert best is not None
     samples, used, rule = best
-    shown = [str(p) for p in samples]
-    if len(shown) > _CHAIN_SHOWN:
-        hidden = len(shown) - _CHAIN_SHOWN + 1
-        shown = [*shown[: _CHAIN_SHOWN - 2], f"({hidden} more)", shown[-1]]
+    names = Names((*used, rule))
     return Proof(
         (*used, rule),
         True,  # a shortest chain between members of the set: a shorter one would connect two others
-        f"samples {samples[0]} and {samples[-1]} are cannot-linked, but must-links join them "
-        f"({' - '.join(shown)})",
+        f"{names(samples[0], samples[-1])} are cannot-linked, but must-links join them "
+        f"({names.chain(samples)})",
         "remove one of these links",
     )
 
@@ -69,13 +64,13 @@ def clique_too_large(rules: list[Rule], s: Structure) -> Proof | None:
     if len(clique) <= s.n_clusters:
         return None
     clique = clique[: s.n_clusters + 1]
-    story = _story(rules, s, list(combinations(sorted(clique), 2)))
+    story = story_of(rules, s, list(combinations(sorted(clique), 2)))
     samples = tuple(sorted(story.seen.values()))
     return Proof(
         story.rules,
         # without chains or sets: the edges of a complete graph, none of which can be spared
         story.plain,
-        f"{name_samples(samples)} are pairwise apart, but {_clusters(s)}",
+        f"{Names(story.rules)(*samples)} are pairwise apart, but {_clusters(s)}",
         f"use at least {len(clique)} clusters or remove one of these links",
     )
 
@@ -99,12 +94,12 @@ def odd_cycle(rules: list[Rule], s: Structure) -> Proof | None:
         if odd.size:
             at = odd[np.argmin(depth[a[odd]] + depth[b[odd]])]
             ring = _ring(int(a[at]), int(b[at]), before)
-            story = _story(rules, s, list(zip(ring, ring[1:] + ring[:1], strict=True)))
-            samples = tuple(story.seen[j] for j in ring)
+            story = story_of(rules, s, list(zip(ring, ring[1:] + ring[:1], strict=True)))
+            samples = Names(story.rules)(*(story.seen[j] for j in ring))
             return Proof(
                 story.rules,
                 story.plain,  # a cycle of pairs is a path, hence feasible, without any of them
-                f"{len(ring)} cannot-links form a cycle of odd length ({name_samples(samples)}), "
+                f"{len(ring)} cannot-links form a cycle of odd length ({samples}), "
                 "which 2 clusters cannot separate",
                 "use at least 3 clusters or remove one of these links",
             )
@@ -125,7 +120,7 @@ def _ring(a: int, b: int, before: IntArray) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Story:
+class Story:
     """Rules that put items in conflict; `plain` if they are just one pair per conflict."""
 
     rules: tuple[Rule, ...]
@@ -133,7 +128,7 @@ class _Story:
     plain: bool
 
 
-def _story(rules: list[Rule], s: Structure, edges: list[tuple[int, int]]) -> _Story:
+def story_of(rules: list[Rule], s: Structure, edges: list[tuple[int, int]]) -> Story:
     """Tell conflicts between items in rules: a cannot-link each, and the must-links in between."""
     wanted = {(min(e), max(e)) for e in edges}
     members = {j for e in wanted for j in e}
@@ -162,4 +157,4 @@ def _story(rules: list[Rule], s: Structure, edges: list[tuple[int, int]]) -> _St
                     joining += links.path(before, other)[1]
     plain = not joining and all(len(r.samples) == 2 for r in used if isinstance(r, CannotLink))
     seen = {j: min(samples) for j, samples in ends.items()}
-    return _Story(unique(iter([*joining, *used])), seen, plain)
+    return Story(unique(iter([*joining, *used])), seen, plain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._types import IntArray, Sparse
-from bckm.rules import MustLink, Rule
+from bckm.rules import MustLink, Rule, name_samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +25,43 @@ class Proof:
         Whether each proper subset is known to be feasible.
     reason, remedy : str
         Sentences for a person.
+    alike : tuple
+        A mark for each rule: rules of one mark are exchangeable, so that it is enough to ask of one
+        of them whether it can be spared. Empty: each is on its own.
     """
 
     rules: tuple[Rule, ...]
     minimal: bool
     reason: str
     remedy: str
+    alike: tuple[Hashable, ...] = ()
+
+
+_CHAIN_SHOWN = 8
+
+
+class Names:
+    """What samples are called: by their ids where rules know them."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._ids: dict[int, object] = {}
+        for rule in rules:
+            ids = getattr(rule, "ids", None)
+            if ids is not None:
+                samples = getattr(rule, "samples", None) or (getattr(rule, "sample", 0),)
+                self._ids.update(zip(samples, ids, strict=True))
+
+    def __call__(self, *samples: int) -> str:
+        """Name samples in a sentence."""
+        return name_samples(samples, tuple(self._ids.get(p, p) for p in samples))
+
+    def chain(self, samples: list[int]) -> str:
+        """A chain of samples: 0 - 1 - 2."""
+        shown = [str(self._ids.get(p, p)) for p in samples]
+        if len(shown) > _CHAIN_SHOWN:
+            hidden = len(shown) - _CHAIN_SHOWN + 1
+            shown = [*shown[: _CHAIN_SHOWN - 2], f"({hidden} more)", shown[-1]]
+        return " - ".join(shown)
 
 
 def unique(rules: Iterator[Rule | None]) -> tuple[Rule, ...]:
@@ -54,6 +85,10 @@ class Links:
         """Breadth first from a sample: nodes in order, and the node before each."""
         order, before = breadth_first_order(self.graph, start, directed=False)
         return order.astype(np.int64), before.astype(np.int64)
+
+    def between(self, p: int, q: int) -> tuple[list[int], list[MustLink]]:
+        """The shortest chain of must-linked samples from one to another."""
+        return ([p], []) if p == q else self.path(self.before(p)[1], q)
 
     def path(self, before: IntArray, end: int) -> tuple[list[int], list[MustLink]]:
         """Samples and links on the way to `end`, from the start of `before`."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bckm.feasibility import _bound_proofs as bounds
 from bckm.feasibility import _link_proofs as links
+from bckm.feasibility import _place_proofs as places
+from bckm.feasibility import _sum_proofs as sums
 from bckm.feasibility._proof import Proof
 from bckm.rules import Rule
 from bckm.structure import Structure
@@ -14,13 +16,20 @@ def find_proof(rules: list[Rule], s: Structure) -> Proof | None:
     for search in (
         links.set_too_large,
         links.contradiction,
+        places.nowhere,
         bounds.bounds_sum,
         bounds.bounds_crossed,
         bounds.item_too_large,
         bounds.too_few_items,
+        places.rivals,
+        places.crowded,
+        places.starved,
+        places.moved,
         links.clique_too_large,
         links.odd_cycle,
-        bounds.sums,
+        sums.too_heavy,
+        sums.totals,
+        sums.overloaded,
     ):
         proof = search(rules, s)
         if proof is not None:

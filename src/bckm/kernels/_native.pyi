@@ -78,6 +78,7 @@ class Descent(TypedDict):
     swapped: int
     chained: int
     flipped: int
+    grouped: int
     work: float
     finished: bool
     stopped: bool
@@ -95,11 +96,32 @@ class Rules:
         column_value: _Floats,
         row_lower: _Floats,
         row_upper: _Floats,
+        amount: _Floats,
+        load_lower: _Floats,
+        load_upper: _Floats,
+    ) -> None: ...
+
+class Soft:
+    def __init__(
+        self,
+        tie_start: _Whole,
+        tie_with: _Whole,
+        tie_price: _Floats,
+        lean_start: _Whole,
+        lean_to: _Whole,
+        lean_price: _Floats,
+        base: float,
+        amount: _Floats,
+        lower: _Floats,
+        upper: _Floats,
+        low: _Floats,
+        up: _Floats,
     ) -> None: ...
 
 def descend(
     points: Points,
     rules: Rules,
+    soft: Soft,
     label: _Labels,
     centres: _Floats,
     fixed: bool,
@@ -118,14 +140,25 @@ def gather(
 ) -> None: ...
 
 # for tests/kernels
+class Judged(TypedDict):
+    admits: bool
+    change: float
+    admits_back: bool
+    change_back: float
+    size: _Whole
+    weight: _Floats
+    centres: _Floats
+    cost: float
+
 def _sum_of_chunks(n: int, threads: int, nested: bool = False, fail_at: int = -1) -> int: ...
 def _judge(
     points: Points,
     rules: Rules,
+    soft: Soft,
     label: _Labels,
     centres: _Floats,
     fixed: bool,
     items: _Whole,
     to: _Whole,
-) -> tuple[bool, float, _Whole, _Floats, _Floats]: ...
+) -> Judged: ...
 def _meet(threads: int) -> int: ...

@@ -55,11 +55,13 @@ int meet(int threads) {
 }
 
 // Whether a move keeps the rules, by how much it changes the objective, and, after it is made, what
-// the clustering believes: sizes, masses and centres.
-nb::tuple judge(const views::Cloud& cloud, const views::RuleBook& book, views::Labels label,
-                views::Matrix centres, bool fixed, views::Whole items, views::Whole to) {
+// the clustering believes: sizes, masses and centres, what the way back would do, and the objective
+// summed up anew.
+nb::dict judge(const views::Cloud& cloud, const views::RuleBook& book, const views::SoftBook& soft,
+               views::Labels label, views::Matrix centres, bool fixed, views::Whole items,
+               views::Whole to) {
     const std::int64_t k = book.view.k;
-    views::check_descent(cloud, book, label, centres);
+    views::check_descent(cloud, book, soft, label, centres);
     views::require(items.shape(0) == to.shape(0), "one cluster per item");
     std::vector<Hop> hops;
     for (std::size_t h = 0; h < items.shape(0); ++h) {
@@ -68,14 +70,24 @@ nb::tuple judge(const views::Cloud& cloud, const views::RuleBook& book, views::L
         hops.push_back({j, i});
     }
     const auto number = static_cast<std::int64_t>(hops.size());
-    Clustering c(cloud.view, book.view, label.data(), centres.data(), fixed, 1);
+    Clustering c(cloud.view, book.view, soft.view, label.data(), centres.data(), fixed, 1);
     const bool admits = c.admits(hops.data(), number);
     const double change = c.change(hops.data(), number);
+    std::vector<Hop> back = hops;
+    for (Hop& hop : back) hop.to = c.label[hop.item];
     c.apply(hops.data(), number);
     const std::size_t clusters = centres.shape(0), dims = centres.shape(1);
-    return nb::make_tuple(admits, change, views::as_array(std::move(c.size), {clusters}),
-                          views::as_array(std::move(c.weight), {clusters}),
-                          views::as_array(std::move(c.centres), {clusters, dims}));
+    nb::dict answer;
+    answer["admits"] = admits;
+    answer["change"] = change;
+    answer["admits_back"] = c.admits(back.data(), number);
+    answer["change_back"] = c.change(back.data(), number);
+    answer["size"] = views::as_array(std::vector(c.size), {clusters});
+    answer["weight"] = views::as_array(std::vector(c.weight), {clusters});
+    answer["centres"] = views::as_array(std::vector(c.centres), {clusters, dims});
+    c.refresh();
+    answer["cost"] = c.cost;
+    return answer;
 }
 
 }  // namespace
@@ -84,8 +96,8 @@ void add_checks(nb::module_& module) {
     using nb::literals::operator""_a;
     module.def("_sum_of_chunks", &sum_of_chunks, "n"_a, "threads"_a, "nested"_a = false,
                "fail_at"_a = -1, nb::call_guard<WithoutGil>());
-    module.def("_judge", &judge, "points"_a, "rules"_a, "label"_a.noconvert(), "centres"_a,
-               "fixed"_a, "items"_a, "to"_a);
+    module.def("_judge", &judge, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(),
+               "centres"_a, "fixed"_a, "items"_a, "to"_a);
     module.def("_meet", &meet, "threads"_a, nb::call_guard<WithoutGil>());
 }
 

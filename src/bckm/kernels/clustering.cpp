@@ -8,9 +8,6 @@
 namespace bckm {
 namespace {
 
-// Rows hold to the last digit when they are summed up anew; sums kept move by move may round.
-constexpr double row_rounding = 1e-13;
-
 // Of a cluster that keeps less than this share of its mass, what is left is round-off,
 constexpr double mass_rounding = 1e-15;
 // and one that keeps less than this is summed up anew.
@@ -27,11 +24,12 @@ double squared(const double* x, const double* y, std::int64_t dims) {
 
 }  // namespace
 
-Clustering::Clustering(const Points& points, const Rules& rules, const std::int32_t* first,
-                       const double* start, bool fixed, int threads)
+Clustering::Clustering(const Points& points, const Rules& rules, const Soft& soft,
+                       const std::int32_t* first, const double* start, bool fixed, int threads)
     : points(points), rules(rules), m(points.n), k(rules.k), dims(points.dims), fixed(fixed),
-      threads(threads), label(first, first + points.n), centres(start, start + k * dims), weight(k, 0.0),
-      heavy(k, 0), weightless(k, 0), size(k, 0), activity(rules.rows, 0.0), shift(dims, 0.0),
+      threads(threads), label(first, first + points.n), centres(start, start + k * dims),
+      weight(k, 0.0), heavy(k, 0), weightless(k, 0), size(k, 0), penalty(soft, m, k),
+      loads(rules.loads, k), activity(rules.rows, 0.0), shift(dims, 0.0),
       row_change(rules.rows, 0.0), going(rules.conflict_start ? m : 0, -1) {
     refresh();
 }
@@ -47,6 +45,8 @@ void Clustering::refresh() {
     Totals sums = totals(points, label.data(), k, centres.data(), nullptr, threads);
     weight = std::move(sums.mass);
     cost = sums.cost;
+    if (penalty.asks) cost += penalty.refresh(label);
+    loads.refresh(label);
     std::fill(heavy.begin(), heavy.end(), 0);
     std::fill(weightless.begin(), weightless.end(), 0);
     std::fill(size.begin(), size.end(), 0);
@@ -98,7 +98,8 @@ bool Clustering::admits(const Hop* hops, std::int64_t number) {
         }
         if (after < rules.lower[i] || after > rules.upper[i]) return false;
     }
-    return apart_after(hops, number) && rows_hold(hops, number);
+    return apart_after(hops, number) && loads.hold_after(hops, number, label, touched) &&
+           rows_hold(hops, number);
 }
 
 bool Clustering::apart_after(const Hop* hops, std::int64_t number) {
@@ -132,7 +133,7 @@ bool Clustering::rows_hold(const Hop* hops, std::int64_t number) {
     bool good = true;
     for (const std::int64_t r : row_touched) {
         const double now = activity[r], after = now + row_change[r];
-        const double rounding = row_rounding * (std::fabs(now) + std::fabs(after));
+        const double rounding = sum_rounding * (std::fabs(now) + std::fabs(after));
         good &= after >= rules.row_lower[r] + rounding && after <= rules.row_upper[r] - rounding;
     }
     for (const std::int64_t r : row_touched) row_change[r] = 0.0;
@@ -168,7 +169,7 @@ double Clustering::change(const Hop* hops, std::int64_t number) {
         for (std::int64_t t = 0; t < dims; ++t) square += shift[t] * shift[t];
         total -= square / std::max(after, mass_rounding * weight[i]);
     }
-    return total;
+    return penalty.asks ? total + penalty.change(hops, number, label, touched) : total;
 }
 
 void Clustering::apply(const Hop* hops, std::int64_t number) {
@@ -195,6 +196,8 @@ void Clustering::apply(const Hop* hops, std::int64_t number) {
         if (weight[i] <= mass_lost * before) continue;
         for (std::int64_t t = 0; t < dims; ++t) c[t] += shift[t] / weight[i];
     }
+    loads.apply(hops, number, label);
+    penalty.apply(hops, number, label);
     for (std::int64_t h = 0; h < number; ++h) {
         const std::int64_t j = hops[h].item;
         if (rules.rows > 0) {

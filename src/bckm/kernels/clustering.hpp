@@ -4,38 +4,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "penalty.hpp"
 #include "points.hpp"
+#include "rules.hpp"
+#include "sums.hpp"
 
 namespace bckm {
 
-// What labels must obey; see bckm.structure. Null arrays of conflicts or rows: there are none.
-struct Rules {
-    std::int64_t k = 0;
-    const std::int64_t* count = nullptr;           // samples in each item
-    const std::int64_t* lower = nullptr;           // samples in each cluster, at least
-    const std::int64_t* upper = nullptr;           // and at most
-    const std::int64_t* conflict_start = nullptr;  // items in conflict with j: conflict_with from
-    const std::int64_t* conflict_with = nullptr;   // conflict_start[j] to conflict_start[j + 1]
-    const std::int64_t* column_start = nullptr;    // rows, compressed by column item * k + cluster
-    const std::int64_t* column_row = nullptr;
-    const double* column_value = nullptr;
-    std::int64_t rows = 0;
-    const double* row_lower = nullptr;
-    const double* row_upper = nullptr;
-};
-
-// One item goes to another cluster. A move is a list of these, made together; no item twice.
-struct Hop {
-    std::int64_t item;
-    std::int64_t to;
-};
-
-// The objective is the sum of mass_j |x_j - c_label(j)|^2. Centres are the means of the labels, and
-// a change is exact: means follow. Or centres are fixed, and a change is that of an assignment.
+// The objective is the sum of mass_j |x_j - c_label(j)|^2 and all penalties. Centres are the means of
+// the labels, and a change is exact: means follow. Or centres are fixed, and a change is that of an
+// assignment.
 class Clustering {
 public:
-    Clustering(const Points& points, const Rules& rules, const std::int32_t* label,
-               const double* centres, bool fixed, int threads);
+    Clustering(const Points& points, const Rules& rules, const Soft& soft,
+               const std::int32_t* label, const double* centres, bool fixed, int threads);
 
     // Means, sums and activities anew: without what rounding added move by move.
     void refresh();
@@ -61,8 +43,8 @@ public:
     bool fits(std::int64_t a, std::int64_t b, std::int64_t samples) const {
         return size[a] - samples >= rules.lower[a] && size[b] + samples <= rules.upper[b];
     }
-    // What j adds to the objective by joining b, and takes from it by leaving its own cluster, given
-    // its squared distance there.
+    // What j adds to the distances by joining b, and takes from them by leaving its own cluster,
+    // given its squared distance there.
     double joins(std::int64_t j, std::int64_t b, double square) const {
         const double w = mass(j), there = weight[b];
         return fixed ? w * square : there > 0.0 ? w * square * (there / (there + w)) : 0.0;
@@ -86,12 +68,14 @@ public:
     std::vector<std::int64_t> weightless;  // items without mass in each cluster
     std::vector<std::int64_t> size;        // samples in each cluster
     double cost = 0.0;                // the objective when `refresh` was called last
+    Penalty penalty;
 
 private:
     void touch(const Hop* hops, std::int64_t number);
     bool apart_after(const Hop* hops, std::int64_t number);
     bool rows_hold(const Hop* hops, std::int64_t number);
 
+    Sums loads;
     std::vector<double> activity;          // value of each row
     std::vector<std::int64_t> touched;     // clusters of the hops at hand
     std::vector<double> shift;             // sum of mass (x - centre) that comes less what goes

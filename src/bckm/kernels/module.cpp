@@ -191,16 +191,16 @@ nb::tuple totals(const Cloud& cloud, Labels label, Matrix centres, std::optional
                           as_array(std::move(found.reach), {clusters}));
 }
 
-nb::dict descend(const Cloud& cloud, const RuleBook& rules, Labels label, Matrix centres,
-                 bool fixed, double effort, double seconds, int threads) {
+nb::dict descend(const Cloud& cloud, const RuleBook& rules, const SoftBook& soft, Labels label,
+                 Matrix centres, bool fixed, double effort, double seconds, int threads) {
     check_threads(threads);
-    check_descent(cloud, rules, label, centres);
+    check_descent(cloud, rules, soft, label, centres);
     bckm::Descent found;
     {
         const bckm::WithoutGil release;
         Stop stop(seconds);
-        bckm::Clustering clustering(cloud.view, rules.view, label.data(), centres.data(), fixed,
-                                    threads);
+        bckm::Clustering clustering(cloud.view, rules.view, soft.view, label.data(),
+                                    centres.data(), fixed, threads);
         found = bckm::descend(clustering, effort, [&stop] { return stop(); });
         std::copy(clustering.label.begin(), clustering.label.end(), label.data());
     }
@@ -210,6 +210,7 @@ nb::dict descend(const Cloud& cloud, const RuleBook& rules, Labels label, Matrix
     answer["swapped"] = found.swapped;
     answer["chained"] = found.chained;
     answer["flipped"] = found.flipped;
+    answer["grouped"] = found.grouped;
     answer["work"] = found.work;
     answer["finished"] = found.finished;
     answer["stopped"] = found.stopped;
@@ -269,10 +270,17 @@ NB_MODULE(_native, module) {
     module.def("gather", gather<double>, "data"_a.noconvert(), "rows"_a, "origin"_a, "rest"_a,
                "scale"_a, "out"_a.noconvert(), "threads"_a);
     nb::class_<RuleBook>(module, "Rules")
-        .def(nb::init<Whole, Whole, Whole, Whole, Whole, Whole, Whole, Vector, Vector, Vector>(),
+        .def(nb::init<Whole, Whole, Whole, Whole, Whole, Whole, Whole, Vector, Vector, Vector,
+                      Matrix, Matrix, Matrix>(),
              "count"_a, "lower"_a, "upper"_a, "conflict_start"_a, "conflict_with"_a,
-             "column_start"_a, "column_row"_a, "column_value"_a, "row_lower"_a, "row_upper"_a);
-    module.def("descend", descend, "points"_a, "rules"_a, "label"_a.noconvert(), "centres"_a,
-               "fixed"_a, "effort"_a, "seconds"_a, "threads"_a);
+             "column_start"_a, "column_row"_a, "column_value"_a, "row_lower"_a, "row_upper"_a,
+             "amount"_a, "load_lower"_a, "load_upper"_a);
+    nb::class_<SoftBook>(module, "Soft")
+        .def(nb::init<Whole, Whole, Vector, Whole, Whole, Vector, double, Matrix, Matrix, Matrix,
+                      Matrix, Matrix>(),
+             "tie_start"_a, "tie_with"_a, "tie_price"_a, "lean_start"_a, "lean_to"_a,
+             "lean_price"_a, "base"_a, "amount"_a, "lower"_a, "upper"_a, "low"_a, "up"_a);
+    module.def("descend", descend, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(),
+               "centres"_a, "fixed"_a, "effort"_a, "seconds"_a, "threads"_a);
     bckm::add_checks(module);
 }

@@ -13,7 +13,7 @@ constexpr double each = 16.0;             // work of a try beyond its distances
 constexpr double looks = 32.0;            // work of a pass in looks at all items, at most
 constexpr double enough = 1e7;            // or so much
 constexpr std::int64_t heads = 4;         // offers of each pair of clusters tried in chains
-constexpr std::int64_t largest_flip = 64;
+constexpr std::int64_t largest_flip = 64, largest_group = 64;
 
 class Search {
 public:
@@ -52,12 +52,14 @@ private:
         left -= look_work(look.quick() ? 0 : 2);
         list = look.offers(look.quick() ? 1 : heads);
         const bool complete = list.complete;
-        if (swap()) return true;
+        const bool swapped = swap(), exchanged = swap_tied();
+        if (swapped || exchanged) return true;
         if (look.quick()) {
             left -= look_work(0);
             list = look.offers(heads);
         }
-        if (flip()) return true;
+        const bool flipped = flip(), grouped = group();
+        if (flipped || grouped) return true;
         const bool whole = complete && left > 0.0 && !out.stopped;
         if (chain()) return true;
         out.finished = whole;
@@ -68,7 +70,12 @@ private:
 
     // What it costs to compute the costs of all items so many times and to go through them once.
     double look_work(int times) const {
-        return static_cast<double>(c.m * c.k) * (static_cast<double>(times * c.dims) / 2 + 8.0);
+        const auto costs = static_cast<double>(c.m * c.k);
+        const double work = costs * (static_cast<double>(times * c.dims) / 2 + 8.0);
+        const Soft& soft = c.penalty.soft;
+        if (!soft.asks()) return work;
+        const double ties = soft.tie_start ? static_cast<double>(soft.tie_start[c.m]) : 0.0;
+        return work + 4.0 * (costs * static_cast<double>(1 + soft.loads.number) + ties);
     }
 
     // Pays for so many distances; false where the work of this pass is used up, or the time.
@@ -84,6 +91,9 @@ private:
 
     bool make(const Hop* hops, std::int64_t number, std::int64_t& counter) {
         pay(4 * number);
+        if (c.penalty.asks)
+            for (std::int64_t h = 0; h < number; ++h)
+                left -= static_cast<double>(c.penalty.ties(hops[h].item));
         if (!c.admits(hops, number) || !(c.change(hops, number) < -least_change)) return false;
         c.apply(hops, number);
         ++counter;
@@ -91,12 +101,16 @@ private:
     }
 
     // When one item comes to a cluster and another leaves it, its mean follows: the change is so much
-    // less than the gains say. As Clustering::change, from the distances of the look.
+    // less than the gains say. As Clustering::change, from the distances of the look; where there are
+    // penalties, gains hide those, and items may have no mass.
     double follows(const Offer& comes, const Offer& leaves) const {
         if (c.fixed) return 0.0;
+        const bool asks = c.penalty.asks;
         const double in = c.mass(comes.item), out = c.mass(leaves.item);
         const double rest = c.weight[comes.to] + in - out;
-        const double far = (comes.gain + comes.here) / in, near = leaves.here / out;
+        const double far =
+            asks ? c.distance(comes.item, comes.to) : (comes.gain + comes.here) / in;
+        const double near = asks ? c.distance(leaves.item, comes.to) : leaves.here / out;
         const double square = in * in * far + out * out * near -
                               in * out * (far + near - c.apart(comes.item, leaves.item));
         return rest > 0.0 ? square / rest : 0.0;
@@ -157,11 +171,89 @@ private:
                 if (gains >= bonus || c.label[j] != a) break;
                 if (!pay(1)) return better;
                 if (c.label[l] != b) continue;
-                if (gains - follows(there[p], back[q]) - follows(back[q], there[p]) < -least_change)
-                    better |= make({{j, b}, {l, a}}, out.swapped);
+                const Hop both[] = {{j, b}, {l, a}};
+                double change = gains - follows(there[p], back[q]) - follows(back[q], there[p]);
+                if (c.penalty.asks)
+                    change += c.penalty.of_sums(a, both, 2, c.label) +
+                              c.penalty.of_sums(b, both, 2, c.label);
+                if (change < -least_change) better |= make(both, 2, out.swapped);
             }
         }
         return better;
+    }
+
+    // Two items that should be apart, and are: each alone would come to the other, so their gains
+    // say too little, and offers may leave them out.
+    bool swap_tied() {
+        const Soft& soft = c.penalty.soft;
+        bool better = false;
+        for (std::int64_t j = 0; soft.tie_start && j < c.m; ++j)
+            for (auto e = soft.tie_start[j]; e < soft.tie_start[j + 1]; ++e) {
+                const std::int64_t l = soft.tie_with[e], a = c.label[j], b = c.label[l];
+                if (soft.tie_price[e] > 0.0 || l < j || a == b) continue;
+                if (left <= 0.0 || out.stopped) return better;
+                better |= make({{j, b}, {l, a}}, out.swapped);
+            }
+        return better;
+    }
+
+    // All items of a cluster that hang together by ties above zero go to another one; at need others
+    // come back.
+    bool group() {
+        bool better = false;
+        ++stamped;
+        for (std::int64_t j = 0; c.penalty.soft.tie_start && j < c.m; ++j) {
+            if (stamp[j] == stamped || !gather(j)) continue;
+            const std::int64_t a = c.label[j];
+            for (std::int64_t b = 0; b < k && c.label[j] == a; ++b) {
+                if (left <= 0.0 || out.stopped) return better;
+                better |= b != a && (move_group(b) || exchange_group(a, b));
+            }
+        }
+        return better;
+    }
+
+    // The items that ties above zero connect to j inside its cluster, as hops; false if j is alone,
+    // or if they are too many.
+    bool gather(std::int64_t j) {
+        const Soft& soft = c.penalty.soft;
+        hops.assign(1, {j, -1});
+        stamp[j] = stamped;
+        for (std::size_t h = 0; h < hops.size(); ++h) {
+            const std::int64_t item = hops[h].item;
+            for (auto e = soft.tie_start[item]; e < soft.tie_start[item + 1]; ++e) {
+                const std::int64_t other = soft.tie_with[e];
+                if (soft.tie_price[e] < 0.0 || c.label[other] != c.label[j] ||
+                    stamp[other] == stamped)
+                    continue;
+                stamp[other] = stamped;
+                hops.push_back({other, -1});
+            }
+        }
+        return hops.size() > 1 && static_cast<std::int64_t>(hops.size()) <= largest_group;
+    }
+
+    bool move_group(std::int64_t b) {
+        for (Hop& hop : hops) hop.to = b;
+        return make(hops.data(), static_cast<std::int64_t>(hops.size()), out.grouped);
+    }
+
+    // Where sizes do not admit the group alone, those come back that are best off.
+    bool exchange_group(std::int64_t a, std::int64_t b) {
+        const std::size_t alone = hops.size();
+        std::int64_t samples = 0;
+        for (const Hop& hop : hops) samples += c.rules.count[hop.item];
+        if (c.fits(a, b, samples)) return false;
+        const Offer* end = list.begin(b, a) + list.number(b, a);
+        for (const Offer* o = list.begin(b, a); o != end && samples > 0; ++o) {
+            if (c.label[o->item] != b || c.rules.count[o->item] > samples) continue;
+            samples -= c.rules.count[o->item];
+            hops.push_back({o->item, a});
+        }
+        const bool made = samples == 0 && make(hops.data(), static_cast<std::int64_t>(hops.size()),
+                                               out.grouped);
+        hops.resize(alone);
+        return made;
     }
 
     // Around a cycle of three clusters, or along a path of three.
@@ -195,9 +287,10 @@ private:
                     pay(3);
                     if (c.label[one[p].item] == a && c.label[two[q].item] == b &&
                         c.label[three[r].item] == d &&
-                        one[p].gain + two[q].gain + three[r].gain - follows(one[p], two[q]) -
-                                follows(two[q], three[r]) - follows(three[r], one[p]) <
-                            -least_change)
+                        (c.penalty.soft.loads.number > 0 ||
+                         one[p].gain + two[q].gain + three[r].gain - follows(one[p], two[q]) -
+                                 follows(two[q], three[r]) - follows(three[r], one[p]) <
+                             -least_change))
                         better |= make({{one[p].item, b}, {two[q].item, d}, {three[r].item, a}},
                                        out.chained);
                 }
@@ -206,7 +299,8 @@ private:
 
     bool path(std::int64_t a, std::int64_t b, std::int64_t d) {
         if (!c.fits(a, d, 1)) return false;
-        const double bonus = list.bonus[a * k + a] + list.bonus[a * k + b] + list.bonus[b * k + d];
+        double bonus = list.bonus[a * k + a] + list.bonus[a * k + b] + list.bonus[b * k + d];
+        if (!list.arrival.empty()) bonus += list.arrival[b * k + d];
         const Offer *one = list.begin(a, b), *two = list.begin(b, d);
         const std::int64_t ones = std::min(heads, list.number(a, b));
         const std::int64_t twos = std::min(heads, list.number(b, d));
@@ -217,13 +311,18 @@ private:
                 if (one[p].gain + two[q].gain >= bonus) break;
                 if (c.label[j] != a || c.label[l] != b) continue;
                 pay(1);
-                const double there = two[q].gain + two[q].here;
-                const double change = one[p].gain - follows(one[p], two[q]) + one[p].here +
-                                      two[q].gain - there - c.leaves(j, one[p].here / c.mass(j)) +
-                                      c.joins(l, d, there / c.mass(l));
-                if (change < -least_change) better |= make({{j, b}, {l, d}}, out.chained);
+                if (c.penalty.asks || path_change(one[p], two[q]) < -least_change)
+                    better |= make({{j, b}, {l, d}}, out.chained);
             }
         return better;
+    }
+
+    // As Clustering::change, without penalties.
+    double path_change(const Offer& one, const Offer& two) const {
+        const double there = two.gain + two.here;
+        return one.gain - follows(one, two) + one.here + two.gain - there -
+               c.leaves(one.item, one.here / c.mass(one.item)) +
+               c.joins(two.item, two.to, there / c.mass(two.item));
     }
 
     // Where j wants to go, an item in conflict with it is pushed on: to where j was (and all that
@@ -270,16 +369,18 @@ private:
         if (c.blockers(j, b, l) != 1) return false;
         const double first = c.mass(j) * (c.distance(j, b) - c.distance(j, a));
         const double here = c.distance(l, b);
+        const bool asks = c.penalty.asks;  // then distances say too little
         pay(k);
         for (std::int64_t d = 0; d < k; ++d) {
             if (d == a || d == b) continue;
             const double gains = first + c.mass(l) * (c.distance(l, d) - here);
             const double bonus = list.bonus[a * k + b] + list.bonus[b * k + d];
-            if (gains < bonus + list.bonus[a * k + a] && make({{j, b}, {l, d}}, out.chained))
+            if ((asks || gains < bonus + list.bonus[a * k + a]) &&
+                make({{j, b}, {l, d}}, out.chained))
                 return true;
             const Offer* back = list.begin(d, a);
             for (std::int64_t q = 0; q < std::min(heads, list.number(d, a)); ++q) {
-                if (gains + back[q].gain >= bonus + list.bonus[d * k + a]) break;
+                if (!asks && gains + back[q].gain >= bonus + list.bonus[d * k + a]) break;
                 if (c.label[back[q].item] == d &&
                     make({{j, b}, {l, d}, {back[q].item, a}}, out.chained))
                     return true;

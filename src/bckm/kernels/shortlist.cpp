@@ -21,8 +21,8 @@ bool better(const Offer& x, const Offer& y) {
     return x.gain < y.gain || (x.gain == y.gain && x.item < y.item);
 }
 
-Offer offer_of(std::int64_t j, std::int64_t b, double there, double here) {
-    return {there - here, here, static_cast<std::int32_t>(j), static_cast<std::int32_t>(b)};
+Offer offer_of(std::int64_t j, std::int64_t b, double gain, double here) {
+    return {gain, here, static_cast<std::int32_t>(j), static_cast<std::int32_t>(b)};
 }
 
 // Over the items of each cluster. Minima, maxima and the best of all: it does not matter which
@@ -56,8 +56,9 @@ struct Extremes {
         enter[pair] = sorted[heads - 1].gain;
     }
 
-    // Item j of mass w in cluster a, given its costs; returns its least gain.
-    double note(std::int64_t j, double w, std::int64_t a, const double* cost) {
+    // Item j of mass w in cluster a, given its costs, and those with penalties; returns its least
+    // gain.
+    double note(std::int64_t j, double w, std::int64_t a, const double* bare, const double* cost) {
         light[a] = std::min(light[a], w);
         heavy[a] = std::max(heavy[a], w);
         const double here = cost[a];
@@ -66,13 +67,13 @@ struct Extremes {
         double nearest = never;
         std::int64_t entering = 0;
         for (std::int64_t b = 0; b < k; ++b) {
-            far[b] = std::max(far[b], w * cost[b]);
+            far[b] = std::max(far[b], w * bare[b]);
             entering += cost[b] - here < below[b];
             nearest = std::min(nearest, b == a ? never : cost[b]);
         }
         for (std::int64_t b = 0; b < k && entering > 0; ++b)
             if (b != a && cost[b] - here < below[b])
-                offer(a * k + b, offer_of(j, b, cost[b], here));
+                offer(a * k + b, offer_of(j, b, cost[b] - here, bare[a]));
         return nearest - here;
     }
 
@@ -97,7 +98,8 @@ std::vector<double> bonuses(const Clustering& c, const Extremes& all) {
     if (c.fixed) return bonus;
     for (std::int64_t a = 0; a < k; ++a)
         for (std::int64_t b = 0; b < k; ++b) {
-            if (all.heavy[a] == 0.0) continue;  // b may be empty: what comes there costs nothing
+            // b may be empty: what comes there costs nothing
+            if (all.heavy[a] == 0.0 && (a == b || all.light[a] == never)) continue;
             const double rest = c.weight[b] - all.heavy[b] + (a == b ? 0.0 : all.light[a]);
             const double u = std::sqrt(all.reach[b * k + b]) +
                              (a == b ? 0.0 : std::sqrt(all.reach[a * k + b]));
@@ -106,18 +108,47 @@ std::vector<double> bonuses(const Clustering& c, const Extremes& all) {
     return bonus;
 }
 
+// What soft sums can gain at most, added to the bonuses.
+void add_reliefs(const Clustering& c, const Penalty::Ranges& range, Offers& out) {
+    const std::int64_t k = c.k, r = c.penalty.soft.loads.number;
+    if (r == 0) return;
+    out.arrival.assign(k * k, 0.0);
+    for (std::int64_t a = 0; a < k; ++a)
+        for (std::int64_t b = 0; b < k; ++b) {
+            const double *in = range.least.data() + a * r, *in_most = range.most.data() + a * r;
+            const double *gone = range.least.data() + b * r, *gone_most = range.most.data() + b * r;
+            const bool same = a == b;  // then none comes
+            out.bonus[a * k + b] +=
+                (1.0 + rounding) * c.penalty.relief(b, same ? nullptr : in,
+                                                    same ? nullptr : in_most, gone, gone_most);
+            out.arrival[a * k + b] =
+                (1.0 + rounding) * c.penalty.relief(b, in, in_most, nullptr, nullptr);
+        }
+}
+
 // Whether an offer may be part of a swap that improves: the limit of its pair again, with its own
-// mass and distances. In small clusters bounds over all items would let nearly every offer pass.
-bool may_improve(const Clustering& c, const Extremes& all, const Offer& offer) {
-    if (c.fixed) return true;
+// mass, distances (at b it would cost `there`) and amounts. In small clusters bounds over all items
+// would let nearly every offer pass.
+bool may_improve(const Clustering& c, const Extremes& all, const Penalty::Ranges& range,
+                 const Offer& offer, double there) {
     const std::int64_t k = c.k, a = c.label[offer.item], b = offer.to;
-    const double w = c.mass(offer.item), there = std::max(0.0, offer.gain + offer.here);
+    const std::int64_t r = c.penalty.soft.loads.number;
+    if (c.fixed && r == 0) return true;
+    double relief = 0.0;
+    if (r > 0) {
+        const double* own = c.penalty.soft.loads.amount + offer.item * r;
+        const double *least = range.least.data() + b * r, *most = range.most.data() + b * r;
+        relief = (1.0 + rounding) * (c.penalty.relief(b, own, own, least, most) +
+                                     c.penalty.relief(a, least, most, own, own));
+    }
+    if (c.fixed) return offer.gain + all.best[(b * k + a) * all.heads].gain < relief;
+    const double w = c.mass(offer.item);
     const double u_b = std::sqrt(w * there) + std::sqrt(all.reach[b * k + b]);
     const double u_a = std::sqrt(w * offer.here) + std::sqrt(all.reach[b * k + a]);
     const double rest_b = c.weight[b] - all.heavy[b] + w, rest_a = c.weight[a] - w + all.light[b];
     if (!(rest_a > 0.0 && rest_b > 0.0)) return true;
     const double bonus = (1.0 + rounding) * (u_b * u_b / rest_b + u_a * u_a / rest_a);
-    return offer.gain + all.best[(b * k + a) * all.heads].gain < bonus;
+    return offer.gain + all.best[(b * k + a) * all.heads].gain < bonus + relief;
 }
 
 // Joins the best of each pair and the others, sorted by pair and gain.
@@ -160,11 +191,18 @@ Shortlist::Shortlist(const Clustering& clustering, double least_change, int thre
     });
 }
 
-const double* Shortlist::costs_of(std::int64_t j, std::vector<double>& own) const {
-    if (!kept.empty()) return kept.data() + j * width;
-    own.resize(width);
-    exact_costs(market, c.points.row(j), c.mass(j), own.data());
-    return own.data();
+Shortlist::Costs Shortlist::costs_of(std::int64_t j, std::vector<double>& own) const {
+    own.resize(2 * width);
+    const double* bare = own.data();
+    if (kept.empty())
+        exact_costs(market, c.points.row(j), c.mass(j), own.data());
+    else
+        bare = kept.data() + j * width;
+    if (!c.penalty.asks) return {bare, bare};
+    double* full = own.data() + width;
+    c.penalty.alone(j, c.label, full);
+    for (std::int64_t b = 0; b < k; ++b) full[b] += bare[b];
+    return {bare, full};
 }
 
 // Calls work(item, its costs, worker, found) for all items; what is found in the order of the items.
@@ -173,8 +211,8 @@ template <class T, class Work> std::vector<T> Shortlist::in_chunks(const Work& w
     parallel(static_cast<std::int64_t>(part.size()), threads, [&](std::int64_t p, int worker) {
         std::vector<double> own;
         for (std::int64_t j = p * chunk; j < std::min(m, (p + 1) * chunk); ++j)
-            // wherever an item without mass is, the objective does not feel it
-            if (c.mass(j) > 0.0)
+            // wherever an item without mass is, the distances do not feel it
+            if (c.mass(j) > 0.0 || c.penalty.asks)
                 work(j, [&] { return costs_of(j, own); }, worker, part[p]);
     });
     std::vector<T> all;
@@ -185,16 +223,23 @@ template <class T, class Work> std::vector<T> Shortlist::in_chunks(const Work& w
 std::vector<Relocation> Shortlist::relocations() {
     auto found = in_chunks<Relocation>([&](std::int64_t j, const auto& costs, int,
                                            std::vector<Relocation>& some) {
-        const double* cost = costs();
+        const Costs row = costs();
+        const double* cost = row.bare;
         const std::int64_t a = c.label[j];
-        const double w = c.mass(j), gone = c.leaves(j, cost[a] / w);
+        const double w = c.mass(j), per = w > 0.0 ? w : 1.0;
+        const double gone = c.leaves(j, cost[a] / per);
         std::int64_t promising = 0;
         for (std::int64_t b = 0; b < k; ++b)  // as `joins`, without divisions
             promising += cost[b] * c.weight[b] < gone * (c.weight[b] + w);
-        if (promising < 2 && !c.fixed && c.heavy[a] > 1) return;  // its own cluster is one of them
+        // its own cluster is one of them
+        if (promising < 2 && !c.fixed && c.heavy[a] > 1 && !c.penalty.asks) return;
+        const double relieved = c.penalty.asks ? c.penalty.one(a, j, -1) : 0.0;
         for (std::int64_t b = 0; b < k; ++b) {
             if (b == a) continue;
-            const double change = c.joins(j, b, cost[b] / w) - gone;
+            double change = c.joins(j, b, cost[b] / per) - gone;
+            if (c.penalty.asks)
+                change += (row.full[b] - cost[b]) - (row.full[a] - cost[a]) + relieved +
+                          c.penalty.one(b, j, 1);
             std::int64_t blocker = 0;
             if (change < -least_change &&
                 (c.fits(a, b, c.rules.count[j]) || c.weightless[b] > 0) &&
@@ -214,7 +259,8 @@ Offers Shortlist::offers(std::int64_t heads) {
     std::vector<double> least(m, never);
     in_chunks<char>([&](std::int64_t j, const auto& costs, int worker, std::vector<char>&) {
         if (part[worker].best.empty()) part[worker].open(k, heads);
-        least[j] = part[worker].note(j, c.mass(j), c.label[j], costs());
+        const Costs cost = costs();
+        least[j] = part[worker].note(j, c.mass(j), c.label[j], cost.bare, cost.full);
     });
     Extremes extremes;
     extremes.open(k, heads);
@@ -223,6 +269,8 @@ Offers Shortlist::offers(std::int64_t heads) {
     Offers out;
     out.k = k;
     out.bonus = bonuses(c, extremes);
+    const Penalty::Ranges ranges = c.penalty.ranges(c.label);
+    add_reliefs(c, ranges, out);
     // an offer beyond the limit of its pair improves nothing, whatever comes back
     std::vector<double> limit(k * k, -never), widest(k, -never);
     for (std::int64_t a = 0; a < k; ++a)
@@ -236,11 +284,12 @@ Offers Shortlist::offers(std::int64_t heads) {
                                              std::vector<Offer>& some) {
         const std::int64_t a = c.label[j];
         if (least[j] >= widest[a]) return;
-        const double* cost = costs();
+        const auto [bare, cost] = costs();
         for (std::int64_t b = 0; b < k; ++b) {
             if (cost[b] - cost[a] >= limit[a * k + b] || b == a) continue;
-            const Offer offer = offer_of(j, b, cost[b], cost[a]);
-            if (better(extremes.last(a * k + b), offer) && may_improve(c, extremes, offer))
+            const Offer offer = offer_of(j, b, cost[b] - cost[a], bare[a]);
+            if (better(extremes.last(a * k + b), offer) &&
+                may_improve(c, extremes, ranges, offer, bare[b]))
                 some.push_back(offer);
         }
     });

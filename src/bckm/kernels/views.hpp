@@ -14,6 +14,7 @@
 
 #include "clustering.hpp"
 #include "points.hpp"
+#include "rules.hpp"
 
 namespace bckm::views {
 
@@ -86,14 +87,47 @@ inline void check_labels(const Cloud& cloud, const Labels& label, std::int64_t k
     require(good, "labels must be clusters");
 }
 
+// Lists of indices below `end`, one after the other.
+inline void check_lists(const Whole& start, const Whole& index, std::int64_t number,
+                        std::int64_t end, const char* what) {
+    require(static_cast<std::int64_t>(start.shape(0)) == number + 1 && start.data()[0] == 0 &&
+                start.data()[number] == static_cast<std::int64_t>(index.shape(0)),
+            what);
+    for (std::int64_t i = 0; i < number; ++i)
+        require(start.data()[i] <= start.data()[i + 1], what);
+    for (std::size_t e = 0; e < index.shape(0); ++e)
+        require(0 <= index.data()[e] && index.data()[e] < end, what);
+}
+
+// Sums of each cluster, together with the arrays they look at.
+struct LoadBook {
+    LoadBook(Matrix amount_, Matrix lower_, Matrix upper_)
+        : amount(amount_), lower(lower_), upper(upper_) {
+        view = {static_cast<std::int64_t>(amount.shape(1)), amount.data(), lower.data(),
+                upper.data()};
+    }
+
+    void check(std::int64_t items, std::int64_t clusters) const {
+        require(static_cast<std::int64_t>(amount.shape(0)) == items, "amounts of each item");
+        for (const Matrix* bound : {&lower, &upper})
+            require(static_cast<std::int64_t>(bound->shape(0)) == clusters &&
+                        bound->shape(1) == amount.shape(1),
+                    "bounds of each sum in each cluster");
+    }
+
+    Matrix amount, lower, upper;
+    bckm::Loads view;
+};
+
 // What labels must obey, together with the arrays it looks at.
 struct RuleBook {
     RuleBook(Whole count_, Whole lower_, Whole upper_, Whole conflict_start_, Whole conflict_with_,
              Whole column_start_, Whole column_row_, Vector column_value_, Vector row_lower_,
-             Vector row_upper_)
+             Vector row_upper_, Matrix amount_, Matrix load_lower_, Matrix load_upper_)
         : count(count_), lower(lower_), upper(upper_), conflict_start(conflict_start_),
           conflict_with(conflict_with_), column_start(column_start_), column_row(column_row_),
-          column_value(column_value_), row_lower(row_lower_), row_upper(row_upper_) {
+          column_value(column_value_), row_lower(row_lower_), row_upper(row_upper_),
+          loads(amount_, load_lower_, load_upper_) {
         const auto m = static_cast<std::int64_t>(count.shape(0));
         view.k = static_cast<std::int64_t>(lower.shape(0));
         view.rows = static_cast<std::int64_t>(row_lower.shape(0));
@@ -116,22 +150,58 @@ struct RuleBook {
             view.row_lower = row_lower.data();
             view.row_upper = row_upper.data();
         }
-    }
-
-    static void check_lists(const Whole& start, const Whole& index, std::int64_t number,
-                            std::int64_t end, const char* what) {
-        require(static_cast<std::int64_t>(start.shape(0)) == number + 1 && start.data()[0] == 0 &&
-                    start.data()[number] == static_cast<std::int64_t>(index.shape(0)),
-                what);
-        for (std::int64_t i = 0; i < number; ++i)
-            require(start.data()[i] <= start.data()[i + 1], what);
-        for (std::size_t e = 0; e < index.shape(0); ++e)
-            require(0 <= index.data()[e] && index.data()[e] < end, what);
+        loads.check(m, view.k);
+        view.loads = loads.view;
     }
 
     Whole count, lower, upper, conflict_start, conflict_with, column_start, column_row;
     Vector column_value, row_lower, row_upper;
+    LoadBook loads;
     bckm::Rules view;
+};
+
+// What labels should obey, likewise.
+struct SoftBook {
+    SoftBook(Whole tie_start_, Whole tie_with_, Vector tie_price_, Whole lean_start_,
+             Whole lean_to_, Vector lean_price_, double base, Matrix amount_, Matrix lower_,
+             Matrix upper_, Matrix low_, Matrix up_)
+        : tie_start(tie_start_), tie_with(tie_with_), tie_price(tie_price_),
+          lean_start(lean_start_), lean_to(lean_to_), lean_price(lean_price_),
+          loads(amount_, lower_, upper_), low(low_), up(up_) {
+        items = static_cast<std::int64_t>(amount_.shape(0));
+        clusters = static_cast<std::int64_t>(lower_.shape(0));
+        loads.check(items, clusters);
+        view.loads = loads.view;
+        view.base = base;
+        for (const Matrix* prices : {&low, &up})
+            require(prices->shape(0) == lower_.shape(0) && prices->shape(1) == lower_.shape(1),
+                    "one price per bound");
+        view.low = low.data();
+        view.up = up.data();
+        require(tie_price.shape(0) == tie_with.shape(0), "one price per tie");
+        require(lean_price.shape(0) == lean_to.shape(0), "one price per leaning");
+        if (tie_with.shape(0) > 0) {
+            check_lists(tie_start, tie_with, items, items, "ties");
+            view.tie_start = tie_start.data();
+            view.tie_with = tie_with.data();
+            view.tie_price = tie_price.data();
+        }
+        if (lean_to.shape(0) > 0) {
+            check_lists(lean_start, lean_to, items, clusters, "leanings");
+            view.lean_start = lean_start.data();
+            view.lean_to = lean_to.data();
+            view.lean_price = lean_price.data();
+        }
+    }
+
+    Whole tie_start, tie_with;
+    Vector tie_price;
+    Whole lean_start, lean_to;
+    Vector lean_price;
+    LoadBook loads;
+    Matrix low, up;
+    std::int64_t items = 0, clusters = 0;
+    bckm::Soft view;
 };
 
 inline void check_finite(const Matrix& centres) {
@@ -140,11 +210,13 @@ inline void check_finite(const Matrix& centres) {
 }
 
 // What local search starts from.
-inline void check_descent(const Cloud& cloud, const RuleBook& rules, const Labels& label,
-                          const Matrix& centres) {
+inline void check_descent(const Cloud& cloud, const RuleBook& rules, const SoftBook& soft,
+                          const Labels& label, const Matrix& centres) {
     check_labels(cloud, label, rules.view.k);
     require(!cloud.view.supply && static_cast<std::int64_t>(rules.count.shape(0)) == cloud.view.n,
             "one count per point");
+    require(soft.items == cloud.view.n && soft.clusters == rules.view.k,
+            "soft rules of these points and clusters");
     require(static_cast<std::int64_t>(centres.shape(0)) == rules.view.k &&
                 static_cast<std::int64_t>(centres.shape(1)) == cloud.view.dims,
             "one centre per cluster, with the features of the points");

@@ -20,15 +20,16 @@ from bckm import _arrays
 from bckm._types import BoolArray, FloatArray, IntArray
 from bckm.assign.base import Deadline
 from bckm.problem import Problem
+from bckm.search._exchange import Side, changes, promising
 from bckm.search._state import MASS_ROUNDING, State
 
 ROUNDING = 1e-12  # changes below this share of the objective are none
 HEADS = 4  # items of each pair of clusters tried in chains
-LARGEST_FLIP = 64
+LARGEST = 64  # items of a flip or a group
 CHAINS = 300_000  # chains looked at in one pass
 PART = 1024  # moves of which the best are made before the others are judged again
 BLOCK = 2**18  # numbers in an array of changes
-KINDS: Final = ("passes", "relocated", "swapped", "chained", "flipped")
+KINDS: Final = ("passes", "relocated", "swapped", "chained", "flipped", "grouped")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,9 @@ class Descent:
     work : float
         Numbers looked at, about.
     finished : bool
-        Whether these labels are proven a local optimum: no relocation, swap or flip (of at most 64
-        items) that keeps the rules lowers the inertia by more than round-off.
+        Whether these labels are proven a local optimum: no relocation, swap, flip or move of a
+        group (of at most 64 items) that keeps the rules lowers the objective by more than
+        round-off.
     """
 
     labels: IntArray
@@ -63,7 +65,7 @@ def descend(
     *,
     fixed: bool = False,
 ) -> Descent:
-    """Make moves that lower the inertia until there are none.
+    """Make moves that lower the inertia and penalties until there are none.
 
     Parameters
     ----------
@@ -108,6 +110,7 @@ class _Search:
             better = self.relocate()
             better |= self.swap()
             better = better or self.flip()
+            better = better or self.group()
             whole = not self.over
             better = better or self.push() or self.chain()
             if better:
@@ -194,7 +197,10 @@ class _Search:
             rest = np.maximum(own - mass, MASS_ROUNDING * own)
             others = state.heavy[start, None] > 1
             here = here * np.divide(own, rest, np.ones(own.shape), where=others)
-        good = cost - here < -self.least_change / 2  # judged exactly by `make`
+        change = cost - here
+        if state.penalty.asks:
+            change += state.penalty.relocations(state.labels, items)
+        good = change < -self.least_change / 2  # judged exactly by `make`
         good &= (state.size - s.lower)[start, None] >= count
         good &= s.upper - state.size >= count
         good[np.arange(items.size), start] = False
@@ -214,7 +220,15 @@ class _Search:
             now = self.clock
             if not self._swap_between(a, b, members[a], members[b]):
                 self.barren[a, b] = now
+        self._swap_tied()
         return self.clock > before
+
+    def _swap_tied(self) -> None:
+        """Two items that should be apart, and are: their gains do not know of each other."""
+        ties, labels = self.state.penalty.soft.ties.tocoo(), self.state.labels
+        pairs = np.stack(ties.coords, axis=1)[ties.data < 0].astype(np.int64)
+        pairs = pairs[(pairs[:, 0] < pairs[:, 1]) & (labels[pairs[:, 0]] != labels[pairs[:, 1]])]
+        self.make("swapped", pairs, labels[pairs[:, ::-1]])
 
     def _swap_between(self, a: int, b: int, mine: IntArray, yours: IntArray) -> bool:
         state, labels, before = self.state, self.state.labels, self.clock
@@ -223,9 +237,12 @@ class _Search:
         mine, yours = mine[state.free(mine, b)], yours[state.free(yours, a)]
         if mine.size == 0 or yours.size == 0:
             return False
-        mine, yours = self._promising(a, b, mine, yours), self._promising(b, a, yours, mine)
+        one, other = self._side(mine, a, b), self._side(yours, b, a)
+        mine, yours = promising(state, one, other), promising(state, other, one)
+        other = self._side(yours, b, a)
         for rows in _arrays.blocks(mine.size, max(1, yours.size), BLOCK):
-            change = self._swap_changes(a, b, mine[rows], yours)
+            self.work += float(2 * (rows.stop - rows.start) * yours.size * state.points.shape[1])
+            change = changes(state, self._side(mine[rows], a, b), other)
             p, q = np.nonzero(change < -self.least_change / 2)  # judged exactly by `make`
             items = np.stack([mine[rows][p], yours[q]], axis=1)
             stay = (labels[items] == (a, b)).all(axis=1)
@@ -233,51 +250,34 @@ class _Search:
             self.make("swapped", items, np.broadcast_to((b, a), items.shape))
         return self.clock > before
 
-    def _promising(self, a: int, b: int, mine: IntArray, yours: IntArray) -> IntArray:
-        """Items of a that may lower the objective by a swap with some item of b.
+    def _side(self, items: IntArray, own: int, other: int) -> Side:
+        self.work += float(2 * items.size * self.state.points.shape[1])
+        return Side(self.state, items, own, other)
 
-        At fixed centres a swap changes the objective by two gains. Means follow, so it is less by
-        |u|^2 / W' in each of the two clusters (see State.change); |u| is at most the sum of the two
-        items' mass times distance, and W' is least if the heaviest item leaves and the lightest
-        comes. Of the items of b, the best for each of these.
+    def group(self) -> bool:
+        """All items of a cluster that hang together by ties above zero go to another one.
+
+        At need those come back that are best off.
         """
-        state = self.state
-        mass, other = state.mass[mine], state.mass[yours]
-        here, there = self._distances(mine, a), self._distances(mine, b)
-        from_b, from_a = self._distances(yours, b), self._distances(yours, a)
-        bound: FloatArray = mass * (there - here) + (other * (from_a - from_b)).min()
-        if not state.fixed:
-            reach_b = mass * np.sqrt(there) + (other * np.sqrt(from_b)).max()
-            reach_a = mass * np.sqrt(here) + (other * np.sqrt(from_a)).max()
-            rest_b = state.weight[b] - other.max() + mass
-            rest_a = state.weight[a] - mass + other.min()
-            for reach, rest in ((reach_b, rest_b), (reach_a, rest_a)):
-                none = np.full(mine.size, np.inf)
-                bound -= np.divide(np.square(reach), rest, none, where=rest > 0) * (1 + 1e-9)
-        return mine[bound < 0]
-
-    def _swap_changes(self, a: int, b: int, mine: IntArray, yours: IntArray) -> FloatArray:
-        """Change of the objective by each swap, as an array of all pairs."""
-        state = self.state
-        mass, other = state.mass[mine], state.mass[yours]
-        gain = mass * (self._distances(mine, b) - self._distances(mine, a))
-        back = other * (self._distances(yours, a) - self._distances(yours, b))
-        change: FloatArray = gain[:, None] + back
-        if state.fixed:
-            return change
-        for i, sign in ((a, -1), (b, 1)):
-            u = self._squares(
-                mass[:, None] * (state.points[mine] - state.centres[i]),
-                other[:, None] * (state.points[yours] - state.centres[i]),
-            )
-            after = state.weight[i] + sign * (mass[:, None] - other)
-            change -= np.divide(u, after, np.zeros(u.shape), where=after > 0)
-        return change
-
-    def _distances(self, items: IntArray, i: int) -> FloatArray:
-        """Squared distance of each item to a centre."""
-        centre = self.state.centres[i, None]
-        return self._squares(self.state.points[items], centre)[:, 0]
+        state, before = self.state, self.clock
+        ties = state.penalty.soft.ties.tocoo()
+        pull = np.stack(ties.coords, axis=1)[ties.data > 0].astype(np.int64)
+        pull = pull[state.labels[pull[:, 0]] == state.labels[pull[:, 1]]]
+        if len(pull) == 0:
+            return False
+        heads = self._heads()
+        for items in _connected(pull):
+            start, h = state.labels[items], items.shape[1]
+            for b in range(state.size.size):
+                here = (state.labels[items] == start).all(axis=1) & (start[:, 0] != b)
+                own, to = items[here], np.full((here.sum(), h), b)
+                if self.over or self.make("grouped", own, to) or h > HEADS:
+                    continue
+                back = heads[b, start[here, 0], :h]
+                own, to = np.hstack([own, back]), np.hstack([to, start[here]])
+                there = (back >= 0).all(axis=1) & (state.labels[back] == b).all(axis=1)
+                self.make("grouped", own[there], to[there])
+        return self.clock > before
 
     def flip(self) -> bool:
         """All items of two clusters that hang together by conflicts change sides."""
@@ -290,23 +290,12 @@ class _Search:
             if group.size == 0 or self.over:
                 break
             a, b = ends[group[0]]
-            for items in self._components(edges[group], a, b):
+            between = edges[group]
+            stay = (np.sort(state.labels[between], axis=1) == (a, b)).all(axis=1)
+            for items in _connected(between[stay]):
                 start = state.labels[items]
                 self.make("flipped", items, a + b - start)
         return self.clock > before
-
-    def _components(self, edges: IntArray, a: int, b: int) -> Iterator[IntArray]:
-        """Components of the conflicts between two clusters: those of h items at once, (n, h)."""
-        labels = self.state.labels
-        edges = edges[(np.sort(labels[edges], axis=1) == (a, b)).all(axis=1)]
-        items, ends = np.unique(edges, return_inverse=True)
-        ends = ends.reshape(edges.shape).T
-        graph = sp.coo_array((np.ones(len(edges)), tuple(ends)), (items.size, items.size))
-        number, component = connected_components(graph, directed=False)
-        size = np.bincount(component, minlength=number)
-        order = np.argsort(component, kind="stable")
-        for h in np.unique(size[size <= LARGEST_FLIP]):
-            yield items[order[size[component[order]] == h]].reshape(-1, h)
 
     def push(self) -> bool:
         """Where one item wants to go, the only one in conflict is pushed on to a third cluster.
@@ -372,6 +361,9 @@ class _Search:
             for rows in _arrays.blocks(mine.size, len(heads), BLOCK):
                 square = self._squares(state.points[mine[rows]], state.centres)
                 some = state.mass[mine[rows], None] * (square - square[:, [a]])
+                if state.penalty.asks:
+                    alone = state.penalty.alone(state.labels, mine[rows])
+                    some += alone - alone[:, [a]]
                 gain = np.concatenate([gain, some])
                 best = np.concatenate([best, np.tile(mine[rows, None], len(heads))])
                 order = np.argsort(gain, axis=0, kind="stable")[:HEADS]
@@ -385,6 +377,18 @@ class _Search:
         order = np.argsort(self.state.labels, kind="stable")
         held = np.bincount(self.state.labels, minlength=self.state.size.size)
         return np.split(order, np.cumsum(held)[:-1])
+
+
+def _connected(edges: IntArray) -> Iterator[IntArray]:
+    """Items that hang together by edges: all sets of h items at once, (n, h), unless too large."""
+    items, ends = np.unique(edges, return_inverse=True)
+    ends = ends.reshape(edges.shape).T
+    graph = sp.coo_array((np.ones(len(edges)), tuple(ends)), (items.size, items.size))
+    number, component = connected_components(graph, directed=False)
+    size = np.bincount(component, minlength=number)
+    order = np.argsort(component, kind="stable")
+    for h in np.unique(size[size <= LARGEST]):
+        yield items[order[size[component[order]] == h]].reshape(-1, h)
 
 
 def _all(*hops: tuple[IntArray, IntArray | int]) -> tuple[IntArray, IntArray]:

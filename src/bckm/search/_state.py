@@ -11,9 +11,9 @@ import numpy as np
 from bckm import _arrays
 from bckm._types import BoolArray, FloatArray, IntArray
 from bckm.problem import Problem
+from bckm.search._penalty import Penalty
+from bckm.search._sums import SUM_ROUNDING, Sums, entries, signs, touched
 
-# Rows hold to the last digit when they are summed up anew; sums kept move by move may round.
-ROW_ROUNDING = 1e-13
 # A cluster that keeps less than this share of its mass: the difference is round-off.
 MASS_ROUNDING = 1e-15
 # And one that keeps less than this is summed up anew.
@@ -21,7 +21,7 @@ MASS_LOST = 1e-6
 
 
 class State:
-    """The objective is the sum of mass_j |point_j - centre_label(j)|^2.
+    """The objective is the sum of mass_j |point_j - centre_label(j)|^2, and all penalties.
 
     Centres are the means of the labels and follow every move; or, if `fixed`, they stay and a
     change is that of an assignment.
@@ -40,6 +40,10 @@ class State:
         Samples in each cluster.
     activity : array (r,)
         Value of each row.
+    loads : Sums
+        Those with hard bounds.
+    penalty : Penalty
+        What soft rules cost.
     cost : float
         The objective when `refresh` was called last.
     """
@@ -59,6 +63,7 @@ class State:
         self.problem, self.structure, self.fixed = problem, s, fixed
         self.points, self.mass, self.count = problem.points, problem.mass, s.count
         self.centres = np.array(centres, np.float64)
+        self.loads, self.penalty = Sums(s.loads), Penalty(problem.soft)
         self.restart(labels)
 
     def restart(self, labels: IntArray) -> None:
@@ -74,9 +79,15 @@ class State:
             held = sums.mass > 0
             self.centres[held] = sums.sums[held] / sums.mass[held, None]
         sums = self._totals()
-        self.weight, self.cost = sums.mass, sums.cost
+        self.weight, self.cost = sums.mass, sums.cost + self.problem.penalty(self.labels)
         self.heavy = np.bincount(self.labels[self.mass > 0], minlength=s.n_clusters)
-        self.size, self.activity = s.sizes(self.labels), s.activity(self.labels)
+        self.size = s.sizes(self.labels)
+        self.loads.refresh(self.labels)
+        self.penalty.sums.refresh(self.labels)
+        self.activity = np.empty(0)
+        if s.apart_from_loads.lower.size:
+            column = np.arange(s.n_items) * s.n_clusters + self.labels
+            self.activity = np.asarray(s.apart_from_loads.matrix[:, column].sum(axis=1))
 
     def _totals(self) -> _arrays.Totals:
         threads = self.problem.threads
@@ -87,7 +98,10 @@ class State:
         good = self._sizes_hold(items, to)
         if self.structure.conflict_sets:
             good[good] = self._apart(items[good], to[good])
-        if self.structure.has_rows:
+        if self.structure.loads.number:
+            start = self.labels[items[good]]
+            good[good] = self.loads.hold_after(items[good], start, to[good])
+        if self.activity.size:
             good[good] = self._rows_hold(items[good], to[good])
         return good
 
@@ -96,7 +110,7 @@ class State:
         good = np.ones(items.size, np.bool_)
         if self.structure.conflict_sets:
             graph = self.structure.neighbours
-            at, whose = _entries(graph.indptr, items)
+            at, whose = entries(graph.indptr, items)
             there = np.broadcast_to(to, items.shape)[whose]
             good[whose[self.labels[graph.indices[at]] == there]] = False
         return good
@@ -104,8 +118,8 @@ class State:
     def _sizes_hold(self, items: IntArray, to: IntArray) -> BoolArray:
         s, start = self.structure, self.labels[items]
         good = np.ones(len(items), np.bool_)
-        for cluster in _touched(start, to):
-            after = self.size[cluster] + (_signs(start, to, cluster) * self.count[items]).sum(1)
+        for cluster in touched(start, to):
+            after = self.size[cluster] + (signs(start, to, cluster) * self.count[items]).sum(1)
             # a move touches no cluster -1: its size is not asked for
             good &= (cluster < 0) | (after >= s.lower[cluster]) & (after <= s.upper[cluster])
         return good
@@ -113,7 +127,7 @@ class State:
     def _apart(self, items: IntArray, to: IntArray) -> BoolArray:
         n, h = items.shape
         graph = self.structure.neighbours
-        at, hop = _entries(graph.indptr, items.ravel())
+        at, hop = entries(graph.indptr, items.ravel())
         other, move = graph.indices[at], hop // h
         where = self.labels[other]
         for g in range(h):  # it may be on the move itself
@@ -123,20 +137,20 @@ class State:
         return good
 
     def _rows_hold(self, items: IntArray, to: IntArray) -> BoolArray:
-        s, (n, h) = self.structure, items.shape
-        first = items * s.n_clusters
+        rows, (n, h) = self.structure.apart_from_loads, items.shape
+        first = items * self.structure.n_clusters
         column = np.concatenate([(first + self.labels[items]).ravel(), (first + to).ravel()])
-        at, hop = _entries(s.columns.indptr, column)
+        at, hop = entries(rows.matrix.indptr, column)
         move, sign = hop % (n * h) // h, np.where(hop < n * h, -1.0, 1.0)
         # the rows that each move touches, one number for each
         number, place = np.unique(
-            move * s.row_lower.size + s.columns.indices[at], return_inverse=True
+            move * rows.lower.size + rows.matrix.indices[at], return_inverse=True
         )
-        move, row = np.divmod(number, s.row_lower.size)
+        move, row = np.divmod(number, rows.lower.size)
         now = self.activity[row]
-        after = now + np.bincount(place, sign * s.columns.data[at], number.size)
-        rounding = ROW_ROUNDING * (np.abs(now) + np.abs(after))
-        kept = (after >= s.row_lower[row] + rounding) & (after <= s.row_upper[row] - rounding)
+        after = now + np.bincount(place, sign * rows.matrix.data[at], number.size)
+        rounding = SUM_ROUNDING * (np.abs(now) + np.abs(after))
+        kept = (after >= rows.lower[row] + rounding) & (after <= rows.upper[row] - rounding)
         good = np.ones(n, np.bool_)
         good[move[~kept]] = False
         return good
@@ -150,8 +164,8 @@ class State:
         """
         total = np.zeros(len(items))
         start, points, mass = self.labels[items], self.points[items], self.mass[items]
-        for cluster in _touched(start, to):
-            sign = _signs(start, to, cluster)
+        for cluster in touched(start, to):
+            sign = signs(start, to, cluster)
             w = sign * mass  # (n, h)
             away = points - self.centres[cluster][:, None, :]  # (n, h, d)
             total += (w * np.square(away).sum(axis=2)).sum(axis=1)
@@ -163,6 +177,8 @@ class State:
             after = np.maximum(self.weight[cluster] + w.sum(axis=1), least)
             felt = held > 0  # an empty cluster costs nothing
             total -= np.divide(np.square(u).sum(axis=1), after, np.zeros(len(items)), where=felt)
+        if self.penalty.asks:
+            total += self.penalty.change(self.labels, items, to)
         return total
 
     def apply(self, items: IntArray, to: IntArray) -> None:
@@ -182,31 +198,11 @@ class State:
                 away = self.points[items] - self.centres[i]
                 self.centres[i] += (sign * mass) @ away / self.weight[i]
         if self.activity.size:
-            k, columns = self.structure.n_clusters, self.structure.columns
+            k, columns = self.structure.n_clusters, self.structure.apart_from_loads.matrix
             self.activity -= columns[:, items * k + start].sum(axis=1)
             self.activity += columns[:, items * k + to].sum(axis=1)
+        self.loads.apply(items, start, to)
+        self.penalty.sums.apply(items, start, to)
         self.labels[items] = to
         if lost:
             self.refresh()
-
-
-def _touched(start: IntArray, to: IntArray) -> IntArray:
-    """Clusters that each move touches, each once, (t, n); -1: none further."""
-    both = np.sort(np.concatenate([start, to], axis=1), axis=1)
-    both[:, 1:][both[:, 1:] == both[:, :-1]] = -1
-    return both.T[(both >= 0).any(axis=0)]
-
-
-def _signs(start: IntArray, to: IntArray, cluster: IntArray) -> IntArray:
-    """Whether each item comes to a cluster (1), goes (-1), or neither (0), (n, h)."""
-    i = cluster[:, None]
-    sign: IntArray = (to == i).astype(np.int64) - (start == i)
-    return sign
-
-
-def _entries(start: IntArray, which: IntArray) -> tuple[IntArray, IntArray]:
-    """Places of the entries of some compressed lists, and in `which` the place of their list."""
-    length = start[which + 1] - start[which]
-    whose = np.repeat(np.arange(which.size), length)
-    first = np.cumsum(length) - length
-    return np.arange(whose.size) + (start[which] - first)[whose], whose

@@ -1,9 +1,11 @@
-"""Local search: moves of few items that lower the inertia and keep every rule.
+"""Local search: moves of few items that lower the objective and keep every rule.
 
 An assignment step leaves the centres where they are; a move is judged with the means that follow
-it, so it finds what no assignment step finds. Moves are relocations of one item; swaps of two;
-chains of three items around a cycle of clusters, or of two along a path; and flips of all items
-of two clusters that hang together by conflicts (in graph colouring: Kempe chains).
+it, and with all penalties, so it finds what no assignment step finds. Moves are relocations of one
+item; swaps of two; chains of three items around a cycle of clusters, or of two along a path; flips
+of all items of two clusters that hang together by conflicts (in graph colouring: Kempe chains); and
+groups: all items of a cluster that hang together by soft must-links go to another one, because none
+of them would go alone. If sizes do not admit a group, others come back for it.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections import Counter
 import numpy as np
 import scipy.sparse as sp
 
+from bckm._linear import Loads
 from bckm._memory import require
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.assign.base import Deadline
@@ -20,6 +23,7 @@ from bckm.kernels import missing, native
 from bckm.problem import Problem
 from bckm.search import _moves
 from bckm.search._moves import KINDS, Descent
+from bckm.soft import Soft
 from bckm.structure import Structure
 
 PAIR = 64  # bytes for a pair of clusters
@@ -38,7 +42,8 @@ class LocalSearch:
         )
         if not missing:
             self._points = native.Points(problem.points, pull=problem.mass)
-            self._rules = _native_rules(problem.structure)
+            self._rules = native_rules(problem.structure)
+            self._soft = native_soft(problem.soft)
 
     def __call__(
         self,
@@ -60,6 +65,7 @@ class LocalSearch:
         found = native.descend(
             self._points,
             self._rules,
+            self._soft,
             after,
             np.ascontiguousarray(centres),
             fixed,
@@ -71,20 +77,39 @@ class LocalSearch:
         return Descent(after.astype(np.int64), counts, found["work"], found["finished"])
 
 
-def _native_rules(s: Structure) -> native.Rules:
+def native_rules(s: Structure) -> native.Rules:
+    """What labels must obey, for compiled code."""
     nothing = sp.csr_array((0, 0))
-    conflicts = s.neighbours if s.conflict_sets else nothing
-    columns = s.columns if s.has_rows else nothing
+    rows = s.apart_from_loads
     return native.Rules(
         _whole(s.count),
         _whole(s.lower),
         _whole(s.upper),
-        *_lists(conflicts),
-        *_lists(columns),
-        np.ascontiguousarray(columns.data, np.float64),
-        s.row_lower,
-        s.row_upper,
+        *_lists(s.neighbours if s.conflict_sets else nothing),
+        *_lists(rows.matrix),
+        _floats(rows.matrix.data),
+        rows.lower,
+        rows.upper,
+        *_loads(s.loads),
     )
+
+
+def native_soft(soft: Soft) -> native.Soft:
+    """What labels should obey, for compiled code."""
+    return native.Soft(
+        *_lists(soft.ties),
+        _floats(soft.ties.data),
+        *_lists(soft.lean),
+        _floats(soft.lean.data),
+        float(soft.base.sum()),
+        *_loads(soft.loads),
+        _floats(soft.low),
+        _floats(soft.up),
+    )
+
+
+def _loads(loads: Loads) -> tuple[FloatArray, FloatArray, FloatArray]:
+    return _floats(loads.amount), _floats(loads.lower), _floats(loads.upper)
 
 
 def _lists(matrix: Sparse) -> tuple[IntArray, IntArray]:
@@ -93,3 +118,7 @@ def _lists(matrix: Sparse) -> tuple[IntArray, IntArray]:
 
 def _whole(values: IntArray) -> IntArray:
     return np.ascontiguousarray(values, np.int64)
+
+
+def _floats(values: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(values, np.float64)

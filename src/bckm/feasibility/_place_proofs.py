@@ -1,0 +1,227 @@
+"""Proofs from places: what is fixed and forbidden, against links, sizes and previous labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from bckm.feasibility._bound_proofs import lower_rule, size_rules, upper_rule
+from bckm.feasibility._link_proofs import story_of
+from bckm.feasibility._proof import Links, Names, Proof, unique
+from bckm.rules import Fixed, Forbidden, MovedMax, MustLink, Rule, plural
+from bckm.structure import Structure
+
+_LOOKED = 20  # of many like contradictions, those whose chains are compared
+
+
+def nowhere(rules: list[Rule], s: Structure) -> Proof | None:
+    """Every cluster is closed to an item: by two places, by a place and a ban, by bans alone."""
+    k = s.n_clusters
+    shut = np.flatnonzero(np.bincount(s.closed // k, minlength=s.n_items) == k)
+    if not shut.size:
+        return None
+    fixed = [r for r in rules if isinstance(r, Fixed) and s.item[r.sample] == shut[0]]
+    banned = [r for r in rules if isinstance(r, Forbidden) and s.item[r.sample] == shut[0]]
+    links = Links(rules, s.item.size)
+    pairs = [(a, b) for a in fixed[:1] for b in fixed if a.cluster != b.cluster]
+    if pairs:
+        return _two_places(pairs, links)
+    crossed = [(a, b) for a in fixed for b in banned if a.cluster == b.cluster]
+    if crossed and k > 1:  # a ban from the only cluster needs no place
+        return _place_and_ban(crossed, links)
+    return _all_banned(banned, links)
+
+
+def _two_places(pairs: list[tuple[Fixed, Fixed]], links: Links) -> Proof:
+    # a place of the same sample needs no chain
+    pairs.sort(key=lambda pair: pair[0].sample != pair[1].sample)
+    found = [(links.between(a.sample, b.sample), a, b) for a, b in pairs[:_LOOKED]]
+    (chain, joining), a, b = min(found, key=lambda one: len(one[0][1]))
+    names = Names((a, b, *joining))
+    where = f"fixed to clusters {a.cluster} and {b.cluster}"
+    if not joining:
+        return Proof((a, b), True, f"{names(a.sample)} is {where}", "keep one of these places")
+    return Proof(
+        (*joining, a, b),
+        True,  # without a link of a shortest chain its ends are apart
+        f"{names(a.sample, b.sample)} are {where}, but must-links join them ({names.chain(chain)})",
+        "change one of these places or remove one of these links",
+    )
+
+
+def _place_and_ban(pairs: list[tuple[Fixed, Forbidden]], links: Links) -> Proof:
+    pairs.sort(key=lambda pair: pair[0].sample != pair[1].sample)
+    found = [(links.between(a.sample, b.sample), a, b) for a, b in pairs[:_LOOKED]]
+    (chain, joining), a, b = min(found, key=lambda one: len(one[0][1]))
+    names = Names((a, b, *joining))
+    if not joining:
+        reason = f"{names(a.sample)} is fixed to cluster {a.cluster}, which is forbidden to it"
+        return Proof((a, b), True, reason, "remove one of the two")
+    return Proof(
+        (*joining, a, b),
+        True,
+        f"{names(a.sample)} is fixed to cluster {a.cluster}, which is forbidden to "
+        f"{names(b.sample)}, but must-links join them ({names.chain(chain)})",
+        "change one of these places or remove one of these links",
+    )
+
+
+def _all_banned(banned: list[Forbidden], links: Links) -> Proof:
+    number = {p: sum(r.sample == p for r in banned) for p in {r.sample for r in banned}}
+    first = max(number, key=lambda p: (number[p], -p))
+    chosen: dict[int, Forbidden] = {}
+    for rule in sorted(banned, key=lambda r: r.sample != first):
+        chosen.setdefault(rule.cluster, rule)
+    samples = sorted({rule.sample for rule in chosen.values()})
+    joining = unique(link for p in samples for link in links.between(first, p)[1])
+    names = Names((*joining, *chosen.values()))
+    together = ", which must-links join" if joining else ""
+    return Proof(
+        (*joining, *chosen.values()),
+        not joining,
+        f"every cluster is forbidden to {names(*samples)}{together}",
+        "allow one of them" if not joining else "allow one of them or remove one of these links",
+    )
+
+
+def rivals(rules: list[Rule], s: Structure) -> Proof | None:
+    """Samples that must be apart are fixed to one cluster."""
+    fixed = [rule for rule in rules if isinstance(rule, Fixed)]
+    if not fixed or not s.edges.size:
+        return None
+    home = np.full(s.n_items, -1)
+    home[s.item[[rule.sample for rule in fixed]]] = [rule.cluster for rule in fixed]
+    a, b = s.edges.T
+    clash = np.flatnonzero((home[a] >= 0) & (home[a] == home[b]))
+    if not clash.size:
+        return None
+    edge = (int(a[clash[0]]), int(b[clash[0]]))
+    story = story_of(rules, s, [edge])
+    links = Links(rules, s.item.size)
+    joining: list[Rule] = []
+    places: list[Fixed] = []
+    for item in edge:
+        end = story.seen[item]
+        here = [rule for rule in fixed if s.item[rule.sample] == item]
+        here.sort(key=lambda rule: rule.sample != end)
+        found = [(links.between(end, rule.sample)[1], rule) for rule in here[:_LOOKED]]
+        chain, place = min(found, key=lambda one: len(one[0]))
+        joining += chain
+        places.append(place)
+    names = Names((*story.rules, *places))
+    through = " (some through must-links)" if joining else ""
+    return Proof(
+        (*joining, *story.rules, *places),
+        True,  # two items, each with one place: any of these rules frees one of them
+        f"{names(*(story.seen[item] for item in edge))} are cannot-linked, but both are fixed to "
+        f"cluster {home[edge[0]]}{through}",
+        "change one of these places or remove this link",
+    )
+
+
+def crowded(rules: list[Rule], s: Structure) -> Proof | None:
+    """More samples are fixed to a cluster than it may hold."""
+    fixed = _by_sample(rule for rule in rules if isinstance(rule, Fixed))
+    if not fixed:
+        return None
+    cluster = np.array([rule.cluster for rule in fixed])
+    item = s.item[[rule.sample for rule in fixed]]
+    direct = np.bincount(cluster, minlength=s.n_clusters)
+    once = np.unique(item, return_index=True)[1]
+    with_linked = np.bincount(cluster[once], s.count[item[once]], s.n_clusters)
+    for i in np.flatnonzero(with_linked > s.upper).tolist():
+        upper = upper_rule(size_rules(rules), i)
+        if upper is None:
+            continue
+        most = int(s.upper[i])
+        used = [rule for rule in fixed if rule.cluster == i]
+        joining: list[Rule] = []
+        number, word = min(int(direct[i]), most + 1), "are fixed to"
+        if number <= most:
+            here = set(s.item[[rule.sample for rule in used]].tolist())
+            joining = _inside(rules, s, here)
+            number, word = int(with_linked[i]), "are fixed, or must-linked to such, in"
+        used = used[: most + 1]
+        return Proof(
+            (*joining, *used, upper),
+            False,
+            f"{plural(number, 'sample')} {word} cluster {i}, which may hold at most {most}",
+            f"raise the size_max of cluster {i} or fix fewer samples to it",
+            () if joining else (*(["fixed"] * len(used)), "size"),
+        )
+    return None
+
+
+def starved(rules: list[Rule], s: Structure) -> Proof | None:
+    """Too few samples may lie in a cluster that must hold some."""
+    if not s.closed.size:
+        return None
+    item, cluster = np.divmod(s.closed, s.n_clusters)
+    shut = np.bincount(cluster, s.count[item], s.n_clusters)
+    n = s.item.size
+    for i in np.flatnonzero(n - shut < s.lower).tolist():
+        lower = lower_rule(size_rules(rules), i)
+        if lower is None:
+            continue
+        away: dict[int, Fixed | Forbidden] = {}  # one reason for each item
+        for rule in rules:
+            if not isinstance(rule, Fixed | Forbidden):
+                continue
+            if (rule.cluster == i) == isinstance(rule, Forbidden):
+                away.setdefault(int(s.item[rule.sample]), rule)
+        held, used = n, []
+        for j in sorted(away, key=lambda j: -int(s.count[j])):
+            if held >= s.lower[i]:
+                held -= int(s.count[j])
+                used.append(j)
+        joining = _inside(rules, s, {j for j in used if s.count[j] > 1})
+        marks = [(type(away[j]).__name__, away[j].cluster) for j in used]
+        return Proof(
+            (*joining, *(away[j] for j in used), lower),
+            False,
+            f"cluster {i} needs at least {plural(int(s.lower[i]), 'sample')}, but only "
+            f"{int(n - shut[i])} of {n} may lie there: the others are fixed elsewhere or forbidden",
+            f"lower the size_min of cluster {i} (0 allows it to be empty) or free samples for it",
+            () if joining else (*marks, "size"),
+        )
+    return None
+
+
+def moved(rules: list[Rule], _: Structure) -> Proof | None:
+    """More samples must leave their previous cluster than may."""
+    for stay in rules:
+        if not isinstance(stay, MovedMax):
+            continue
+        previous = stay.source.values
+        forced: dict[int, Rule] = {}
+        for rule in rules:
+            if isinstance(rule, Fixed | Forbidden) and previous[rule.sample] >= 0:
+                same = previous[rule.sample] == rule.cluster
+                if same == isinstance(rule, Forbidden):
+                    forced.setdefault(rule.sample, rule)
+        if len(forced) <= stay.value:
+            continue
+        used = dict(list(forced.items())[: stay.value + 1])
+        number = len(forced)
+        return Proof(
+            (*used.values(), stay),
+            True,
+            f"{plural(number, 'sample')} must leave their previous cluster, as others are fixed or "
+            f"that one is forbidden, but at most {stay.value} may",
+            f"raise at_most to {number} or change one of these places",
+        )
+    return None
+
+
+def _by_sample(rules: Iterable[Fixed]) -> list[Fixed]:
+    """One place for each sample."""
+    found: dict[int, Fixed] = {}
+    for rule in rules:
+        found.setdefault(rule.sample, rule)
+    return list(found.values())
+
+
+def _inside(rules: list[Rule], s: Structure, items: set[int]) -> list[Rule]:
+    """All must-links of some items."""
+    return [r for r in rules if isinstance(r, MustLink) and int(s.item[r.samples[0]]) in items]

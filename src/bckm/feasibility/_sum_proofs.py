@@ -1,0 +1,187 @@
+"""Proofs from capacities and quotas: what there is of something, against what clusters may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bckm._linear import as_sum
+from bckm._types import FloatArray
+from bckm.feasibility._proof import Links, Names, Proof, unique
+from bckm.rules import Fixed, Forbidden, QuotaBound, Rule, SumBound, plural
+from bckm.structure import Structure
+
+CLEAR = 1e-6  # share by which sums must differ: closer ones are left to the complete search
+
+
+@dataclass(eq=False)
+class _Column:
+    """A sum that rules bound: what it adds up, and per cluster the rule of each side."""
+
+    values: FloatArray
+    first: SumBound | QuotaBound
+    upper: dict[int, SumBound | QuotaBound] = field(default_factory=dict)
+    lower: dict[int, SumBound | QuotaBound] = field(default_factory=dict)
+
+    @property
+    def share(self) -> bool:
+        return isinstance(self.first, QuotaBound) and self.first.share
+
+    def amount(self, value: float) -> str:
+        """So much of it, in words: 120 kg, 3 of 'red'."""
+        if isinstance(self.first, SumBound):
+            return f"{value:.15g} {self.first.source.name}"
+        return f"{value:.15g} of {self.first.source.categories[self.first.category]!r}"
+
+    def clear(self, more: float, less: float) -> bool:
+        scale = max(abs(more), abs(less), float(np.abs(self.values).max()))
+        return more - less > CLEAR * scale
+
+
+def _columns(rules: list[Rule], k: int) -> Iterator[_Column]:
+    found: dict[tuple[object, ...], _Column] = {}
+    for rule in rules:
+        if isinstance(rule, SumBound | QuotaBound):
+            asked = as_sum(rule)
+            column = found.setdefault(asked.key, _Column(asked.values, rule))
+            cluster = rule.cluster if isinstance(rule, SumBound) else None
+            side = column.lower if rule.side == "min" else column.upper
+            side.update(dict.fromkeys(range(k) if cluster is None else [cluster], rule))
+    yield from found.values()
+
+
+def totals(rules: list[Rule], s: Structure) -> Proof | None:
+    """The sums of all clusters add up to the total."""
+    for column in _columns(rules, s.n_clusters):
+        total = float(column.values.sum())
+        for bounds, high in ((column.upper, True), (column.lower, False)):
+            if len(bounds) < s.n_clusters:
+                continue
+            bound = 0.0 if column.share else float(sum(rule.value for rule in bounds.values()))
+            if column.clear(total, bound) if high else column.clear(bound, total):
+                used = unique(iter(bounds.values()))
+                if column.share:
+                    return _share_of_all(column, used, s)
+                word, verb = ("at most", "raise") if high else ("at least", "lower")
+                need = "may" if high else "must"
+                return Proof(
+                    used,
+                    len(used) == 1,
+                    f"the clusters together {need} hold {word} {column.amount(bound)}, but the "
+                    f"data have {total:.15g}",
+                    f"{verb} the bound, on average to {total / s.n_clusters:g}",
+                )
+    return None
+
+
+def _share_of_all(column: _Column, used: tuple[Rule, ...], s: Structure) -> Proof:
+    rule = column.first
+    assert isinstance(rule, QuotaBound)
+    held = int((rule.source.values == rule.category).sum())
+    side, verb = ("at least", "lower") if rule.side == "min" else ("at most", "raise")
+    return Proof(
+        used,
+        True,
+        f"{held} of all {s.item.size} samples ({100 * held / s.item.size:.4g} %) are "
+        f"{rule.source.categories[rule.category]!r}, but {side} {100 * rule.value:.6g} % of every "
+        "cluster must be",
+        f"{verb} this share to {held / s.item.size:.4g} or beyond",
+    )
+
+
+def too_heavy(rules: list[Rule], s: Structure) -> Proof | None:
+    """An item that holds more than any cluster that is open to it may."""
+    for column in _columns(rules, s.n_clusters):
+        if (column.values < 0).any() or not column.upper:
+            continue
+        most = np.full(s.n_clusters, np.inf)
+        most[list(column.upper)] = [rule.value for rule in column.upper.values()]
+        held = np.bincount(s.item, column.values, s.n_items)
+        room = np.full(s.n_items, most.max())
+        for j, shut in _closed_by_item(s):
+            room[j] = np.delete(most, shut).max(initial=0.0)
+        heavy = int((held - room).argmax())
+        if column.clear(float(held[heavy]), float(room[heavy])):
+            return _heavy_item(rules, s, column, heavy, float(room[heavy]))
+    return None
+
+
+def _closed_by_item(s: Structure) -> Iterator[tuple[int, list[int]]]:
+    if s.closed.size:
+        item, cluster = np.divmod(s.closed, s.n_clusters)
+        starts = np.flatnonzero(np.diff(item, prepend=-1))
+        for j, part in zip(item[starts].tolist(), np.split(cluster, starts[1:]), strict=True):
+            yield j, part.tolist()
+
+
+def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: float) -> Proof:
+    links = Links(rules, s.item.size)
+    inside = np.flatnonzero(s.item == j)
+    start = int(inside[column.values[inside].argmax()])
+    reached, used = {start}, []
+    for node in links.before(start)[0].tolist():  # near ones first, until it is too much
+        if node >= s.item.size and not column.clear(_sum(column, reached), room):
+            link = links.links[node - s.item.size]
+            if not reached.issuperset(link.samples):
+                used.append(link)
+                reached.update(link.samples)
+    places = [r for r in rules if isinstance(r, Fixed | Forbidden) and int(s.item[r.sample]) == j]
+    shut = dict(_closed_by_item(s)).get(j, [])
+    left = [i for i in range(s.n_clusters) if i not in shut]
+    if places:  # the ways to them are told with all links
+        used = [r for r in links.links if int(s.item[r.samples[0]]) == j]
+        reached = set(inside.tolist())
+    samples, total = sorted(reached), _sum(column, reached)
+    names = Names((*used, *places))
+    each = {float(column.values[p]) for p in samples}
+    held = f"hold {column.amount(total)}"
+    if len(samples) > 1 and len(each) == 1 and isinstance(column.first, SumBound):
+        held = f"hold {column.amount(each.pop())} each, {column.amount(total)} in all"
+    subject = f"{names(*samples)} must stay together and {held}"
+    if len(samples) == 1:
+        subject = f"{names(*samples)} holds {column.amount(total)}"
+    where = f"cluster {left[0]}" if len(left) == 1 else "every cluster"
+    where += " that is open to them" if len(left) > 1 and shut else ""
+    beyond = f"the capacity of {where}" if isinstance(column.first, SumBound) else f"{where} may"
+    return Proof(
+        (*used, *places, *unique(column.upper[i] for i in left)),
+        False,
+        f"{subject}, more than {beyond} ({column.amount(room)})",
+        f"raise this bound to at least {total:.15g} or separate them",
+    )
+
+
+def _sum(column: _Column, samples: set[int]) -> float:
+    return float(column.values[list(samples)].sum())
+
+
+def overloaded(rules: list[Rule], s: Structure) -> Proof | None:
+    """What is fixed to a cluster is more than it may hold."""
+    fixed = {rule.sample: rule for rule in rules if isinstance(rule, Fixed)}
+    if not fixed:
+        return None
+    samples = np.array(list(fixed))
+    cluster = np.array([rule.cluster for rule in fixed.values()])
+    for column in _columns(rules, s.n_clusters):
+        if (column.values < 0).any():
+            continue
+        sums = np.bincount(cluster, column.values[samples], s.n_clusters)
+        for i, bound in column.upper.items():
+            if not column.clear(float(sums[i]), bound.value):
+                continue
+            here = samples[cluster == i]
+            here = here[np.argsort(-column.values[here], kind="stable")]
+            after = np.cumsum(column.values[here])
+            enough = int(np.argmax(after > bound.value + CLEAR * abs(bound.value))) + 1
+            used = [fixed[p] for p in here[:enough].tolist()]
+            return Proof(
+                (*used, bound),
+                False,
+                f"{plural(enough, 'sample')} fixed to cluster {i} hold "
+                f"{column.amount(float(after[enough - 1]))}, more than its capacity "
+                f"({column.amount(bound.value)})",
+                f"raise the capacity of cluster {i} or fix fewer samples to it",
+            )
+    return None
