@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bckm.feasibility._proof import Links, Proof, unique
+from bckm.feasibility._proof import Links, Proof, called, unique
 from bckm.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, SumBound, name_samples, plural
 from bckm.structure import Structure
 
@@ -86,11 +86,12 @@ def item_too_large(rules: list[Rule], s: Structure) -> Proof | None:
                 reached.update(link.samples)
     bounds = _size_rules(rules)
     upper = unique(_upper_rule(bounds, i) for i in range(s.n_clusters))
+    first, last = called(rules, (min(reached), max(reached)))
     return Proof(
         (*used, *upper),
         # a tree of pairs falls apart without any of them, and its parts fit
         len(upper) == 1 and all(len(link.samples) == 2 for link in used),
-        f"must-links join {len(reached)} samples (among them {min(reached)} and {max(reached)}), "
+        f"must-links join {len(reached)} samples (among them {first!r} and {last!r}), "
         f"but no cluster may hold more than {capacity}",
         f"raise size_max to at least {len(reached)} or remove must-links",
     )
@@ -181,7 +182,7 @@ def _too_heavy(rules: list[Rule], s: Structure, upper: dict[int, SumBound]) -> P
     return Proof(
         (*links, *unique(iter(upper.values()))),
         False,
-        f"{name_samples(samples)} {joined} {held[heavy]:.15g} of {source.name}, but no cluster may "
-        f"hold more than {capacity:.15g}",
+        f"{name_samples(samples, called(rules, samples))} {joined} {held[heavy]:.15g} of "
+        f"{source.name}, but no cluster may hold more than {capacity:.15g}",
         f"raise the bound to at least {held[heavy]:.15g} or separate them",
     )

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._types import IntArray
-from bckm.feasibility._proof import Links, Proof, unique
+from bckm.feasibility._proof import Links, Proof, called, unique
 from bckm.rules import CannotLink, MustLink, Rule, name_samples
 from bckm.structure import Structure
 
@@ -51,14 +51,15 @@ def contradiction(rules: list[Rule], s: Structure) -> Proof | None:
                     best = (samples, used, rule)
     assert best is not None
     samples, used, rule = best
-    shown = [str(p) for p in samples]
+    shown = [repr(one) for one in called(rules, samples)]
+    first, last = shown[0], shown[-1]
     if len(shown) > _CHAIN_SHOWN:
         hidden = len(shown) - _CHAIN_SHOWN + 1
         shown = [*shown[: _CHAIN_SHOWN - 2], f"({hidden} more)", shown[-1]]
     return Proof(
         (*used, rule),
         True,  # a shortest chain between members of the set: a shorter one would connect two others
-        f"samples {samples[0]} and {samples[-1]} are cannot-linked, but must-links join them "
+        f"samples {first} and {last} are cannot-linked, but must-links join them "
         f"({' - '.join(shown)})",
         "remove one of these links",
     )
@@ -75,7 +76,7 @@ def clique_too_large(rules: list[Rule], s: Structure) -> Proof | None:
         story.rules,
         # without chains or sets: the edges of a complete graph, none of which can be spared
         story.plain,
-        f"{name_samples(samples)} are pairwise apart, but {_clusters(s)}",
+        f"{name_samples(samples, called(rules, samples))} are pairwise apart, but {_clusters(s)}",
         f"use at least {len(clique)} clusters or remove one of these links",
     )
 
@@ -101,10 +102,11 @@ def odd_cycle(rules: list[Rule], s: Structure) -> Proof | None:
             ring = _ring(int(a[at]), int(b[at]), before)
             story = _story(rules, s, list(zip(ring, ring[1:] + ring[:1], strict=True)))
             samples = tuple(story.seen[j] for j in ring)
+            named = name_samples(samples, called(rules, samples))
             return Proof(
                 story.rules,
                 story.plain,  # a cycle of pairs is a path, hence feasible, without any of them
-                f"{len(ring)} cannot-links form a cycle of odd length ({name_samples(samples)}), "
+                f"{len(ring)} cannot-links form a cycle of odd length ({named}), "
                 "which 2 clusters cannot separate",
                 "use at least 3 clusters or remove one of these links",
             )

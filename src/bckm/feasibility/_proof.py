@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._types import IntArray, Sparse
-from bckm.rules import MustLink, Rule
+from bckm.rules import CannotLink, Fixed, Forbidden, MustLink, QuotaBound, Rule, SumBound
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,27 @@ class Proof:
 
 def unique(rules: Iterator[Rule | None]) -> tuple[Rule, ...]:
     return tuple(dict.fromkeys(rule for rule in rules if rule is not None))
+
+
+class _Row(int):
+    """A sample that has no id among others that have one."""
+
+    def __repr__(self) -> str:
+        return f"row {int(self)}"
+
+
+def called(rules: Iterable[Rule], samples: Iterable[int]) -> tuple[object, ...]:
+    """What the rules call these samples: ids, or positions if no rule names an id."""
+    ids: dict[int, object] = {}
+    for rule in rules:
+        match rule:
+            case MustLink(named, _, names) | CannotLink(named, _, names) if names is not None:
+                ids.update(zip(named, names, strict=True))
+            case Fixed(sample, _, names) | Forbidden(sample, _, names) if names is not None:
+                ids[sample] = names[0]
+            case SumBound(source) | QuotaBound(source) if source.called is not None:
+                ids.update(enumerate(source.called.tolist()))
+    return tuple(ids.get(p, _Row(p)) if ids else p for p in samples)
 
 
 class Links:
