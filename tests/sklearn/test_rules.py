@@ -18,7 +18,8 @@ RNG = np.random.default_rng(0)
 X = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 8, axis=0) + RNG.normal(size=(N, 2))
 NAMES = [f"s{p}" for p in RNG.permutation(N)]  # in no order
 SHUFFLED = RNG.permutation(N)  # numbers that are ids, and might be taken for positions
-MODEL = ConstrainedKMeans(K, random_state=0)
+QUICK = {"n_init": 1, "search": "none"}
+MODEL = ConstrainedKMeans(K, random_state=0, **QUICK)
 
 
 def together(model: ConstrainedKMeans, *rows: int) -> bool:
@@ -222,7 +223,9 @@ KG = np.where(np.arange(N) < 6, 10.0, 1.0)  # 78 in all, 62 in the first group
     ids=["array", "list", "pandas", "index", "polars", "column"],
 )
 def test_demand_is_what_sizes_bound(demand):
-    model = ConstrainedKMeans(K, size_max=26.5, size_min=25, random_state=0).fit(X, demand=demand)
+    model = ConstrainedKMeans(K, size_max=26.5, size_min=25, random_state=0, **QUICK).fit(
+        X, demand=demand
+    )
     sums = np.bincount(model.labels_, KG)
     assert sums.min() >= 25
     assert sums.max() <= 26.5
@@ -241,14 +244,14 @@ def test_demand_is_what_sizes_bound(demand):
     ],
 )
 def test_several_resources(demand, size_max):
-    model = ConstrainedKMeans(K, size_max=size_max, random_state=0).fit(X, demand=demand)
+    model = ConstrainedKMeans(K, size_max=size_max, random_state=0, **QUICK).fit(X, demand=demand)
     assert np.bincount(model.labels_, KG).max() <= 27
     assert np.bincount(model.labels_, KG[::-1]).max() <= 40
     assert clone(model).size_max is not None
 
 
 def test_demand_of_one_is_the_number_of_samples():
-    model = ConstrainedKMeans(K, size_min=7, size_max=9, random_state=0)
+    model = ConstrainedKMeans(K, size_min=7, size_max=9, random_state=0, **QUICK)
     pull = X + np.array([9.0, 0.0]) * (np.arange(N) < 4)[:, None]
     counted, summed = clone(model).fit(pull), clone(model).fit(pull, demand=np.ones(N))
     assert counted.inertia_ == pytest.approx(summed.inertia_)
@@ -308,7 +311,7 @@ def test_y_is_ignored():
 
 @pytest.mark.parametrize("what", ["demand", "groups", "partial_labels"])
 def test_values_in_another_order_than_the_rows_are_refused(what):
-    model = ConstrainedKMeans(K, size_max=20, random_state=0)
+    model = ConstrainedKMeans(K, size_max=20, random_state=0, **QUICK)
     values = pd.Series(np.arange(N) % 3, NAMES)
     assert clone(model).fit(frame(NAMES), **{what: values})
     assert clone(model).fit(frame(None), **{what: values})  # of another frame: row by row
@@ -335,7 +338,9 @@ def test_assign_takes_what_fit_takes():
 
 
 def test_bounds_on_sums_scale_with_the_demand():
-    model = ConstrainedKMeans(K, size_min=20, size_max=30, random_state=0).fit(X, demand=KG)
+    model = ConstrainedKMeans(K, size_min=20, size_max=30, random_state=0, **QUICK).fit(
+        X, demand=KG
+    )
     more = np.repeat(X, 3, axis=0)
     whole = np.repeat(KG, 3)[:50]  # total 221 of 78: bounds 56.7 and 85
     labels = model.assign(more[:50], demand=whole)
@@ -349,7 +354,7 @@ def test_bounds_on_sums_scale_with_the_demand():
 
 
 def test_scaled_bounds_bind():
-    model = ConstrainedKMeans(2, size_max=6, random_state=0).fit(
+    model = ConstrainedKMeans(2, size_max=6, random_state=0, **QUICK).fit(
         [[0.0], [9.0]] * 6, demand=[1] * 12
     )
     batch = np.zeros((8, 1))  # all at one centre: 16 units, at most 8 each
@@ -361,7 +366,7 @@ def test_scaled_bounds_bind():
 
 
 def test_fit_bounds_below_a_whole_number_stay_below_it():
-    model = ConstrainedKMeans(2, size_max=6.9, random_state=0).fit(
+    model = ConstrainedKMeans(2, size_max=6.9, random_state=0, **QUICK).fit(
         [[0.0], [9.0]] * 6, demand=[1] * 12
     )
     batch = np.array([[0.0]] * 10 + [[9.0]] * 2)
@@ -369,7 +374,7 @@ def test_fit_bounds_below_a_whole_number_stay_below_it():
 
 
 def test_assign_without_the_demand_of_fit():
-    model = ConstrainedKMeans(K, size_max=30, random_state=0).fit(X, demand=KG)
+    model = ConstrainedKMeans(K, size_max=30, random_state=0, **QUICK).fit(X, demand=KG)
     with pytest.raises(ValueError, match="size_max of fit bounds the sum of a demand: pass demand"):
         model.assign(X)
     sizes = np.bincount(model.assign(X, size_max=8))  # a number of samples replaces it
@@ -379,7 +384,7 @@ def test_assign_without_the_demand_of_fit():
 
 
 def test_assign_with_a_demand_that_fit_did_not_have():
-    model = ConstrainedKMeans(K, size_min=6, size_max=9, random_state=0).fit(X)
+    model = ConstrainedKMeans(K, size_min=6, size_max=9, random_state=0, **QUICK).fit(X)
     labels = model.assign(X, demand=KG, size_max=40)
     assert np.bincount(labels, KG).max() <= 40
     assert np.bincount(labels).min() >= 6  # as in fit; its size_max is replaced
