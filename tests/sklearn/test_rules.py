@@ -387,7 +387,11 @@ def test_assign_with_a_demand_that_fit_did_not_have():
     model = ConstrainedKMeans(K, size_min=6, size_max=9, random_state=0, **QUICK).fit(X)
     labels = model.assign(X, demand=KG, size_max=40)
     assert np.bincount(labels, KG).max() <= 40
-    assert np.bincount(labels).min() >= 6  # as in fit; its size_max is replaced
+    assert np.bincount(labels).min() >= 6  # as in fit
+    crowd = model.assign(
+        np.repeat(model.cluster_centers_[:1], N, axis=0), demand=[1.0] * N, size_max=12
+    )
+    assert np.bincount(crowd).max() == 12  # that of fit is replaced
     with pytest.raises(ValueError, match="demand is given without bounds"):
         model.assign(X, demand=KG)
 
