@@ -1,6 +1,7 @@
 """Passes over many rows, block by block: no temporary array is as large as the data.
 
-Each function takes and returns plain arrays.
+Each function takes and returns plain arrays; points may also be a sparse array (csr), which is
+never made dense.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bckm._types import FloatArray, IntArray
+from bckm._types import FloatArray, IntArray, Rows, Sparse
 from bckm.kernels import missing, native
 
 BLOCK = 2**22  # numbers in a block of distances
 CACHED = 2**15  # numbers in a block that stays in the cache while it is worked on
+CANCELLED = 1e-14  # a squared distance that is a smaller share of the squares it is made of is none
 
 
 def blocks(n_rows: int, n_columns: int, numbers: int = CACHED) -> Iterator[slice]:
@@ -26,30 +28,79 @@ def blocks(n_rows: int, n_columns: int, numbers: int = CACHED) -> Iterator[slice
         yield slice(start, min(start + step, n_rows))
 
 
-def squared_distances(points: FloatArray, centres: FloatArray) -> FloatArray:
+def power_of_two(value: float) -> float:
+    """The power of two below a value: dividing by it is exact."""
+    return float(2.0 ** np.floor(np.log2(value))) if value > 0 else 1.0
+
+
+def fixed_direction(n_features: int) -> FloatArray:
+    """A random direction: it tells any two points apart, whichever features differ."""
+    return np.random.default_rng(0).normal(size=n_features)
+
+
+def squared_distances(points: Rows, centres: Rows) -> FloatArray:
     """Entry (p, i) is |point_p - centre_i|^2.
 
     Differences pair by pair, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far
     centres, and the numbers of a point do not depend on the other points.
+
+    Where one side is sparse there is no other way: differences from a dense centre are dense.
+    What rounding alone may have left of the squares (or made negative) is then zero, so that equal
+    points have no distance.
     """
+    if sp.issparse(centres):
+        return squared_distances(centres, points).T
+    if sp.issparse(points):
+        centre_squares = np.einsum("ij,ij->i", centres, centres)
+        whole = row_squares(points)[:, None] + centre_squares
+        squares = np.asarray(points @ centres.T)
+        squares *= -2.0
+        squares += whole
+        squares[squares < CANCELLED * whole] = 0.0
+        return squares
     from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
 
     return np.asarray(cdist(points, centres, "sqeuclidean"))
 
 
+def row_squares(points: Sparse) -> FloatArray:
+    """|point|^2 of each row of a sparse array."""
+    squares = points.copy()
+    squares.data **= 2
+    return np.asarray(squares.sum(axis=1)).ravel()
+
+
+def rows_of(points: Rows, which: IntArray) -> FloatArray:
+    """A few rows, as a dense array of their own."""
+    rows = points[which]
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
+
+
+def group_sums(points: Sparse, weight: FloatArray, group: IntArray, n_groups: int) -> Sparse:
+    """Sum up the weighted rows of each group; the sums are sparse too."""
+    shape, starts = (n_groups, group.size), np.arange(group.size + 1)
+    # by rows: a product of arrays by column would turn the points around
+    return sp.csc_array((weight, group, starts), shape).tocsr() @ points
+
+
 def nearest(
-    points: FloatArray, centres: FloatArray, prices: FloatArray | None = None, threads: int = 1
+    points: Rows,
+    centres: FloatArray,
+    prices: FloatArray | None = None,
+    threads: int = 1,
 ) -> tuple[IntArray, FloatArray]:
     """Find i with the least |point - centre_i|^2 - price_i for each point, and that number.
 
     Of equal ones the first; what is found for a point does not depend on the others.
     """
-    labels, least = np.empty(len(points), np.int64), np.empty(len(points))
+    n = points.shape[0]
+    labels, least = np.empty(n, np.int64), np.empty(n)
     prices = np.zeros(len(centres)) if prices is None else prices
+    plain = bool(missing) or sp.issparse(points)
     # the kernel keeps no distances
-    width = len(centres) if missing else points.shape[1]
-    for rows in blocks(len(points), width, BLOCK):
-        if missing:
+    width = len(centres) if plain else points.shape[1]
+    for rows in blocks(n, width, BLOCK):
+        if plain:
             value = squared_distances(points[rows], centres) - prices
             labels[rows] = value.argmin(axis=1)
             least[rows] = np.take_along_axis(value, labels[rows, None], axis=1)[:, 0]
@@ -94,7 +145,7 @@ class Totals:
 
 
 def totals(
-    points: FloatArray,
+    points: Rows,
     weight: FloatArray,
     labels: IntArray,
     centres: FloatArray,
@@ -102,6 +153,8 @@ def totals(
 ) -> Totals:
     """Sum up the weighted points of each cluster and their squared distances to its centre."""
     k = len(centres)
+    if sp.issparse(points):
+        return _sparse_totals(points, weight, labels, centres)
     if not missing:
         cloud, centres = native.Points(points, pull=weight), np.ascontiguousarray(centres)
         return Totals(*native.totals(cloud, labels.astype(np.int32), centres, None, threads)[:3])
@@ -112,3 +165,16 @@ def totals(
         difference = points[rows] - centres[labels[rows]]
         cost += float(weight[rows] @ np.einsum("ij,ij->i", difference, difference))
     return Totals(sums, np.bincount(labels, weight, k).astype(np.float64), cost)
+
+
+def _sparse_totals(
+    points: Sparse, weight: FloatArray, labels: IntArray, centres: FloatArray
+) -> Totals:
+    """From sums alone, with the rounding that `squared_distances` tells of."""
+    k = len(centres)
+    sums = group_sums(points, weight, labels, k).toarray()  # as large as the centres
+    mass = np.bincount(labels, weight, k).astype(np.float64)
+    whole = np.bincount(labels, weight * row_squares(points), k)
+    whole += mass * np.einsum("ij,ij->i", centres, centres)
+    cost = whole - 2 * np.einsum("ij,ij->i", sums, centres)
+    return Totals(sums, mass, float(cost[cost >= CANCELLED * whole].sum()))

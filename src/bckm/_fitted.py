@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -12,22 +13,27 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bckm._arrays import nearest, squared_distances
 from bckm._asked import gather
-from bckm._reading import read_jobs, read_weight
+from bckm._reading import read_data, read_jobs, read_weight
 from bckm._scaling import Bounds
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints
 from bckm.fixed import assign_to
+from bckm.metric import Metric
 from bckm.result import GivenUp, Result
+
+FLOATS = [np.float64, np.float32]  # what data may stay
 
 
 class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """The part of `ConstrainedKMeans` that needs its centres; `fit` sets the attributes."""
 
     solver: str
+    search: str
     time_limit: float | None
     n_jobs: int | None
     labels_: NDArray[np.int32]
@@ -42,6 +48,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     n_dropped_: int
     dropped_rules_: tuple[str, ...]
     result_: Result
+    _space: Metric  # where distances of the last fit are Euclidean
     _bounds: Bounds  # of the last fit
     _weight: float  # mean weight of its samples
 
@@ -62,7 +69,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
 
         Returns
@@ -83,7 +90,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         if prices is not None:
             prices = prices / self._weight
         threads = read_jobs(self.n_jobs)
-        return nearest(X, self.cluster_centers_, prices, threads)[0].astype(np.int32)
+        return nearest(X, self.result_.embedded, prices, threads)[0].astype(np.int32)
 
     def assign(
         self,
@@ -112,7 +119,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
         size_min, size_max : int or array-like of shape (n_clusters,), default=None
             Bounds that replace those of `fit`; of the sums of `demand`, if that is given.
@@ -168,7 +175,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         sizes = {"size_min": size_min, "size_max": size_max}
         found = assign_to(
             X,
-            self.cluster_centers_,
+            self.result_.embedded,
             self._bounds.of_batch(X.shape[0], sizes, demand, asked.constraints),
             solver=self.solver,
             sample_weight=sample_weight,
@@ -178,11 +185,14 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return found.labels.astype(np.int32)
 
     def transform(self, X: Any) -> Any:  # noqa: N803
-        """Return the Euclidean distance of each sample of X to each centre.
+        """Return the distance of each sample of X to each centre.
+
+        It is Euclidean; for the other metrics it is that of points on the sphere to the means of
+        such points, which lie inside (``result_.embedded``): what `fit` squares and adds up.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
 
         Returns
@@ -197,7 +207,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         >>> model.transform([[3.0, 4.0]]).tolist()
         [[5.0]]
         """
-        return np.sqrt(squared_distances(self._read(X), self.cluster_centers_))
+        return np.sqrt(squared_distances(self._read(X), self.result_.embedded))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
         """Return minus the inertia of X with each sample at its nearest centre: higher is better.
@@ -207,7 +217,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
         y : None
             Ignored; scikit-learn's convention.
@@ -227,8 +237,8 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         -26.0
         """
         X = self._read(X)  # noqa: N806
-        least = nearest(X, self.cluster_centers_, threads=read_jobs(self.n_jobs))[1]
-        return -float(read_weight(sample_weight, len(X)) @ least)
+        least = nearest(X, self.result_.embedded, threads=read_jobs(self.n_jobs))[1]
+        return -float(read_weight(sample_weight, X.shape[0]) @ least)
 
     @property
     def _n_features_out(self) -> int:
@@ -236,5 +246,13 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return len(self.cluster_centers_)
 
     def _read(self, X: Any) -> Any:  # noqa: N803
+        """Points of X in the space where distances are Euclidean."""
         check_is_fitted(self)
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)  # noqa: N806
+        X = self._space.embedded(X)  # noqa: N806
+        return read_data(X) if sp.issparse(X) else X
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.search not in ("local", "global")  # moves need dense data
+        return tags

@@ -17,6 +17,14 @@ ROW_SLACK = 0.5e-9
 ROUNDING = 4 * np.finfo(float).eps
 
 
+def sums_of(amount: FloatArray, labels: IntArray, k: int) -> FloatArray:
+    """Sums of amounts (m, r) in each cluster, (k, r)."""
+    sums = np.empty((k, amount.shape[1]))
+    for good, column in enumerate(amount.T):
+        sums[:, good] = np.bincount(labels, column, k)
+    return sums
+
+
 @dataclass(frozen=True, eq=False)
 class Loads:
     """Sums over the items of each cluster, and their bounds.
@@ -49,9 +57,7 @@ class Loads:
 
     def of(self, labels: IntArray) -> FloatArray:
         """Sums in each cluster, (k, r)."""
-        k = len(self.lower)
-        sums = [np.bincount(labels, column, k) for column in self.amount.T]
-        return np.stack(sums, axis=1) if sums else np.empty((k, 0))
+        return sums_of(self.amount, labels, len(self.lower))
 
     def hold(self, labels: IntArray) -> bool:
         """Whether all bounds hold."""

@@ -69,6 +69,9 @@ def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
             )
         if stay.at_most is not None and stay.at_most < n_samples:
             found.append(MovedMax(stay, stay.at_most))
+        found += [
+            Fixed(p, int(stay.values[p])) for p in np.flatnonzero(stay.prices == np.inf).tolist()
+        ]
     return found
 
 
@@ -95,7 +98,7 @@ def priced_rules(part: Softened, n_samples: int, n_clusters: int) -> list[SoftRu
 
 def stay_rules(stays: tuple[Stay, ...]) -> list[SoftRule]:
     """Moves that cost something; a `Stay` knows the price of each sample itself."""
-    return [SoftRule(Moved(stay), 1.0, stay.relative) for stay in stays if stay.weight is not None]
+    return [SoftRule(Moved(stay), 1.0, stay.relative) for stay in stays if stay.paid.any()]
 
 
 def _pairs(link: Link) -> Iterator[Link]:

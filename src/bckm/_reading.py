@@ -11,18 +11,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bckm._arrays import blocks
-from bckm._types import FloatArray
+from bckm._types import FloatArray, Rows, Sparse
 
 LARGEST = 1e150  # squares of larger values overflow
 
 
-def read_data(X: Any) -> NDArray[Any]:  # noqa: N803
-    """Read X as a finite array (n, d) of float64 or float32: X itself where it is one."""
-    if sp.issparse(X):
-        raise TypeError("sparse X is not supported; pass X.toarray().")
+def read_data(X: Any) -> Rows:  # noqa: N803
+    """Read X as a finite array (n, d) of float64 or float32: X itself where it is one.
+
+    Sparse data of any format become a csr_array of float64, with each entry once.
+    """
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()  # noqa: N806
-    array = np.asarray(X)
+    array = X if sp.issparse(X) else np.asarray(X)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must be real numbers.")
     if array.dtype.kind == "O":
@@ -36,6 +37,8 @@ def read_data(X: Any) -> NDArray[Any]:  # noqa: N803
         )
     if 0 in array.shape:
         raise ValueError(f"X has {array.shape[0]} samples and {array.shape[1]} features.")
+    if sp.issparse(array):
+        array = _rows_once(array)
     if array.dtype not in (np.float64, np.float32):
         array = array.astype(np.float64)
     largest = _largest(array)
@@ -50,13 +53,27 @@ def read_data(X: Any) -> NDArray[Any]:  # noqa: N803
     return array
 
 
-def _largest(array: NDArray[Any]) -> float:
+def _rows_once(array: Sparse) -> Sparse:
+    """A csr_array of float64 with each entry once; what was passed is not changed."""
+    rows = sp.csr_array(array, dtype=np.float64)
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # it may share its numbers with what was passed
+        rows.sum_duplicates()
+    return rows
+
+
+def _largest(array: Rows) -> float:
     """The largest absolute value; NaN if there is one."""
+    values = array.data if sp.issparse(array) else array
     with np.errstate(invalid="ignore"):
-        return float(np.maximum(-array.min(), array.max()))
+        return float(np.maximum(-values.min(initial=0), values.max(initial=0)))
 
 
-def _first_not_finite(array: NDArray[Any]) -> tuple[int, int]:
+def _first_not_finite(array: Rows) -> tuple[int, int]:
+    if sp.issparse(array):
+        first = int(np.flatnonzero(~np.isfinite(array.data))[0])
+        row = int(np.searchsorted(array.indptr, first, side="right")) - 1
+        return row, int(array.indices[first])
     for rows in blocks(*array.shape):
         found = np.argwhere(~np.isfinite(array[rows]))
         if found.size:
@@ -120,7 +137,9 @@ def read_centres(
     """Read centres (k, d), an array of their own; of any shape when None is expected."""
     if hasattr(centres, "to_numpy"):
         centres = centres.to_numpy()
-    array = np.asarray(centres)
+    if sp.issparse(centres) and shape in (None, centres.shape):
+        centres = centres.toarray()
+    array = centres if sp.issparse(centres) else np.asarray(centres)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{what} must be {choices}; got {centres!r:.60}.")
     if shape is None and (array.ndim != 2 or 0 in array.shape):

@@ -15,9 +15,11 @@ from bckm._reading import read_centres, read_not_negative, read_time_limit, read
 from bckm._types import FloatArray, IntArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints, as_constraints
+from bckm.exceptions import UnsupportedError
 from bckm.feasibility import feasible_start
 from bckm.kernels import missing
 from bckm.lloyd import Limits
+from bckm.metric import Metric, read_metric
 from bckm.problem import Problem
 from bckm.result import CERTIFIABLE, GivenUp, Result, Step
 from bckm.rules import SoftRule
@@ -39,6 +41,7 @@ def kmeans(
     init: Any = "k-means++",
     n_init: int | str = "auto",
     search: str = "auto",
+    metric: str = "euclidean",
     bounds: str = "matched",
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -57,8 +60,9 @@ def kmeans(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        Data: NumPy array, nested list, pandas or polars frame.
+    X : array or sparse array of shape (n_samples, n_features)
+        Data: NumPy array, nested list, pandas or polars frame, or any SciPy sparse array or matrix,
+        which is never made dense (the centres are).
     n_clusters : int
         Number of clusters, k.
     constraints : Constraints, optional
@@ -78,9 +82,16 @@ def kmeans(
         "local": each start goes on with moves of few samples whose change of the inertia is
         computed exactly, until none helps. "auto": some of that, and a few further starts bred from
         those at hand; in all at most about three times as long as "none" (without the compiled
-        kernels, where moves are slow, nothing). "global": these go on
+        kernels, where moves are slow, and for sparse data nothing). "global": these go on
         until 200 in a row bring nothing better; with a `time_limit`, again from new starts until
         it is over or the same best clustering was found three times.
+    metric : {"euclidean", "cosine", "haversine"}
+        What distances are. "cosine": only the direction of a sample counts; k-means of the rows
+        divided by their length, where |x - y|^2 = 2 (1 - cos). "haversine": X has two columns,
+        latitude and longitude in degrees (`numpy.degrees` converts radians); k-means of points on a
+        sphere of radius 6371.0088 km, so that the inertia is in km^2. Distances are chords, which
+        are shorter than arcs by 0.1 % at 1,000 km. `init`, if an array, and the centres of the
+        result are in the terms of X.
     bounds : {"matched", "fixed"}
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.
@@ -127,6 +138,10 @@ def kmeans(
     ([2, 2, 2], True)
     >>> bckm.verify(result.labels, rules, 3)
     []
+    >>> places = [[-17.0, 179.9], [-16.0, -179.9], [60.0, 25.0]]  # latitude, longitude
+    >>> labels = bckm.kmeans(places, 2, metric="haversine", random_state=0).labels
+    >>> bool(labels[0] == labels[1] != labels[2])
+    True
     """
     began = time.perf_counter()
     max_iter = read_whole(max_iter, "max_iter")
@@ -140,8 +155,15 @@ def kmeans(
     if bounds not in ("matched", "fixed"):
         raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
     constraints = located(as_constraints(constraints), X, sample_id)
-    problem = Problem.build(X, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
-    given = _given_centres(init, problem)
+    space = read_metric(metric)
+    points = space.embedded(X)
+    problem = Problem.build(points, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
+    if problem.sparse and search in ("local", "global"):
+        raise UnsupportedError(
+            f"search={search!r} needs dense data, X is sparse; use search='auto', or reduce the "
+            "features (for example with sklearn's TruncatedSVD) and pass the dense result."
+        )
+    given = _given_centres(init, problem, space)
     if bounds == "fixed" and given is None:
         raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
     number = _starts(n_init, init, problem, search)
@@ -160,7 +182,8 @@ def kmeans(
     stay = bounds == "fixed" or (given is not None and search == "auto")
     found = explore(task, search, seeds, None if stay else partial(seeding, problem), rng)
     best = found.run
-    if best.priced and best.bound is None and best.status not in ENDED:
+    worth = best.priced or engine.bounds_cheaply
+    if worth and best.bound is None and best.status not in ENDED:
         # the last centres are means that nothing was assigned to: what is it worth there?
         assigner = found.assigner or engine.prepare(problem)
         before = assigner.counters.copy()
@@ -170,11 +193,13 @@ def kmeans(
     bound = best.bound
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
         bound = float(problem.nearest(best.centres)[1].sum())
+    s, means = problem.structure, problem.centres_out(best.centres)
     return result_of(
         problem,
         constraints,
         Assignment(best.labels, best.cost, bound, best.prices),
-        centres=problem.centres_out(best.centres),
+        centres=space.centres(means, points, s.expand(best.labels), s.item),
+        embedded=means,
         status=best.status,
         history=tuple(best.history),
         seconds=time.perf_counter() - began,
@@ -193,6 +218,9 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         )
     given_up = _given_up(problem, constraints, labels)
     objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
+    inertia = objective
+    if penalty > 0:
+        inertia = problem.inertia(found.labels, problem.centres_in(rest["centres"]))
     paid = sum(one.paid for one in given_up)
     if abs(paid - penalty) > 1e-6 * objective:
         raise RuntimeError(
@@ -200,10 +228,10 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         )
     return Result(
         labels=labels,
-        inertia=max(objective - penalty, 0.0),
+        inertia=inertia,
         penalty=penalty,
         given_up=given_up,
-        lower_bound=min(problem.objective(found.bound), objective),
+        lower_bound=min(problem.objective(found.bound), inertia + penalty),
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),
@@ -222,15 +250,16 @@ def _given_up(problem: Problem, constraints: Constraints, labels: IntArray) -> t
     return tuple(found)
 
 
-def _given_centres(init: Any, problem: Problem) -> FloatArray | None:
+def _given_centres(init: Any, problem: Problem, space: Metric) -> FloatArray | None:
     """Centres from `init` in the units of the problem; None when they are to be chosen."""
     if isinstance(init, str):
         if init not in _SEEDINGS:
             raise ValueError(f"init must be 'k-means++', 'random' or an array; got {init!r}.")
         return None
-    shape = (problem.structure.n_clusters, problem.points.shape[1])
+    shape = (problem.structure.n_clusters, space.n_features(problem.points.shape[1]))
     choices = "'k-means++', 'random' or an array"
-    return problem.centres_in(read_centres(init, "init", choices, shape))
+    given = read_centres(init, "init", choices, shape)
+    return problem.centres_in(space.embedded(given, "init"))
 
 
 def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
@@ -238,7 +267,7 @@ def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
         return read_whole(n_init, "n_init")
     if search == "global" or (isinstance(init, str) and init == "random"):
         return RANDOM_STARTS
-    if missing:  # no start is cheap
+    if missing or problem.sparse:  # no start is cheap
         return 1
     # a sample of weight two counts like two samples: once
     points = problem.points[problem.mass > 0]

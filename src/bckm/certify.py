@@ -285,7 +285,7 @@ def _item_labels(problem: Problem, result: Result) -> IntArray:
     """Labels of items; refuses a result whose inertia is not one around means."""
     labels = np.empty(problem.structure.n_items, np.int64)
     labels[problem.structure.item] = result.labels
-    centres = problem.centres_in(result.centres)
+    centres = problem.centres_in(result.embedded)
     around_means = problem.objective(problem.recentred(labels, centres)[1])
     if result.objective > around_means * (1 + 1e-6) + _nothing(problem):
         raise ValueError(

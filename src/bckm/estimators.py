@@ -10,11 +10,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from bckm._asked import gather
-from bckm._fitted import FittedCentres
+from bckm._fitted import FLOATS, FittedCentres
 from bckm._reading import read_weight
 from bckm._scaling import Bounds
 from bckm.api import kmeans
 from bckm.constraints import Constraints
+from bckm.metric import read_metric
 from bckm.result import Step
 
 
@@ -56,7 +57,13 @@ class ConstrainedKMeans(FittedCentres):
         "local": each start goes on with moves of few samples whose change of the inertia is
         computed exactly, until none helps. "auto": some of that, and a few further starts bred from
         those at hand; in all at most about three times as long as "none". "global": as many of
-        these as bring something better, see `bckm.kmeans`.
+        these as bring something better, see `bckm.kmeans`. Sparse data permit "auto" (which is then
+        "none") and "none".
+    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
+        What distances are. "cosine": only the direction of a sample counts; k-means of the rows
+        divided by their length. "haversine": X has two columns, latitude and longitude in degrees
+        (`numpy.degrees` converts radians); k-means of points on a sphere of radius 6371.0088 km, so
+        that `inertia_` is in km^2. Distances are chords, see `bckm.kmeans`.
     bounds : {"matched", "fixed"}, default="matched"
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.
@@ -80,7 +87,8 @@ class ConstrainedKMeans(FittedCentres):
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample; obeys every rule.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters (an empty cluster keeps the centre it last had).
+        Means of the clusters (an empty cluster keeps the centre it last had); for the other metrics
+        the directions of the means, in the terms of X, see `bckm.Result`.
     inertia_ : float
         Weighted sum of squared distances of samples to the centre of their cluster.
     n_iter_ : int
@@ -133,6 +141,7 @@ class ConstrainedKMeans(FittedCentres):
         init: Any = "k-means++",
         n_init: int | str = "auto",
         search: str = "auto",
+        metric: str = "euclidean",
         bounds: str = "matched",
         max_iter: int = 300,
         tol: float = 1e-4,
@@ -148,6 +157,7 @@ class ConstrainedKMeans(FittedCentres):
         self.init = init
         self.n_init = n_init
         self.search = search
+        self.metric = metric
         self.bounds = bounds
         self.max_iter = max_iter
         self.tol = tol
@@ -188,8 +198,8 @@ class ConstrainedKMeans(FittedCentres):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Data: NumPy array, nested list, pandas or polars frame.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data: NumPy array, nested list, pandas or polars frame, SciPy sparse array or matrix.
         y : None
             Ignored; scikit-learn's convention. Known labels go to `partial_labels`.
         must_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
@@ -236,7 +246,7 @@ class ConstrainedKMeans(FittedCentres):
         """
         if isinstance(y, Constraints):
             raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
-        frame, X = X, validate_data(self, X, dtype=[np.float64, np.float32])  # noqa: N806
+        frame, X = X, validate_data(self, X, accept_sparse="csr", dtype=FLOATS)  # noqa: N806
         own = Constraints(size_min=self.size_min, size_max=self.size_max, demand=demand)
         asked = gather(
             frame,
@@ -261,6 +271,7 @@ class ConstrainedKMeans(FittedCentres):
             init=self.init,
             n_init=self.n_init,
             search=self.search,
+            metric=self.metric,
             bounds=self.bounds,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -282,6 +293,7 @@ class ConstrainedKMeans(FittedCentres):
         self.n_dropped_ = len(asked.dropped)
         self.dropped_rules_ = asked.dropped
         self.result_ = result
+        self._space = read_metric(self.metric)
         self._bounds = Bounds(own, rules, X.shape[0])
         self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
         return self

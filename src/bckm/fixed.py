@@ -13,6 +13,7 @@ from bckm.api import result_of
 from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.feasibility import feasible_start
+from bckm.metric import read_metric
 from bckm.problem import Problem
 from bckm.result import Result, Status
 
@@ -23,6 +24,7 @@ def assign_to(
     constraints: Constraints | None = None,
     *,
     solver: str = "auto",
+    metric: str = "euclidean",
     sample_weight: Any = None,
     sample_id: Any = None,
     time_limit: float | None = None,
@@ -36,8 +38,9 @@ def assign_to(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
-        Data: NumPy array, nested list, pandas or polars frame.
+    X : array or sparse array of shape (n_samples, n_features)
+        Data: NumPy array, nested list, pandas or polars frame, or any SciPy sparse array or matrix,
+        which is never made dense (the centres are).
     centres : array of shape (n_clusters, n_features)
         Centre of each cluster.
     constraints : Constraints, optional
@@ -45,6 +48,8 @@ def assign_to(
         than clusters need it.
     solver : {"auto", "nearest", "transport", "exact", "pump", "greedy"}
         Engine. "auto" proves optimality within a work limit, "exact" at any price.
+    metric : {"euclidean", "cosine", "haversine"}
+        What distances are, see `bckm.kmeans`; centres are in the terms of X.
     sample_weight : array of shape (n_samples,), optional
         Weights in the objective; sizes always count samples.
     sample_id : sequence of length n_samples, optional
@@ -81,14 +86,16 @@ def assign_to(
     deadline = Deadline.after(read_time_limit(time_limit))
     given = read_centres(centres, "centres")
     constraints = located(as_constraints(constraints), X, sample_id)
-    problem = Problem.build(X, len(given), constraints, sample_weight, n_jobs=n_jobs, few=True)
-    if given.shape[1] != problem.points.shape[1]:
-        raise ValueError(
-            f"centres have {given.shape[1]} features, X has {problem.points.shape[1]}."
-        )
+    space = read_metric(metric)
+    points = space.embedded(X)
+    problem = Problem.build(points, len(given), constraints, sample_weight, n_jobs=n_jobs, few=True)
+    features = space.n_features(problem.points.shape[1])
+    if given.shape[1] != features:
+        raise ValueError(f"centres have {given.shape[1]} features, X has {features}.")
+    embedded = space.embedded(given, "centres")
     engine = choose(solver, problem)
     start = feasible_start(problem.structure, problem.rules, deadline)
-    at = problem.centres_in(given)
+    at = problem.centres_in(embedded)
     status, counters = Status.INTERRUPTED, {}
     try:
         assigner = engine.prepare(problem)
@@ -106,6 +113,7 @@ def assign_to(
         constraints,
         Assignment(found.labels, cost, min(found.bound, cost), found.prices),
         centres=given,
+        embedded=embedded,
         status=status,
         history=(),
         seconds=time.perf_counter() - began,

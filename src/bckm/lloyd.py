@@ -20,7 +20,9 @@ from bckm.problem import Problem
 from bckm.result import Status, Step
 from bckm.structure import Structure
 
-EXCHANGES = 60  # exchanged bounds that are tried when the loop stands still
+EXCHANGES = 60  # exchanged bounds that are tried when the loop stands still,
+FEWEST = 4  # fewer where a step looks at many costs, but so many
+COSTS = 2e7
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,9 @@ def _exchange(
     pairs, bounds = _exchanges(assigner.structure, last)
     best: _Swap | None = None
     least = run.cost * (1 - 1e-12)
-    for pair, bound in zip(pairs[:EXCHANGES], bounds[:EXCHANGES], strict=True):
+    costs = assigner.structure.n_items * assigner.structure.n_clusters
+    most = min(EXCHANGES, max(FEWEST, int(COSTS / costs)))
+    for pair, bound in zip(pairs[:most], bounds[:most], strict=True):
         if deadline.passed or bound >= least:  # the bounds of those that follow are no lower
             break
         order = np.arange(len(centres))

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
 
 from bckm import _arrays
 from bckm._memory import require
+from bckm._normal import Groups, Normal
 from bckm._reading import read_cluster_count, read_data, read_jobs, read_n_clusters, read_weight
-from bckm._types import FloatArray, IntArray
+from bckm._sparse import SparseNormal, replaced
+from bckm._types import FloatArray, IntArray, Rows
 from bckm.constraints import Constraints, as_constraints
-from bckm.kernels import missing, native
-from bckm.rules import Rule
+from bckm.rules import MovedMax, Rule
 from bckm.soft import Soft
 from bckm.structure import Structure, contract
+
+HELD = 6  # sparse points, and their dense centres, are held so many times
 
 
 class Feature(Flag):
@@ -56,9 +58,10 @@ _FEATURE_WORDS = {
 class Problem:
     """min over labels, centres of sum_j mass_j |point_j - centre_label(j)|^2 + scatter + penalty.
 
-    Points are centred and divided by a power of two, so that squares neither cancel nor overflow;
-    `inertia` and `centres_out` lead back to the units of X. Items stand in an order that depends on
-    the data alone: permuted rows or rules give the same problem.
+    Points are centred and divided by a power of two, so that squares neither cancel nor overflow
+    (sparse ones are not centred, which would make them dense); `inertia` and `centres_out` lead
+    back to the units of X. Items stand in an order that depends on the data alone: permuted rows or
+    rules give the same problem.
 
     Attributes
     ----------
@@ -69,7 +72,7 @@ class Problem:
     rules : list of Rule
         What was asked, one by one.
     points : array (m, d)
-        Weighted mean of each item.
+        Weighted mean of each item; a csr_array where X is sparse.
     mass : array (m,)
         Weight of each item in the objective.
     pull : array (m,)
@@ -90,7 +93,7 @@ class Problem:
     structure: Structure
     soft: Soft
     rules: list[Rule]
-    points: FloatArray
+    points: Rows
     mass: FloatArray
     pull: FloatArray
     scatter: float
@@ -124,18 +127,22 @@ class Problem:
         weight = read_weight(sample_weight, n)
         asked = as_constraints(constraints)
         rules, wishes = asked.rules(n, k), asked.soft_rules(n, k)
+        size, what = n * d, f"a copy of the {n:,} × {d:,} data"
+        if sp.issparse(data):
+            size = HELD * (data.nnz + k * d)
+            what = f"the {data.nnz:,} entries of the data and the {k:,} × {d:,} dense centres"
         require(
-            8 * n * (d + 8),
-            f"a copy of the {n:,} × {d:,} data",
+            8 * (size + 8 * n),
+            what,
             "Pass fewer samples or features; `bckm.assign_to` labels further samples in parts.",
         )
-        normal = _Normal.of(data)
-        heavy = _power_of_two(weight.max())
+        normal = SparseNormal.of(data) if sp.issparse(data) else Normal.of(data)
+        heavy = _arrays.power_of_two(weight.max())
         weight /= heavy
         item = contract(rules, n)
         count = np.bincount(item)
         mass = np.bincount(item, weight).astype(np.float64, copy=False)
-        groups = _Groups.of(normal, weight, item, count)
+        groups = Groups.of(normal, weight, item, count)
         key, variance = normal.key()
         first = _first_members(item, count.size)
         key = key[first]
@@ -144,12 +151,17 @@ class Problem:
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         points = normal.gathered(first[order], threads)
-        points[place[groups.items]] = groups.means
+        if sp.issparse(points):
+            points = replaced(points, place[groups.items], groups.means)
+        else:
+            points[place[groups.items]] = groups.means
         mass = mass[order]
-        relative = _mean_cost(points, mass, groups.scatter, n) if wishes else 0.0
+        relative, one = 0.0, 1 / (normal.unit**2 * heavy)
+        if wishes:  # samples that are all alike have no scale: a confidence is then a price
+            relative = _mean_cost(points, mass, groups.scatter, n) or one
         return cls(
             structure=Structure.compile(rules, place[item], k, wishes),
-            soft=Soft.compile(wishes, place[item], k, relative, 1 / (normal.unit**2 * heavy)),
+            soft=Soft.compile(wishes, place[item], k, relative, one),
             rules=rules,
             points=points,
             mass=mass,
@@ -162,6 +174,11 @@ class Problem:
             variance=variance,
             threads=threads,
         )
+
+    @property
+    def sparse(self) -> bool:
+        """Whether points are sparse: compiled code and moves need dense ones."""
+        return bool(sp.issparse(self.points))
 
     @property
     def features(self) -> Feature:
@@ -184,6 +201,11 @@ class Problem:
         if Feature.SIZES in asked and (s.count > 1).any():
             asked |= Feature.BLOCKS
         return asked
+
+    @property
+    def pinned(self) -> bool:
+        """Whether rules say which cluster is which: samples have a place in it."""
+        return Feature.PLACES in self.features or any(isinstance(r, MovedMax) for r in self.rules)
 
     def cost(self, centres: FloatArray) -> FloatArray:
         """Cost of each item in each cluster, (m, k). The one cost function of the library.
@@ -245,6 +267,11 @@ class Problem:
         """Inertia and penalties in the units of X, from what labels cost."""
         return (cost + self.scatter + self.soft.constant) * self.unit**2 * self.heavy
 
+    def inertia(self, labels: IntArray, centres: FloatArray) -> float:
+        """Inertia of labels in the units of X, however much larger the penalties are."""
+        cost = self._totals(labels, centres).cost
+        return (cost + self.scatter) * self.unit**2 * self.heavy
+
     def price_out(self, weight: float, *, relative: bool) -> float:
         """A price or a confidence in the units of the inertia."""
         return weight * self.relative * self.unit**2 * self.heavy if relative else weight
@@ -266,105 +293,20 @@ class Problem:
         return centres * self.unit + self.origin
 
 
-@dataclass(frozen=True, eq=False)
-class _Normal:
-    """Data seen through origin and unit, some rows at a time: neither changed nor copied."""
-
-    data: NDArray[Any]
-    origin: FloatArray
-    rest: FloatArray  # what rounding left in the first mean
-    unit: float
-
-    @classmethod
-    def of(cls, data: NDArray[Any]) -> _Normal:
-        n, d = data.shape
-        # of one layout and type, so that sums are the same for every array of the same values
-        plain = (np.ascontiguousarray(data[part], np.float64) for part in _arrays.blocks(n, d))
-        origin = sum(part.sum(axis=0) for part in plain) / n
-        first = cls(data, origin, np.zeros(d), 1.0)
-        rest = sum(first.rows(part).sum(axis=0) for part in first.parts()) / n
-        second = cls(data, origin, rest, 1.0)
-        reach = max(float(np.abs(second.rows(part)).max()) for part in second.parts())
-        return cls(data, origin, rest, _power_of_two(reach))
-
-    def parts(self) -> Iterator[slice]:
-        """Slices of rows, all rows in turn."""
-        return _arrays.blocks(*self.data.shape)
-
-    def rows(self, which: slice | IntArray) -> FloatArray:
-        """Normalised rows, in an array of their own."""
-        part = self.data[which] if isinstance(which, slice) else self.data.take(which, axis=0)
-        found: FloatArray = np.subtract(part, self.origin, dtype=np.float64, order="C")
-        found -= self.rest
-        if self.unit != 1:
-            found *= 1 / self.unit  # a power of two: as exact as a division
-        return found
-
-    def gathered(self, which: IntArray, threads: int) -> FloatArray:
-        """Normalised rows, all of them."""
-        out = np.empty((which.size, self.data.shape[1]))
-        if missing or self.data.dtype not in (np.float32, np.float64):
-            for part in _arrays.blocks(*out.shape):
-                out[part] = self.rows(which[part])
-        else:
-            scale = 1 / self.unit
-            native.gather(self.data, which, self.origin, self.rest, scale, out, threads)
-        return out
-
-    @property
-    def direction(self) -> FloatArray:
-        """A fixed random direction: it tells any two points apart, whichever features differ."""
-        return np.random.default_rng(0).normal(size=self.origin.size)
-
-    def key(self) -> tuple[FloatArray, float]:
-        """Place of each sample along `direction`, and the mean variance of the features."""
-        key, direction, squares = np.empty(len(self.data)), self.direction, 0.0
-        for part in self.parts():
-            rows = self.rows(part)
-            key[part] = rows @ direction
-            squares += float(np.einsum("ij,ij->", rows, rows))
-        return key, squares / self.data.size
-
-
-@dataclass(frozen=True, eq=False)
-class _Groups:
-    """Items of several samples: which they are, where, and their inner inertia."""
-
-    items: IntArray
-    means: FloatArray
-    scatter: float
-
-    @classmethod
-    def of(cls, normal: _Normal, weight: FloatArray, item: IntArray, count: IntArray) -> _Groups:
-        samples = np.flatnonzero(count[item] > 1) if count.size < item.size else item[:0]
-        items, member = np.unique(item[samples], return_inverse=True)
-        rows, weight = normal.rows(samples), weight[samples]
-        # an item of weightless samples is placed at their plain mean
-        share = np.where(np.bincount(member, weight)[member] > 0, weight, 1.0)
-        share = share / np.bincount(member, share)[member]
-        nowhere = np.zeros((items.size, rows.shape[1]))
-        means = _arrays.totals(rows, share, member, nowhere).sums
-        return cls(items, means, _arrays.totals(rows, weight, member, means).cost)
-
-
 def _mean_cost(points: FloatArray, mass: FloatArray, scatter: float, n_samples: int) -> float:
     """What an average sample costs at the centre of all data: the unit of a confidence."""
     together, nowhere = np.zeros(mass.size, np.int64), np.zeros((1, points.shape[1]))
     around = _arrays.totals(points, mass, together, nowhere)
     centre = around.sums / around.mass[0]
     cost = _arrays.totals(points, mass, together, centre).cost + scatter
-    return float(cost / n_samples) or 1.0
+    alike = cost <= 1e-28 * float(around.mass[0])  # points reach to 1: the rest is round-off
+    return 0.0 if alike else float(cost / n_samples)
 
 
 def _first_members(item: IntArray, n_items: int) -> IntArray:
     first = np.empty(n_items, np.int64)
     first[item[::-1]] = np.arange(item.size)[::-1]  # the last one written stays
     return first
-
-
-def _power_of_two(value: float) -> float:
-    """The power of two below a value: dividing by it is exact."""
-    return float(2.0 ** np.floor(np.log2(value))) if value > 0 else 1.0
 
 
 def _canonical_order(key: FloatArray, mass: FloatArray, count: IntArray) -> IntArray:
@@ -378,7 +320,7 @@ def _canonical_order(key: FloatArray, mass: FloatArray, count: IntArray) -> IntA
     return np.lexsort((count, mass, rounded)).astype(np.int64)
 
 
-def _pull(points: FloatArray, mass: FloatArray) -> FloatArray:
+def _pull(points: Rows, mass: FloatArray) -> FloatArray:
     """Weights of items in the cost, see `Problem`.
 
     In sum, the touches of all weightless items cost about 1e-12 of the inertia around the weighted

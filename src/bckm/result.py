@@ -132,7 +132,9 @@ class Result:
         Cluster of each sample; verified against the rules.
     centres : array (k, d)
         Means of the clusters (an empty cluster keeps the centre it last had); from `bckm.assign_to`
-        the centres that were given.
+        the centres that were given. In the terms of X: with ``metric="cosine"`` the direction of
+        the mean, of length 1; with "haversine" its latitude and longitude in degrees. A mean in the
+        middle of the sphere has no direction and gets that of one of its samples.
     inertia : float
         Weighted sum of squared distances of samples to the centre of their cluster.
     lower_bound : float
@@ -167,6 +169,9 @@ class Result:
         The soft rules that the labels break.
     problem : Problem or None
         What was asked, with the data, for `bckm.certify`; None where there are many items.
+    embedded : array (k, e)
+        The centres that distances are measured to, in the space where k-means ran: `centres` for
+        ``metric="euclidean"``; else means of points on a sphere, which lie inside it.
 
     Examples
     --------
@@ -186,6 +191,7 @@ class Result:
     seconds: float
     sizes: IntArray
     solver: str
+    embedded: FloatArray = field(repr=False)
     counters: Mapping[str, int] = field(default_factory=dict)
     prices: FloatArray | None = None
     penalty: float = 0.0

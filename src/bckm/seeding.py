@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from bckm._arrays import nearest, squared_distances
+from bckm._arrays import nearest, rows_of, squared_distances, totals
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
 
@@ -17,8 +19,8 @@ def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> F
 
     Each new centre is an item drawn with probability proportional to mass times squared distance to
     the nearest centre so far; of a few draws the one that lowers the total most is kept. The first
-    of several starts begins with `anchors` instead of drawn items. Of very many items a random part
-    is looked at.
+    of several starts begins with the means of items that belong to known clusters (`homes`), or
+    with `anchors`, instead of drawn items. Of very many items a random part is looked at.
 
     References
     ----------
@@ -30,17 +32,54 @@ def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> F
         points, mass = points[part], mass[part]
     trials = 2 + int(np.log(k))
     centres = np.empty((k, points.shape[1]))
-    known = problem.points[anchors(problem)] if first else centres[:0]
+    known = _known(problem) if first else centres[:0]
     if len(known) == 0:
-        known = points[_draw(mass, 1, rng)]
+        known = rows_of(points, _draw(mass, 1, rng))
     centres[: len(known)] = known
     distance = squared_distances(known, points).min(axis=0)
     for c in range(len(known), k):
         drawn = _draw(mass * distance, trials, rng)
-        after = np.minimum(distance, squared_distances(points[drawn], points))
+        candidates = rows_of(points, drawn)
+        after = np.minimum(distance, squared_distances(candidates, points))
         best = int((after @ mass).argmin())
-        centres[c], distance = points[drawn[best]], after[best]
+        centres[c], distance = candidates[best], after[best]
     return centres
+
+
+def _known(problem: Problem) -> FloatArray:
+    """Centres that rules suggest."""
+    home = homes(problem)
+    if home.items.size == 0:
+        return rows_of(problem.points, anchors(problem))
+    k, clusters = problem.structure.n_clusters, np.unique(home.clusters)
+    nowhere = np.zeros((k, problem.points.shape[1]))
+    sums = totals(problem.points[home.items], home.weight, home.clusters, nowhere)
+    return np.asarray(sums.sums[clusters] / sums.mass[clusters, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Homes:
+    """Items that belong to a cluster: fixed to it, or there before; with their weight."""
+
+    items: IntArray
+    clusters: IntArray
+    weight: FloatArray
+
+
+def homes(problem: Problem) -> Homes:
+    """Items whose cluster is known."""
+    s, k = problem.structure, problem.structure.n_clusters
+    lean = problem.soft.lean.tocoo()
+    before = lean.data < 0
+    item, closed = np.unique(s.closed // k, return_counts=True)
+    fixed = item[closed == k - 1]
+    open_to = np.ones((fixed.size, k), bool)
+    inside = np.isin(s.closed // k, fixed)
+    open_to[np.searchsorted(fixed, s.closed[inside] // k), s.closed[inside] % k] = False
+    items = np.concatenate([lean.coords[0][before], fixed]).astype(np.int64)
+    clusters = np.concatenate([lean.coords[1][before], open_to.argmax(axis=1)]).astype(np.int64)
+    # one without weight still has a place
+    return Homes(items, clusters, np.maximum(problem.mass[items], 1e-9 * problem.mass.max()))
 
 
 def anchors(problem: Problem) -> IntArray:
@@ -67,7 +106,7 @@ def scatter(problem: Problem, rng: np.random.Generator, first: bool = False) -> 
     weight = np.maximum(mass / mass.sum(), 1e-300)
     k_items = min(k, mass.size)
     chosen = rng.choice(mass.size, k_items, replace=False, p=weight / weight.sum())
-    return problem.points[np.resize(chosen, k)]
+    return rows_of(problem.points, np.resize(chosen, k))
 
 
 def _enough(n_clusters: int) -> int:
@@ -85,6 +124,8 @@ def _draw(weight: FloatArray, number: int, rng: np.random.Generator) -> IntArray
 def match(problem: Problem, centres: FloatArray) -> FloatArray:
     """Order centres so that those with more samples nearby get the larger bounds.
 
+    Where items belong to known clusters, centres near them get these labels instead.
+
     Labels belong to bounds, but seeds come in any order. Which cluster becomes label i is part of
     the problem; this is a first guess, which the loop improves. Of very many items every so many
     in their order, which is one in space, are counted.
@@ -92,8 +133,20 @@ def match(problem: Problem, centres: FloatArray) -> FloatArray:
     s = problem.structure
     if s.interchangeable:
         return centres
+    home = homes(problem)
+    if home.items.size:
+        return _near_homes(problem, home, centres)
     some = slice(None, None, max(1, s.n_items // _enough(s.n_clusters)))
     nearby = np.bincount(nearest(problem.points[some], centres)[0], s.count[some], s.n_clusters)
     matched = np.empty_like(centres)
     matched[s.cluster_order] = centres[np.argsort(nearby, kind="stable")]
     return matched
+
+
+def _near_homes(problem: Problem, home: Homes, centres: FloatArray) -> FloatArray:
+    from scipy.optimize import linear_sum_assignment  # slow to import, not needed by `import bckm`
+
+    k = len(centres)
+    away = squared_distances(problem.points[home.items], centres) * home.weight[:, None]
+    cost = np.stack([np.bincount(home.clusters, column, k) for column in away.T], axis=1)
+    return np.asarray(centres[linear_sum_assignment(cost)[1]])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from bckm._linear import Loads, as_sum, power_of_two, slack
+from bckm._linear import ROUNDING, Loads, as_sum, power_of_two
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.rules import (
     CannotLink,
@@ -89,10 +89,8 @@ class Soft:
                 case Forbidden(sample, cluster):
                     places.dear(sample, cluster, price)
                 case Moved(stay):
-                    assert stay.weight is not None
-                    held = np.flatnonzero(stay.values >= 0)
-                    prices = price * np.broadcast_to(stay.weight, stay.values.shape)[held]
-                    places.home(held, stay.values[held], prices)
+                    held = np.flatnonzero(stay.paid)
+                    places.home(held, stay.values[held], price * stay.prices[held])
                 case SizeMin() | SizeMax() | SumBound() | QuotaBound():
                     sums.add(rule, price)
                 case _:  # pragma: no cover - refused by Constraints
@@ -272,8 +270,8 @@ class _Sums:
         else:
             column = _Column(values, self.item, self.k)
             columns.append(column)
-        # what rounding adds to a sum costs nothing
-        free = slack(bound, values)
+        # what rounding adds to a sum costs nothing; the slack of hard bounds would be paid for
+        free = ROUNDING * float(np.abs(values).sum())
         if low:
             column.lower[at] = (bound - free) / column.scale
             column.low[at] = price * column.scale

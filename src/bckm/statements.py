@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bckm._reading import read_numbers, read_price
-from bckm._types import FloatArray, IntArray, Sparse
+from bckm._types import BoolArray, FloatArray, IntArray, Sparse
 
 Side = Literal["min", "max"]
 
@@ -305,6 +305,17 @@ class Stay(_PerSample):
         ):
             raise ValueError(f"at_most must be a whole number, at least 0; got {at_most!r}.")
         self.at_most = None if at_most is None else int(at_most)
+
+    @property
+    def prices(self) -> FloatArray:
+        """What the move of each sample costs; nothing where there is no previous cluster."""
+        return np.where(self.values >= 0, 0.0 if self.weight is None else self.weight, 0.0)
+
+    @property
+    def paid(self) -> BoolArray:
+        """Samples whose move costs something; an infinite price is no choice."""
+        prices = self.prices
+        return np.asarray((prices > 0) & (prices < np.inf))
 
     def taken(self, order: IntArray, named: bool = False) -> Self:
         """The same statement about some of the samples; each keeps its price."""

@@ -219,6 +219,12 @@ class Structure:
             return np.empty(0)
         return np.asarray(self.columns[:, self._held(labels)].sum(axis=1))
 
+    def linear_activity(self, labels: IntArray) -> FloatArray:
+        """Value of each row of `linear`."""
+        if self.linear.shape[0] == 0:
+            return np.empty(0)
+        return np.asarray(self.linear_columns[:, self._held(labels)].sum(axis=1))
+
     def feasible(self, labels: IntArray) -> bool:
         """Whether labels of items obey everything."""
         sizes = self.sizes(labels)
@@ -230,9 +236,7 @@ class Structure:
             return False
         if not self.loads.hold(labels):
             return False
-        if self.linear.shape[0] == 0:
-            return True
-        activity = self._linear_columns[:, self._held(labels)].sum(axis=1)
+        activity = self.linear_activity(labels)
         return bool((activity >= self.linear_lower).all() and (activity <= self.linear_upper).all())
 
     def _held(self, labels: IntArray) -> IntArray:
@@ -240,7 +244,8 @@ class Structure:
         return np.arange(self.n_items) * self.n_clusters + labels
 
     @cached_property
-    def _linear_columns(self) -> Sparse:
+    def linear_columns(self) -> Sparse:
+        """`linear`, compressed by column."""
         return self.linear.tocsc()
 
 

@@ -119,11 +119,11 @@ def verify(
     found: list[Violation] = []
     if soft:
         for wish in constraints.soft_rules(found_labels.size, n_clusters):
-            broken = _check(wish.rule, found_labels, sizes)
+            broken = _check(wish.rule, found_labels, sizes, 0.0)  # each unit is paid for
             found += [Violation(wish, one.message, one.amount) for one in broken]
         return found
     for rule in constraints.rules(found_labels.size, n_clusters):
-        found += _check(rule, found_labels, sizes)
+        found += _check(rule, found_labels, sizes, TOLERANCE)
     return found
 
 
@@ -141,7 +141,7 @@ def _read_labels(labels: Any, n_clusters: int) -> IntArray:
     return array.astype(np.int64)
 
 
-def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
+def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> list[Violation]:
     match rule:
         case MustLink():
             return _check_must_link(rule, labels)
@@ -172,7 +172,7 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
         case Moved(source):
             return _check_moved(rule, source, labels)
         case QuotaBound():
-            return _check_quota(rule, labels, sizes)
+            return _check_quota(rule, labels, sizes, tolerance)
         case SizeMin(value, cluster):
             return [
                 Violation(
@@ -210,39 +210,41 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray) -> list[Violation]:
                     side,
                     value,
                     f"the sum of {source.name} in cluster {i}",
+                    tolerance,
                 )
             ]
         case RowBound(source, side, value, row):
             start, end = source.A.indptr[row : row + 2]
             columns, coefficients = source.A.indices[start:end], source.A.data[start:end]
             held = labels[columns // sizes.size] == columns % sizes.size
-            return _check_sum(
-                rule, coefficients[held], coefficients, side, value, f"{source.name}[{row}]"
-            )
+            what = f"{source.name}[{row}]"
+            return _check_sum(rule, coefficients[held], coefficients, side, value, what, tolerance)
 
 
 def _check_moved(rule: Moved, source: Stay, labels: IntArray) -> list[Violation]:
-    moved = (source.values >= 0) & (source.values != labels)
+    moved = source.paid & (source.values != labels)
     if not moved.any():
         return []
-    prices = np.broadcast_to(source.weight, moved.shape)[moved]  # type: ignore[arg-type]
     message = f"{plural(int(moved.sum()), 'sample')} left their previous cluster."
-    return [Violation(rule, message, float(prices.sum()))]
+    return [Violation(rule, message, float(source.prices[moved].sum()))]
 
 
-def _check_quota(rule: QuotaBound, labels: IntArray, sizes: IntArray) -> list[Violation]:
+def _check_quota(
+    rule: QuotaBound, labels: IntArray, sizes: IntArray, tolerance: float
+) -> list[Violation]:
     member = (rule.source.values == rule.category).astype(float)
     found = []
     for i in range(sizes.size):
         what = f"of {rule.source.name} {rule.source.categories[rule.category]!r} in cluster {i}"
         here = labels == i
         if not rule.share:
+            number = f"the number {what}"
             found += _check_sum(
-                rule, member[here], member, rule.side, rule.value, f"the number {what}"
+                rule, member[here], member, rule.side, rule.value, number, tolerance
             )
             continue
         excess = member - rule.value
-        for one in _check_sum(rule, excess[here], excess, rule.side, 0.0, ""):
+        for one in _check_sum(rule, excess[here], excess, rule.side, 0.0, "", tolerance):
             share = f"{int(member[here].sum())} of {sizes[i]} samples"
             word = "below" if rule.side == "min" else "above"
             message = f"the share {what} is {share}, {word} {100 * rule.value:.6g} %."
@@ -289,13 +291,19 @@ def _check_cannot_link(rule: CannotLink, labels: IntArray) -> list[Violation]:
 
 
 def _check_sum(
-    rule: Rule, held: FloatArray, row: FloatArray, side: str, bound: float, what: str
+    rule: Rule,
+    held: FloatArray,
+    row: FloatArray,
+    side: str,
+    bound: float,
+    what: str,
+    tolerance: float,
 ) -> list[Violation]:
     total = float(held.sum())
     beyond = bound - total if side == "min" else total - bound
     used = np.abs(row[row != 0])
     smallest = float(used.min()) if used.size else 0.0
-    if beyond <= TOLERANCE * max(abs(bound), smallest) + ROUNDING * float(used.sum()):
+    if beyond <= tolerance * max(abs(bound), smallest) + ROUNDING * float(used.sum()):
         return []
     word = "below" if side == "min" else "above"
     return [Violation(rule, f"{what} is {total:.15g}, {word} {bound:.15g}.", float(beyond))]

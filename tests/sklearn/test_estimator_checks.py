@@ -20,10 +20,11 @@ MODELS = [
 ]
 
 RANDOM_SEEDS = {
-    "check_sample_weight_equivalence_on_dense_data": (
+    f"check_sample_weight_equivalence_on_{kind}_data": (
         "init='random' draws distinct rows as first centres: a row that is repeated can be drawn "
         "twice, a row with a weight only once, so the two fits start from different centres"
     )
+    for kind in ("dense", "sparse")
 }
 
 

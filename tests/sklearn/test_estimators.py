@@ -131,6 +131,7 @@ PARAMETERS = {
     "init": "k-means++",
     "n_init": "auto",
     "search": "auto",
+    "metric": "euclidean",
     "bounds": "matched",
     "max_iter": 300,
     "tol": 1e-4,
@@ -172,6 +173,7 @@ def test_everything_reaches_kmeans(X, monkeypatch):
         "init": X[:2],
         "n_init": 7,
         "search": "local",
+        "metric": "cosine",
         "bounds": "fixed",
         "max_iter": 11,
         "tol": 0.5,
@@ -481,12 +483,25 @@ def test_scikit_learn_knows_what_it_is():
     assert is_clusterer(model)
     tags = get_tags(model)
     assert tags.transformer_tags is not None
-    assert not tags.input_tags.sparse
+    assert tags.input_tags.sparse
+    assert not get_tags(ConstrainedKMeans(search="local")).input_tags.sparse
 
 
-def test_sparse_data_are_refused(X):
-    with pytest.raises(TypeError, match="dense data is required"):
-        ConstrainedKMeans(K).fit(sp.csr_array(X))
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix])
+def test_sparse_data(X, kind):
+    rare = np.where(np.abs(X) < 0.3, 0.0, X)
+    model = ConstrainedKMeans(K, size_max=11, search="none", n_init=2, tol=0, random_state=0)
+    twin = clone(model).fit(rare)
+    labels = model.fit_predict(kind(rare))
+    assert labels.tolist() == twin.labels_.tolist()
+    assert model.predict(kind(rare)).tolist() == labels.tolist()
+    assert model.predict(rare).tolist() == labels.tolist()
+    assert model.assign(kind(rare)).tolist() == twin.assign(rare).tolist()
+    np.testing.assert_allclose(model.transform(kind(rare)), twin.transform(rare), atol=1e-7)
+    assert model.score(kind(rare)) == pytest.approx(twin.score(rare))
+    assert model.n_features_in_ == X.shape[1]
+    with pytest.raises(ValueError, match="features"):
+        model.predict(kind(rare[:, :1]))
 
 
 def test_cross_validation(X):

@@ -102,6 +102,10 @@ class Model:
             mip_rel_gap=0.0,
             mip_abs_gap=0.0,
         )
+        if self._integer and not np.all(integer):
+            # with columns of both kinds the presolve of 1.14.0 cuts off optima (HiGHS issues 3043,
+            # 3073, 3094); brute force saw it in one of a thousand small soft problems
+            self._set(presolve="off")
         self._solver.passModel(program)
 
     def _set(self, **options: Any) -> None:

@@ -107,8 +107,12 @@ class Program:
         prices = np.where((prices > 0) & np.isinf(self.lower), 0.0, prices)
         return np.where((prices < 0) & np.isinf(self.upper), 0.0, prices)
 
-    def restrict(self, active: BoolArray) -> Restriction:
-        """Keep the columns of a mask (m, k); drop rows that can no longer bind."""
+    def restrict(self, active: BoolArray, limit: float = np.inf) -> Restriction:
+        """Keep the columns of a mask (m, k); drop rows that can no longer bind.
+
+        No better labels cost more than `limit`: rows that are dear give way in smaller units, so
+        that a solver, whose tolerances are relative to the dearest column, sees none beyond it.
+        """
         columns = np.flatnonzero(active.ravel())
         part = self.coupling[:, columns].tocsr()
         largest = np.asarray(part.maximum(0).sum(axis=1)).ravel()
@@ -120,8 +124,12 @@ class Program:
         )
         matrix = sp.vstack([once, part[rows]], format="csc")
         elastic = np.flatnonzero(np.isfinite(self.give[rows]))
+        unit = np.ones(elastic.size)
         if elastic.size:
-            sign = np.where(np.isfinite(self.upper[rows[elastic]]), -1.0, 1.0)
+            soft = rows[elastic]
+            if limit > 0:  # powers of two: what is scaled stays exact
+                unit = 2.0 ** np.minimum(np.floor(np.log2(limit / self.give[soft])), 0)
+            sign = np.where(np.isfinite(self.upper[soft]), -unit, unit)
             at = (self.n_items + elastic, np.arange(elastic.size))
             beyond = sp.csc_array((sign, at), (matrix.shape[0], elastic.size))
             matrix = sp.hstack([matrix, beyond], format="csc")
@@ -130,6 +138,7 @@ class Program:
             columns=columns,
             rows=rows,
             elastic=rows[elastic],
+            unit=unit,
             matrix=matrix,
             lower=np.concatenate([np.ones(self.n_items), self.lower[rows]]),
             upper=np.concatenate([np.ones(self.n_items), self.upper[rows]]),
@@ -140,13 +149,15 @@ class Program:
 class Restriction:
     """The program on some columns, with the equations written out: what a solver sees.
 
-    After the `columns` comes one for each `elastic` row: by how much it is beyond its bound.
+    After the `columns` comes one for each `elastic` row: by how much it is beyond its bound, in
+    units of `unit`.
     """
 
     program: Program
     columns: IntArray
     rows: IntArray
     elastic: IntArray
+    unit: FloatArray
     matrix: Sparse
     lower: FloatArray
     upper: FloatArray
@@ -170,11 +181,13 @@ class Restriction:
         part = self.program.coupling[:, self.columns[held > 0]].tocsr()[self.elastic]
         sums = np.asarray(part.sum(axis=1)).ravel()
         low, up = self.program.lower[self.elastic], self.program.upper[self.elastic]
-        return np.concatenate([held, np.maximum(np.maximum(low - sums, sums - up), 0.0)])
+        beyond = np.maximum(np.maximum(low - sums, sums - up), 0.0)
+        return np.concatenate([held, beyond / self.unit])
 
     def costs(self, cost: FloatArray) -> FloatArray:
         """Costs of all columns, from those of items in clusters (m, k)."""
-        return np.concatenate([cost.ravel()[self.columns], self.program.give[self.elastic]])
+        give = self.program.give[self.elastic] * self.unit
+        return np.concatenate([cost.ravel()[self.columns], give])
 
     @property
     def upper_columns(self) -> FloatArray:

@@ -151,12 +151,14 @@ class MatrixAssigner(Assigner):
 class Engine(ABC):
     """A way to assign; `handles` says which features it can express.
 
-    A step of a `swift` one takes about as long as a look at all items.
+    A step of a `swift` one takes about as long as a look at all items. One that `bounds_cheaply` is
+    asked once more at the last centres, for the bound alone.
     """
 
     name: ClassVar[str]
     handles: ClassVar[Feature]
     swift: ClassVar[bool] = False
+    bounds_cheaply: ClassVar[bool] = False
 
     @abstractmethod
     def prepare(self, problem: Problem) -> Assigner:

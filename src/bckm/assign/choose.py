@@ -6,6 +6,7 @@ from bckm.assign.base import Engine
 from bckm.assign.exact import Exact
 from bckm.assign.greedy import Greedy
 from bckm.assign.nearest import Nearest
+from bckm.assign.prices import PriceEngine
 from bckm.assign.pump import Pump
 from bckm.assign.transport import Transport
 from bckm.exceptions import UnsupportedError
@@ -13,14 +14,31 @@ from bckm.kernels import missing
 from bckm.problem import Feature, Problem
 
 ENGINES: dict[str, type[Engine]] = {
-    engine.name: engine for engine in (Nearest, Transport, Exact, Pump, Greedy)
+    engine.name: engine for engine in (Nearest, Transport, Exact, PriceEngine, Pump, Greedy)
 }
 
 AUTO_EFFORT = 20_000  # within a fit, a step need not be proven optimal at any price
 
 
-# the first one that can express what a problem asks; without kernels, nearest is quicker
-_AUTO = ([Nearest()] if missing else []) + [Transport(), Exact(effort=AUTO_EFFORT)]
+# the first one that can express what a problem asks; nearest is quicker without kernels, and on
+# sparse points
+_QUICK: tuple[Engine, ...] = (Nearest(), Transport())
+
+# Costs (items x clusters) up to which proofs are quick enough. Sums of amounts are knapsacks: the
+# hardest. Trees of soft links are easy, but LPs of many are large.
+EXACT, EXACT_WISHES, EXACT_SUMS = 1_000_000, 20_000, 600
+
+
+def _auto(problem: Problem) -> Engine:
+    for engine in _QUICK if missing or problem.sparse else _QUICK[1:]:
+        if not problem.features & ~engine.handles:
+            return engine
+    s, most = problem.structure, EXACT
+    if s.loads.number and not s.linear.shape[0]:
+        most = EXACT_SUMS
+    elif s.has_rows or problem.features & (Feature.TIES | Feature.WISHES):
+        most = EXACT_WISHES
+    return Exact(effort=AUTO_EFFORT) if s.n_items * s.n_clusters <= most else PriceEngine()
 
 
 def choose(solver: str, problem: Problem) -> Engine:
@@ -34,7 +52,7 @@ def choose(solver: str, problem: Problem) -> Engine:
         When the named engine cannot express what the problem asks.
     """
     if isinstance(solver, str) and solver == "auto":
-        return next(e for e in _AUTO if not problem.features & ~e.handles)
+        return _auto(problem)
     if not isinstance(solver, str) or solver not in ENGINES:
         names = ", ".join(map(repr, ["auto", *ENGINES]))
         raise ValueError(f"unknown solver {solver!r}; choose one of {names}.")

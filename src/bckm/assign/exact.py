@@ -94,7 +94,7 @@ class ExactAssigner(MatrixAssigner):
         deadline: Deadline,
     ) -> _Outcome:
         core[np.arange(best.labels.size), best.labels] = True
-        restriction = self._program.restrict(core)
+        restriction = self._program.restrict(core, best.cost)
         costs = restriction.costs(cost)
         bound, finished = np.inf, True
         for tolerance in self._tolerances:
@@ -118,8 +118,10 @@ class ExactAssigner(MatrixAssigner):
             finished &= solution.finished and accepted
             bound = min(bound, -np.inf if solution.infeasible else solution.bound)
         if finished:
-            # the solver overlooks what is better by less than its tolerance
-            bound = best.cost - TOLERANCE * float(costs.max())
+            # the solver overlooks what is better by less than its tolerance; where rows give way,
+            # it may also think better of labels than they are
+            known = min(bound, best.cost) if restriction.elastic.size else best.cost
+            bound = known - TOLERANCE * float(costs.max())
         return _Outcome(bound, finished)
 
     def _offer(self, best: _Best, cost: FloatArray, values: FloatArray) -> bool:

@@ -18,6 +18,7 @@ from bckm._arrays import Totals, squared_distances
 from bckm._arrays import totals as find_totals
 from bckm._memory import require
 from bckm._types import FloatArray, IntArray
+from bckm.assign._flat import FlatAssigner
 from bckm.assign._market import Bounds, Market, newton
 from bckm.assign._prices import PricedAssigner
 from bckm.assign.base import STEP, Assigner, Assignment, Deadline, Engine
@@ -277,4 +278,6 @@ class Transport(Engine):
 
     def prepare(self, problem: Problem) -> Assigner:
         """Find equal points and make the levels."""
-        return PricedAssigner(problem) if missing else TransportAssigner(problem)
+        if missing:
+            return PricedAssigner(problem)
+        return FlatAssigner(problem, self) if problem.sparse else TransportAssigner(problem)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bckm._sparse import dense_of
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.bounds._spectral import Packing, Spectral
 from bckm.problem import Problem
@@ -78,7 +79,7 @@ class Relaxation:
         """Relax a problem."""
         s = problem.structure
         held = problem.mass > NO_MASS * problem.mass.max()
-        mass, points = problem.mass[held], problem.points[held]
+        mass, points = problem.mass[held], dense_of(problem.points[held])
         points = points - (mass @ points) / mass.sum()
         root = np.sqrt(mass)
         vectors = points * root[:, None]

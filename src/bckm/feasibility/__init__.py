@@ -87,7 +87,7 @@ def check(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features), or int
+    X : array or sparse array of shape (n_samples, n_features), or int
         The data, or just the number of samples: the values do not matter.
     n_clusters : int
         Number of clusters.
@@ -119,7 +119,7 @@ def check(
     cannot-link: samples 0 and 2 apart
     """
     counted = isinstance(X, int | np.integer)
-    n = read_whole(X, "the number of samples") if counted else len(read_data(X))
+    n = read_whole(X, "the number of samples") if counted else read_data(X).shape[0]
     k = read_n_clusters(n_clusters, n)
     rules = located(as_constraints(constraints), X, sample_id, n).rules(n, k)
     structure = Structure.compile(rules, contract(rules, n), k)

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._types import BoolArray
+from bckm.assign._place import place
+from bckm.assign._repair import repair
 from bckm.assign.base import Deadline
-from bckm.assign.greedy import place, repair
 from bckm.feasibility._decide import Verdict, decide_rules
 from bckm.feasibility._proof import Proof
 from bckm.rules import CannotLink, MustLink, NonEmpty, Rule, SizeMax, SizeMin, plural
@@ -59,8 +60,7 @@ class Shrinker:
     def _trouble(self, rules: list[Rule]) -> BoolArray:
         """Samples whose cannot-links are broken by the least violating labels found."""
         s = Structure.compile(rules, contract(rules, self._n), self._k)
-        zero = np.zeros((s.n_items, s.n_clusters))
-        labels = repair(s, zero, place(s, None), self._deadline)
+        labels = repair(s, None, place(s, None), self._deadline)
         broken = s.edges[labels[s.edges[:, 0]] == labels[s.edges[:, 1]]]
         return np.isin(s.item, broken)
 

@@ -8,8 +8,9 @@ from enum import StrEnum
 import numpy as np
 
 from bckm._types import IntArray
+from bckm.assign._place import place
 from bckm.assign.base import Deadline
-from bckm.assign.greedy import construct, place
+from bckm.assign.greedy import construct
 from bckm.feasibility import _exhaustive
 from bckm.feasibility._proof import Proof
 from bckm.feasibility._proofs import find_proof
@@ -76,12 +77,11 @@ def decide(
     if program.proven_infeasible(deadline):
         proof = Proof(tuple(rules), False, "a weighted sum of these rules contradicts itself", _ANY)
         return Decision(Verdict.INFEASIBLE, proof=proof)
-    zero = np.zeros((structure.n_items, structure.n_clusters))
     rng = np.random.default_rng(0)
     for number in range(tries):
         if deadline.passed:
             return Decision(Verdict.UNKNOWN)
-        repaired = construct(structure, zero, deadline, rng if number else None)
+        repaired = construct(structure, None, deadline, rng if number else None)
         if repaired is not None:
             return Decision(Verdict.FEASIBLE, repaired)
     answer = program.solve(deadline)

@@ -1,9 +1,10 @@
 """A structure without its repetitions: items that no rule tells apart become one type.
 
 Whether rules can be obeyed depends neither on the data nor on which of a thousand free samples goes
-where. Items that take part in a conflict or a row stay as they are; the free ones of equal count
-merge into a type with a weight. Where only conflicts matter, items with fewer conflicts than
-clusters are set aside: they find a cluster whatever the others do.
+where. Items that take part in a conflict or a general row stay as they are; of the others those of
+equal count and sums, with the same clusters open, merge into a type with a weight. Where only
+conflicts matter, items with fewer conflicts than clusters are set aside: they find a cluster
+whatever the others do.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bckm._linear import Loads
 from bckm._types import IntArray
 from bckm.structure import Structure
 
@@ -49,10 +49,9 @@ class Reduced:
         kept = np.setdiff1d(np.arange(s.n_items), aside)
         tied = np.zeros(s.n_items, bool)
         tied[s.edges.ravel()] = True
-        tied[s.rows.tocoo().coords[1] // s.n_clusters] = True
+        tied[s.linear.tocoo().coords[1] // s.n_clusters] = True
         members = [np.array([j]) for j in kept[tied[kept]]]
-        free = kept[~tied[kept]]
-        members += [free[s.count[free] == c] for c in np.unique(s.count[free])[::-1]]
+        members += _types(s, kept[~tied[kept]])
         first = np.array([group[0] for group in members], np.int64)
         position = np.full(s.n_items, -1)
         position[first] = np.arange(first.size)
@@ -64,11 +63,9 @@ class Reduced:
             conflict_sets=tuple(
                 part for sets in s.conflict_sets if len(part := _present(position, sets)) > 1
             ),
-            loads=Loads.none(first.size, k),
-            closed=np.empty(0, np.int64),
-            linear=s.columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
-            linear_lower=s.row_lower,
-            linear_upper=s.row_upper,
+            loads=replace(s.loads, amount=s.loads.amount[first]),
+            closed=_moved(position, s.closed, k),
+            linear=s.linear_columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
         )
         weight = np.array([group.size for group in members], np.int64)
         return cls(s, structure, weight, members, aside)
@@ -91,6 +88,30 @@ class Reduced:
         if _only_conflicts(s):
             _spread(labels, s)
         return labels if s.feasible(labels) else None
+
+
+def _types(s: Structure, free: IntArray) -> list[IntArray]:
+    """Items that nothing tells apart, large ones first."""
+    if not free.size:
+        return []
+    shut = np.zeros(s.n_items, np.int64)  # a number for each set of closed clusters
+    if s.closed.size:
+        item, cluster = np.divmod(s.closed, s.n_clusters)
+        known: dict[bytes, int] = {}
+        starts = np.flatnonzero(np.diff(item, prepend=-1))
+        for j, part in zip(item[starts].tolist(), np.split(cluster, starts[1:]), strict=True):
+            shut[j] = known.setdefault(part.tobytes(), len(known) + 1)
+    alike = np.column_stack([-s.count[free], s.loads.amount[free], shut[free]])
+    number = np.unique(alike, axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(number, kind="stable")
+    return np.split(free[order], np.flatnonzero(np.diff(number[order])) + 1)
+
+
+def _moved(position: IntArray, columns: IntArray, k: int) -> IntArray:
+    """Columns of the items that are left, in their new places."""
+    item, cluster = np.divmod(columns, k)
+    at = position[item]
+    return np.sort((at * k + cluster)[at >= 0])
 
 
 def _present(position: IntArray, items: tuple[int, ...]) -> tuple[int, ...]:

@@ -62,7 +62,7 @@ class Task:
     @cached_property
     def points(self) -> FloatArray:
         """X centred and divided by a power of two, so that no scale is too small or too large."""
-        return self.plain.points[self.plain.structure.item]
+        return np.asarray(self.plain.points[self.plain.structure.item])
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,10 +130,9 @@ class _Explorer:
         self.task, self.search, self.found = task, search, found
         s = task.problem.structure
         self.moves = None
-        # "auto" is to stay quick: in Python moves are not
-        if search in ("local", "global") or (
-            search == "auto" and not missing and s.n_clusters <= MANY
-        ):
+        # "auto" is to stay quick: in Python moves are not; and they need dense points
+        quick = not missing and not task.problem.sparse and s.n_clusters <= MANY
+        if search in ("local", "global") or (search == "auto" and quick):
             self.moves = LocalSearch(task.problem)
         self.population = Population()
         self.number = 0  # of the run at hand
@@ -291,7 +290,7 @@ class _Explorer:
             match(task.problem, centres) if task.free and before is None else centres,
             task.start if before is None else before.labels,
             replace(task.limits, max_iter=task.limits.max_iter - done if most is None else most),
-            exchange=task.free and most is None,
+            exchange=task.free and most is None and not task.problem.pinned,
             history=history,
             on_step=task.on_step,
             number=history[0].start if history else self.number,

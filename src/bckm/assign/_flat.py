@@ -1,0 +1,66 @@
+"""Sizes on sparse points: the transport engine on the span of the centres.
+
+The kernels take dense points, and sparse ones must not be made dense. But with Q an orthonormal
+basis of the span of k centres, |x - c|^2 = |Q'x - Q'c|^2 + |x|^2 - |Q'x|^2, and the last two terms
+are the same for every centre. So k features (fewer, if the points have fewer) are enough for a
+step, whatever number of features the points have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bckm._arrays import fixed_direction, row_squares
+from bckm._memory import require
+from bckm._types import FloatArray, IntArray
+from bckm.assign.base import Assigner, Assignment, Deadline, Engine, cost_work
+from bckm.problem import Problem
+
+COPIES = 4  # arrays of the size (m, k) that are held at a time
+
+
+class FlatAssigner(Assigner):
+    """An engine of dense points, for sparse ones.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of sparse points.
+    engine : Engine
+        What assigns the flat points.
+    """
+
+    def __init__(self, problem: Problem, engine: Engine) -> None:
+        super().__init__(problem)
+        m, k = self.structure.n_items, self.structure.n_clusters
+        require(
+            COPIES * 8 * m * k,
+            f"{m:,} points in the span of {k:,} centres",
+            "Use fewer samples or clusters; `bckm.assign_to` labels further samples in parts.",
+        )
+        self.engine = engine
+        self.squares = row_squares(problem.points)
+
+    def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        """Assign; see the module."""
+        problem = self.problem
+        basis = np.linalg.qr(centres.T)[0]
+        flat, flat_centres = problem.points @ basis, centres @ basis
+        beyond = np.maximum(self.squares - np.einsum("ij,ij->i", flat, flat), 0.0)
+        middle = flat.mean(axis=0)
+        flat -= middle
+        flat_centres -= middle
+        # equal points, of which there are many where centres have few features, become neighbours
+        order = np.argsort(flat @ fixed_direction(flat.shape[1]), kind="stable")
+        assigner = self.engine.prepare(
+            replace(problem, points=flat[order], mass=problem.mass[order], pull=problem.pull[order])
+        )
+        found = assigner(flat_centres, start[order], deadline)
+        self.work += assigner.work + cost_work(problem)
+        self.counters += assigner.counters
+        labels = np.empty_like(found.labels)
+        labels[order] = found.labels
+        rest = float(problem.pull @ beyond)
+        return Assignment(labels, found.cost + rest, found.bound + rest, found.prices)

@@ -1,0 +1,230 @@
+"""Mending labels that are nearly right: moves and swaps of single items, where they cost least."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bckm._linear import sums_of
+from bckm._types import BoolArray, FloatArray, IntArray
+from bckm.assign._goods import Goods
+from bckm.assign.base import Deadline
+from bckm.structure import Structure
+
+PAIRS = 40  # items of each cluster that are tried in swaps
+PATIENCE = 300  # rounds of moves
+
+
+def mend(
+    s: Structure, goods: Goods, priced: FloatArray, labels: IntArray, deadline: Deadline
+) -> IntArray | None:
+    """Labels that obey every rule, near the given ones; None if that fails.
+
+    Parameters
+    ----------
+    s : Structure
+        What to obey.
+    goods : Goods
+        The same sums, sizes and rows, as goods; only hard bounds are looked at.
+    priced : array (m, k)
+        What to pay for items in clusters; infinite where an item must not be.
+    labels : array (m,)
+        Labels that break few rules.
+    deadline : Deadline
+        When to give up.
+    """
+    if s.feasible(labels):
+        return labels
+    mending = _Mending(s, goods, priced, labels)
+    for _ in range(PATIENCE):
+        if deadline.passed:
+            return None
+        if not (mending.part() or mending.move() or mending.keep_rows() or mending.swap()):
+            break
+    return mending.labels if s.feasible(mending.labels) else None
+
+
+class _Mending:
+    def __init__(self, s: Structure, goods: Goods, priced: FloatArray, labels: IntArray) -> None:
+        self.s, self.priced, self.labels = s, priced, labels.copy()
+        hard = np.isinf(goods.low).any(axis=0) | np.isinf(goods.up).any(axis=0)
+        size, k = goods.size[hard], s.n_clusters
+        self.amount = goods.amount[:, hard] / size
+        self.lower = np.where(np.isinf(goods.low), goods.lower, -np.inf)[:, hard] / size
+        self.upper = np.where(np.isinf(goods.up), goods.upper, np.inf)[:, hard] / size
+        self.sums = sums_of(self.amount, labels, k)
+        self.k = k
+        self.rows, self.row_lower, self.row_upper = goods.rows, goods.row_lower, goods.row_upper
+        held = np.arange(labels.size) * k + labels
+        self.activity = np.asarray(self.rows[:, held].sum(axis=1)).ravel()
+
+    def rows_beyond(self, activity: FloatArray) -> FloatArray:
+        """How far values of all rows (..., q) are beyond their bounds, in all."""
+        low, up = self.row_lower - activity, activity - self.row_upper
+        return np.asarray((np.maximum(low, 0) + np.maximum(up, 0)).sum(axis=-1))
+
+    def keep_rows(self) -> bool:
+        """The cheapest move of an item that brings linear rows nearer to their bounds."""
+        if not self.rows_beyond(self.activity) > 0:
+            return False
+        item = np.flatnonzero(np.diff(self.rows.indptr)) // self.k  # items that rows name
+        item = np.unique(item)
+        every, own = np.arange(self.k), self.labels[item]
+        there = (item[:, None] * self.k + every).ravel()
+        change = self.rows[:, there].toarray().T.reshape(item.size, self.k, -1)
+        change = change - change[np.arange(item.size), own][:, None]
+        after = self.rows_beyond(self.activity + change)
+        sums = self.beyond(self.sums[own] - self.amount[item], own)[:, None] + self.beyond(
+            self.sums + self.amount[item][:, None], every
+        )
+        rise = self.priced[item] - self.priced[item, own][:, None]
+        good = (after < self.rows_beyond(self.activity)) & (sums <= 0) & np.isfinite(rise)
+        good[np.arange(item.size), own] = False
+        rise = np.where(good, rise, np.inf).ravel()
+        for at in np.argsort(rise, kind="stable")[:PAIRS]:
+            j, to = int(item[at // self.k]), int(at % self.k)
+            if not np.isfinite(rise[at]):
+                break
+            if self.free(j, to):
+                self.put(j, to)
+                return True
+        return False
+
+    def beyond(self, sums: FloatArray, clusters: IntArray) -> FloatArray:
+        """How far sums of some clusters (..., r) are beyond their bounds, in all."""
+        low, up = self.lower[clusters], self.upper[clusters]
+        return np.asarray((np.maximum(low - sums, 0) + np.maximum(sums - up, 0)).sum(axis=-1))
+
+    def blocked(self, items: IntArray) -> BoolArray:
+        """Clusters that hold an item in conflict, (items, k)."""
+        taken = np.zeros((items.size, self.k), np.bool_)
+        if self.s.conflict_sets:
+            graph = self.s.neighbours
+            for at, j in enumerate(items):
+                around = graph.indices[graph.indptr[j] : graph.indptr[j + 1]]
+                taken[at, self.labels[around]] = True
+        return taken
+
+    def free(self, j: int, i: int) -> bool:
+        """Whether an item has no conflict in a cluster."""
+        if not self.s.conflict_sets:
+            return True
+        graph = self.s.neighbours
+        around = graph.indices[graph.indptr[j] : graph.indptr[j + 1]]
+        return not (self.labels[around] == i).any()
+
+    def put(self, j: int, i: int) -> None:
+        self.sums[self.labels[j]] -= self.amount[j]
+        self.sums[i] += self.amount[j]
+        if self.activity.size:
+            columns = self.rows[:, [j * self.k + self.labels[j], j * self.k + i]].toarray()
+            self.activity += columns[:, 1] - columns[:, 0]
+        self.labels[j] = i
+
+    def part(self) -> bool:
+        """Part items in conflict: one of them goes where it costs least and none is in conflict."""
+        edges = self.s.edges
+        clash = edges[self.labels[edges[:, 0]] == self.labels[edges[:, 1]]]
+        moved = False
+        for a, b in clash.tolist():
+            if self.labels[a] != self.labels[b]:
+                continue
+            two = np.array([a, b])
+            here = self.priced[two, self.labels[two]]
+            rise = np.where(self.blocked(two), np.inf, self.priced[two] - here[:, None])
+            rise[:, self.labels[a]] = np.inf
+            at = int(rise.argmin())
+            if np.isfinite(rise.ravel()[at]):
+                self.put(int(two[at // self.k]), at % self.k)
+                moved = True
+        return moved
+
+    def move(self) -> bool:
+        """Moves of single items that bring sums nearer to their bounds, the cheapest first."""
+        every = np.arange(self.k)
+        bad = self.beyond(self.sums, every)
+        if not bad.any():
+            return False
+        i = int(bad.argmax())
+        over = (self.sums[i] > self.upper[i]).any()
+        held = self.labels == i
+        items = np.flatnonzero(held if over else ~held)
+        own = self.labels[items]
+        targets = every if over else np.array([i])
+        amount = self.amount[items]
+        leaves = self.beyond(self.sums[own] - amount, own) - bad[own]
+        joins = self.beyond(self.sums[targets] + amount[:, None], targets) - bad[targets]
+        change = leaves[:, None] + joins
+        rise = self.priced[items][:, targets] - self.priced[items, own][:, None]
+        good = (change < -1e-9 * max(1.0, bad[i])) & np.isfinite(rise)
+        good &= targets != own[:, None]
+        if not good.any():
+            return False
+        score = np.full(rise.shape, np.inf)  # the cheapest per unit mended first
+        score[good] = np.maximum(rise[good], 0) / -change[good]
+        flat = score.ravel()
+        number = min(flat.size, 64)
+        some = np.argpartition(flat, number - 1)[:number]
+        done = False
+        for at in some[np.argsort(flat[some], kind="stable")]:
+            j, to = int(items[at // targets.size]), int(targets[at % targets.size])
+            if np.isfinite(flat[at]) and self.labels[j] == own[at // targets.size]:
+                done |= self._try(np.array([j]), np.array([to]))
+                if not self.beyond(self.sums[[i]], np.array([i]))[0]:
+                    break
+        return done
+
+    def _try(self, items: IntArray, to: IntArray) -> bool:
+        """Move items if sums get nearer to their bounds and no conflict arises."""
+        clusters = np.unique(np.concatenate([self.labels[items], to]))
+        before = self.beyond(self.sums[clusters], clusters).sum()
+        start = self.labels[items]
+        for j, i in zip(items.tolist(), to.tolist(), strict=True):
+            self.put(j, i)
+        after = self.beyond(self.sums[clusters], clusters).sum()
+        apart = all(self.free(j, int(self.labels[j])) for j in items.tolist())
+        if apart and after < before:
+            return True
+        for j, i in zip(items.tolist(), start.tolist(), strict=True):
+            self.put(j, i)
+        return False
+
+    def swap(self) -> bool:
+        """The cheapest swap of two items that brings sums nearer to their bounds."""
+        bad = self.beyond(self.sums, np.arange(self.k))
+        for i in np.argsort(-bad, kind="stable"):
+            if bad[i] <= 0:
+                break
+            if self._swap_out_of(int(i), bad):
+                return True
+        return False
+
+    def _swap_out_of(self, i: int, bad: FloatArray) -> bool:
+        mine = np.flatnonzero(self.labels == i)
+        best: tuple[float, int, int] | None = None
+        for other in range(self.k):
+            theirs = np.flatnonzero(self.labels == other)
+            if other == i or not theirs.size or not mine.size:
+                continue
+            a = _cheapest(mine, self.priced[mine, other] - self.priced[mine, i])
+            b = _cheapest(theirs, self.priced[theirs, i] - self.priced[theirs, other])
+            shift = self.amount[b][None, :] - self.amount[a][:, None]  # (a, b, r)
+            change = self.beyond(self.sums[i] + shift, np.array(i)) - bad[i]
+            change += self.beyond(self.sums[other] - shift, np.array(other)) - bad[other]
+            rise = (self.priced[a, other] - self.priced[a, i])[:, None] + (
+                self.priced[b, i] - self.priced[b, other]
+            )
+            good = (change < -1e-9 * max(1.0, bad[i])) & np.isfinite(rise)
+            score = np.full(rise.shape, np.inf)
+            score[good] = np.maximum(rise[good], 0) / -change[good]
+            at = int(score.argmin())
+            if np.isfinite(score.ravel()[at]) and (best is None or score.ravel()[at] < best[0]):
+                best = (float(score.ravel()[at]), int(a[at // b.size]), int(b[at % b.size]))
+        if best is None:
+            return False
+        _, j, other_item = best
+        return self._try(np.array([j, other_item]), np.array([self.labels[other_item], i]))
+
+
+def _cheapest(items: IntArray, rise: FloatArray) -> IntArray:
+    number = min(items.size, PAIRS)
+    return items[np.argpartition(rise, number - 1)[:number]]

@@ -1,0 +1,175 @@
+"""The engine 'prices' and its parts: trees of links, prices of goods, mending."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import bckm
+from bckm.assign import Deadline, choose
+from bckm.assign._forest import Forest
+from bckm.assign._goods import Goods, Prices, box_step
+from bckm.assign._mend import mend
+from bckm.assign.exact import Exact
+from bckm.assign.prices import PriceEngine
+from bckm.feasibility import feasible_start
+from bckm.problem import Problem
+from bckm.seeding import spread
+
+
+def pairs(rng, n, number):
+    return [tuple(rng.choice(n, 2, replace=False).tolist()) for _ in range(number)]
+
+
+def demanding(seed, n=400, k=8, links=20, tight=0.05, **rules):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) + 4 * rng.normal(size=(k, 3))[rng.integers(k, size=n)]
+    demand = rng.integers(1, 20, n).astype(float)
+    mean = demand.sum() / k
+    asked = bckm.Constraints(
+        must_link=pairs(rng, n, links),
+        cannot_link=pairs(rng, n, links),
+        demand=demand,
+        size_min=mean * (1 - tight),
+        size_max=mean * (1 + tight),
+        **rules,
+    )
+    return X, k, asked
+
+
+def tied_cost(problem, cost, labels):
+    edges = problem.structure.edges
+    if (labels[edges[:, 0]] == labels[edges[:, 1]]).any():
+        return np.inf
+    return cost[np.arange(labels.size), labels].sum() + problem.soft.coupled(labels)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_forest_finds_the_best_labels_of_links(seed):
+    rng = np.random.default_rng(seed)
+    n, k = 6, int(rng.integers(2, 4))
+    together, apart = pairs(rng, n, rng.integers(1, 4)), pairs(rng, n, rng.integers(1, 4))
+    asked = bckm.Constraints(cannot_link=pairs(rng, n, rng.integers(1, 3)), size_min=0)
+    asked &= bckm.Constraints(must_link=together).soft(price=rng.random(len(together)))
+    asked &= bckm.Constraints(cannot_link=apart).soft(price=rng.random(len(apart)))
+    problem = Problem.build(rng.normal(size=(n, 2)), k, asked)
+    cost = problem.cost(rng.normal(size=(k, 2)))
+    forest = Forest(problem.structure, problem.soft)
+    tied = forest.solve(cost[forest.items])
+    labels = cost.argmin(axis=1)
+    labels[forest.items] = tied.labels
+    alone = np.setdiff1d(np.arange(n), forest.items)
+    found = tied.cost + cost[alone].min(axis=1).sum()
+    best = min(tied_cost(problem, cost, np.array(y)) for y in product(range(k), repeat=n))
+    assert found <= best + 1e-8  # what is soft is rounded
+    if forest.whole and np.isfinite(best):
+        assert tied_cost(problem, cost, labels) == pytest.approx(best)
+
+
+def test_a_forest_leaves_out_the_cheapest_link_of_a_cycle():
+    asked = bckm.Constraints(cannot_link=[(0, 1)])
+    asked &= bckm.Constraints(must_link=[(1, 2), (2, 0)]).soft(price=[3.0, 1.0])
+    problem = Problem.build([[0.0], [0.1], [0.2]], 2, asked)
+    forest = Forest(problem.structure, problem.soft)
+    assert not forest.whole
+    labels = forest.solve(np.zeros((3, 2))).labels
+    where = {int(p): int(labels[i]) for i, p in enumerate(forest.items)}
+    item = problem.structure.item
+    assert where[item[1]] == where[item[2]] != where[item[0]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_prices_give_a_bound_and_steps_in_a_box_raise_it(seed):
+    X, k, asked = demanding(seed, n=60, k=4, links=3)
+    problem = Problem.build(X, k, asked)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    centres = spread(problem, np.random.default_rng(seed))
+    cost = problem.cost(centres)
+    best = Exact().prepare(problem).from_cost(cost, start, Deadline()).cost
+    goods = Goods.of(problem)
+    rng = np.random.default_rng(seed)
+    prices, last = goods.none(), -np.inf
+    for radius in (0.05, 0.1, 0.2, 0.4, 0.8):
+        wild = Prices(prices.goods + rng.normal(size=prices.goods.shape), prices.rows)
+        for tried in (goods.sane(wild), prices):
+            priced = cost - goods.refund(tried)
+            value = priced.min(axis=1).sum() + goods.constant(tried)
+            assert value <= best * (1 + 1e-9)
+        assert value >= last - 1e-9 * abs(last)
+        last = value
+        step = box_step(goods, cost, priced, priced.argmin(axis=1), radius, prices, Deadline())
+        prices = step.prices
+    assert last > cost.min(axis=1).sum()
+    assert last > best * 0.6
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_gap_and_partition_do_not_depend_on_the_scale(scale):
+    X, k, asked = demanding(1, n=1000, links=50)
+    found = bckm.kmeans(X, k, asked, solver="prices", search="none", random_state=0)
+    other = bckm.kmeans(scale * X, k, asked, solver="prices", search="none", random_state=0)
+    assert found.inertia - found.lower_bound < 0.02 * found.inertia
+    np.testing.assert_array_equal(found.labels, other.labels)
+
+
+@pytest.mark.parametrize("rules", ["plain", "soft", "quota", "places", "few moves"])
+def test_every_kind_of_rule_is_priced_or_mended(rules):
+    rng = np.random.default_rng(3)
+    n, k = 300, 5
+    more = {
+        "plain": bckm.Constraints(),
+        "soft": bckm.Constraints(size_max=40).soft(confidence=0.3)
+        & bckm.Constraints(must_link=pairs(rng, n, 40)).soft(confidence=0.5)
+        & bckm.Constraints(cannot_link=pairs(rng, n, 40)).soft(confidence=0.5),
+        "quota": bckm.Constraints(rows=bckm.Quota(rng.integers(3, size=n), "±5%")),
+        "places": bckm.Constraints(fixed={0: 1, 1: 2}, forbidden=[(2, 0), (2, 1)]),
+        "few moves": bckm.Constraints(stay=bckm.Stay(rng.integers(k, size=n), at_most=150)),
+    }
+    X, _, asked = demanding(3, n=n, k=k, links=10)
+    problem = Problem.build(X, k, asked & more[rules])
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    centres = spread(problem, rng)
+    found = PriceEngine().prepare(problem)(centres, start, Deadline())
+    assert problem.structure.feasible(found.labels)
+    assert found.cost == pytest.approx(problem.within(found.labels, centres))
+    assert found.cost < 0.8 * problem.within(start, centres)
+    exact = Exact(effort=1000).prepare(problem)(centres, found.labels, Deadline.after(20))
+    assert found.bound <= exact.cost * (1 + 1e-9)
+    assert exact.bound <= found.cost * (1 + 1e-9)
+    assert found.cost - found.bound < 0.06 * found.cost
+
+
+def test_mending_keeps_what_obeys_and_gives_up_on_what_cannot_be():
+    X, k, asked = demanding(2, n=80, k=4)
+    problem = Problem.build(X, k, asked)
+    s, goods = problem.structure, Goods.of(problem)
+    start = feasible_start(s, problem.rules, Deadline())
+    cost = np.random.default_rng(0).random((s.n_items, k))
+    np.testing.assert_array_equal(mend(s, goods, cost, start, Deadline()), start)
+    broken = np.zeros_like(start)
+    mended = mend(s, goods, cost, broken, Deadline())
+    assert mended is not None
+    assert s.feasible(mended)
+    assert mend(s, goods, cost, broken, Deadline.after(0)) is None
+    closed = np.full_like(cost, np.inf)
+    closed[:, 0] = 0
+    assert mend(s, goods, closed, broken, Deadline()) is None
+
+
+def test_swaps_mend_where_single_moves_cannot():
+    asked = bckm.Constraints(demand=[3, 1, 2, 2], size_min=4, size_max=4)
+    problem = Problem.build([[0.0], [1.0], [5.0], [6.0]], 2, asked)
+    s = problem.structure
+    place = s.item  # samples are items here
+    labels = np.empty(4, np.int64)
+    labels[place] = [0, 1, 0, 1]  # 5 and 3
+    mended = mend(s, Goods.of(problem), np.zeros((4, 2)), labels, Deadline())
+    assert mended is not None
+    assert s.feasible(mended)
+
+
+def test_auto_takes_it_for_sums_that_are_not_tiny():
+    X, k, asked = demanding(0)
+    assert choose("auto", Problem.build(X, k, asked)).name == "prices"
+    X, k, asked = demanding(0, n=60, k=4, links=2)
+    assert choose("auto", Problem.build(X, k, asked)).name == "exact"
