@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._ids import located
 from bckm._reading import read_centres, read_not_negative, read_time_limit, read_whole
 from bckm._types import FloatArray, IntArray
 from bckm.assign import Assignment, Deadline, choose
@@ -46,6 +47,7 @@ def kmeans(
     tol: float = 1e-4,
     time_limit: float | None = None,
     sample_weight: Any = None,
+    sample_id: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     on_step: Callable[[Step], None] | None = None,
@@ -102,6 +104,9 @@ def kmeans(
         Seconds for the whole call; the best labels found by then are returned.
     sample_weight : array of shape (n_samples,), optional
         Weights in the objective; sizes always count samples.
+    sample_id : sequence of length n_samples, optional
+        Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
+        frame. Rules about positions do not look at it.
     n_jobs : int, optional
         Threads that compiled code may use: None and -1 take all cores that this process may use,
         -2 all but one. No result depends on it.
@@ -149,7 +154,8 @@ def kmeans(
         raise ValueError(f"search must be one of {names}; got {search!r}.")
     if bounds not in ("matched", "fixed"):
         raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
-    constraints, space = as_constraints(constraints), read_metric(metric)
+    constraints = located(as_constraints(constraints), X, sample_id)
+    space = read_metric(metric)
     points = space.embedded(X)
     problem = Problem.build(points, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
     if problem.sparse and search in ("local", "global"):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._ids import located
 from bckm._reading import read_cluster_count
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
@@ -71,7 +72,12 @@ class Violation:
 
 
 def verify(
-    labels: Any, constraints: Constraints, n_clusters: int, *, soft: bool = False
+    labels: Any,
+    constraints: Constraints,
+    n_clusters: int,
+    *,
+    sample_id: Any = None,
+    soft: bool = False,
 ) -> list[Violation]:
     """List every rule that the labels break.
 
@@ -83,6 +89,9 @@ def verify(
         What was asked.
     n_clusters : int
         Number of clusters.
+    sample_id : sequence of length n_samples, optional
+        Id of each sample, for rules with ``by="sample_id"``; by default the index of labels in a
+        pandas series.
     soft : bool
         List the soft rules that are given up, instead of the hard ones that are broken.
 
@@ -103,9 +112,9 @@ def verify(
     cluster 0 holds 3 samples, more than size_max=2.
     cluster 1 is empty.
     """
-    constraints = as_constraints(constraints)
     n_clusters = read_cluster_count(n_clusters)
     found_labels = _read_labels(labels, n_clusters)
+    constraints = located(as_constraints(constraints), labels, sample_id, found_labels.size)
     sizes = np.bincount(found_labels, minlength=n_clusters)
     found: list[Violation] = []
     if soft:
