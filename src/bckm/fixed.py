@@ -100,6 +100,7 @@ def assign_to(
         problem,
         constraints,
         Assignment(found.labels, cost, min(found.bound, cost), found.prices),
+        still=True,
         centres=given,
         status=status,
         history=(),
