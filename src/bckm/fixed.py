@@ -112,6 +112,7 @@ def assign_to(
         problem,
         constraints,
         Assignment(found.labels, cost, min(found.bound, cost), found.prices),
+        still=True,
         centres=given,
         embedded=embedded,
         status=status,

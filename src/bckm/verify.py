@@ -55,6 +55,8 @@ class Violation:
     amount : float
         By how much: samples missing or too many, pairs apart or together, or units of the row. Of
         a soft rule it is what its weight is multiplied with.
+    cluster : int or None
+        Where, if the rule is about each cluster.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Violation:
     rule: Rule | SoftRule
     message: str
     amount: float
+    cluster: int | None = None
 
     def __str__(self) -> str:
         return self.message
@@ -120,7 +123,7 @@ def verify(
     if soft:
         for wish in constraints.soft_rules(found_labels.size, n_clusters):
             broken = _check(wish.rule, found_labels, sizes, 0.0)  # each unit is paid for
-            found += [Violation(wish, one.message, one.amount) for one in broken]
+            found += [Violation(wish, one.message, one.amount, one.cluster) for one in broken]
         return found
     for rule in constraints.rules(found_labels.size, n_clusters):
         found += _check(rule, found_labels, sizes, TOLERANCE)
@@ -179,6 +182,7 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
                     rule,
                     f"cluster {i} holds {sizes[i]} samples, fewer than size_min={value}.",
                     float(value - sizes[i]),
+                    i,
                 )
                 for i in (range(sizes.size) if cluster is None else [cluster])
                 if sizes[i] < value
@@ -189,13 +193,14 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
                     rule,
                     f"cluster {i} holds {sizes[i]} samples, more than size_max={value}.",
                     float(sizes[i] - value),
+                    i,
                 )
                 for i in (range(sizes.size) if cluster is None else [cluster])
                 if sizes[i] > value
             ]
         case NonEmpty():
             return [
-                Violation(rule, f"cluster {i} is empty.", 1.0)
+                Violation(rule, f"cluster {i} is empty.", 1.0, i)
                 for i in range(sizes.size)
                 if sizes[i] == 0
             ]
@@ -211,6 +216,7 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
                     value,
                     f"the sum of {source.name} in cluster {i}",
                     tolerance,
+                    i,
                 )
             ]
         case RowBound(source, side, value, row):
@@ -240,7 +246,7 @@ def _check_quota(
         if not rule.share:
             number = f"the number {what}"
             found += _check_sum(
-                rule, member[here], member, rule.side, rule.value, number, tolerance
+                rule, member[here], member, rule.side, rule.value, number, tolerance, i
             )
             continue
         excess = member - rule.value
@@ -248,7 +254,7 @@ def _check_quota(
             share = f"{int(member[here].sum())} of {sizes[i]} samples"
             word = "below" if rule.side == "min" else "above"
             message = f"the share {what} is {share}, {word} {100 * rule.value:.6g} %."
-            found.append(Violation(rule, message, one.amount))
+            found.append(Violation(rule, message, one.amount, i))
     return found
 
 
@@ -298,6 +304,7 @@ def _check_sum(
     bound: float,
     what: str,
     tolerance: float,
+    cluster: int | None = None,
 ) -> list[Violation]:
     total = float(held.sum())
     beyond = bound - total if side == "min" else total - bound
@@ -306,4 +313,5 @@ def _check_sum(
     if beyond <= tolerance * max(abs(bound), smallest) + ROUNDING * float(used.sum()):
         return []
     word = "below" if side == "min" else "above"
-    return [Violation(rule, f"{what} is {total:.15g}, {word} {bound:.15g}.", float(beyond))]
+    message = f"{what} is {total:.15g}, {word} {bound:.15g}."
+    return [Violation(rule, message, float(beyond), cluster)]
