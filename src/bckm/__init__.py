@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 from bckm.api import kmeans
 from bckm.certify import BoundStep, Certificate, Ending, certify
 from bckm.constraints import Constraints
-from bckm.exceptions import InfeasibleError, UndecidedError, UnsupportedError
+from bckm.exceptions import (
+    DroppedRulesWarning,
+    InfeasibleError,
+    UndecidedError,
+    UnsupportedError,
+)
 from bckm.feasibility import Feasibility, check
 from bckm.fixed import assign_to
 from bckm.result import GivenUp, Result, Status, Step
@@ -28,6 +33,7 @@ __all__ = [
     "Certificate",
     "ConstrainedKMeans",
     "Constraints",
+    "DroppedRulesWarning",
     "Ending",
     "Feasibility",
     "GivenUp",

@@ -17,12 +17,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bckm._arrays import nearest, squared_distances
+from bckm._asked import gather
 from bckm._reading import read_data, read_jobs, read_weight
+from bckm._scaling import Bounds
 from bckm._types import FloatArray, IntArray
-from bckm.constraints import Constraints, as_constraints
+from bckm.constraints import Constraints
 from bckm.fixed import assign_to
 from bckm.metric import Metric
-from bckm.result import Result
+from bckm.result import GivenUp, Result
 
 FLOATS = [np.float64, np.float32]  # what data may stay
 
@@ -41,9 +43,13 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     cluster_sizes_: IntArray
     status_: str
     lower_bound_: float
+    penalty_: float
+    given_up_: tuple[GivenUp, ...]
+    n_dropped_: int
+    dropped_rules_: tuple[str, ...]
     result_: Result
     _space: Metric  # where distances of the last fit are Euclidean
-    _sizes: tuple[IntArray | None, IntArray | None]  # bounds of the last fit
+    _bounds: Bounds  # of the last fit
     _weight: float  # mean weight of its samples
 
     def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: N803
@@ -96,28 +102,38 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         cannot_link: Any = None,
         constraints: Constraints | None = None,
         sample_weight: Any = None,
+        demand: Any = None,
+        groups: Any = None,
+        partial_labels: Any = None,
+        sample_id: Any = None,
     ) -> NDArray[np.int32]:
         """Return labels of X that obey rules, optimal for the centres of `fit`.
 
         All samples are assigned together, unlike in `predict`. Where a size bound is not given
         here, that of `fit` is scaled to the number of samples: with n samples here and n_fit there,
-        at least floor(lower * n / n_fit) and at most ceil(upper * n / n_fit) samples. That no
-        cluster is empty, which `fit` implies without `size_min`, is asked if n >= n_fit. Links
-        and other rules of `fit` belong to its samples and play no part.
+        at least floor(lower * n / n_fit) and at most ceil(upper * n / n_fit) samples. Bounds on the
+        sum of a `demand` are scaled to the total demand of these samples in the same way, and
+        rounded only where every demand is whole. That no cluster is empty, which `fit` implies
+        without `size_min`, is asked if n >= n_fit. Links and other rules of `fit` belong to its
+        samples and play no part.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
         size_min, size_max : int or array-like of shape (n_clusters,), default=None
-            Bounds that replace those of `fit`.
+            Bounds that replace those of `fit`; of the sums of `demand`, if that is given.
         must_link, cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, \
                 default=None
-            Indices of samples of this X, as in `fit`.
+            Samples of this X, as in `fit`.
         constraints : Constraints, default=None
             Further rules of any kind; size bounds in them replace those of `fit` too.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights in the objective; sizes always count samples.
+        demand : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
+            What each sample takes of the bounds; needed if `fit` had one.
+        groups, partial_labels, sample_id : array-like of shape (n_samples,), default=None
+            As in `fit`.
 
         Returns
         -------
@@ -144,33 +160,29 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         >>> len(set(model.assign([[0.0], [1.0]], size_max=1).tolist()))
         2
         """
-        X = self._read(X)  # noqa: N806
-        rules = Constraints(must_link, cannot_link, size_min=size_min, size_max=size_max)
-        rules &= as_constraints(constraints)
-        rules &= self._scaled_sizes(X.shape[0], rules)
+        frame, X = X, self._read(X)  # noqa: N806
+        asked = gather(
+            frame,
+            X.shape[0],
+            must_link=must_link,
+            cannot_link=cannot_link,
+            constraints=constraints,
+            demand=demand,
+            groups=groups,
+            partial_labels=partial_labels,
+            sample_id=sample_id,
+        )
+        sizes = {"size_min": size_min, "size_max": size_max}
         found = assign_to(
             X,
             self.result_.embedded,
-            rules,
+            self._bounds.of_batch(X.shape[0], sizes, demand, asked.constraints),
             solver=self.solver,
             sample_weight=sample_weight,
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,
         )
         return found.labels.astype(np.int32)
-
-    def _scaled_sizes(self, n: int, given: Constraints) -> Constraints:
-        """Bounds of `fit` for so many samples, where none are given."""
-        n_fit = len(self.labels_)
-        low, up = self._sizes
-        least: Any = None if low is None else low * n // n_fit
-        most: Any = None if up is None else -(-np.minimum(up, n_fit) * n // n_fit)
-        if low is None and n < n_fit:  # `fit` implies one sample each
-            least = 0
-        return Constraints(
-            size_min=least if given.size_min is None else None,
-            size_max=most if given.size_max is None else None,
-        )
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Return the distance of each sample of X to each centre.

@@ -238,7 +238,7 @@ class Mover:
                 raise TypeError(
                     "LinearRows name columns, not samples: state them for these samples."
                 )
-            rows.append(block.taken(self.order(block)))
+            rows.append(block.taken(self.order(block), self.named))
         _, together = self.links(c.must_link, "must-link")
         _, apart = self.links(c.cannot_link, "cannot-link")
         soft = []
@@ -258,7 +258,7 @@ class Mover:
             fixed=self.spots(c.fixed, "fixed place"),
             forbidden=self.spots(c.forbidden, "forbidden place"),
             rows=tuple(rows),
-            stay=tuple(stay.taken(self.order(stay)) for stay in c.stay),
+            stay=tuple(stay.taken(self.order(stay), self.named) for stay in c.stay),
             softened=tuple(soft),
             by="position",
         )

@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from bckm._ids import located
 from bckm._reading import read_centres, read_not_negative, read_time_limit, read_whole
-from bckm._types import FloatArray, IntArray
+from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.exceptions import UnsupportedError
 from bckm.feasibility import feasible_start
+from bckm.given_up import given_up
 from bckm.kernels import missing
 from bckm.lloyd import Limits
 from bckm.metric import Metric, read_metric
 from bckm.problem import Problem
-from bckm.result import CERTIFIABLE, GivenUp, Result, Step
-from bckm.rules import SoftRule
+from bckm.result import CERTIFIABLE, Result, Step
 from bckm.search.explore import ENDED, SEARCHES, Task, explore
 from bckm.seeding import scatter, spread
 from bckm.verify import verify
@@ -46,6 +47,7 @@ def kmeans(
     tol: float = 1e-4,
     time_limit: float | None = None,
     sample_weight: Any = None,
+    sample_id: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     on_step: Callable[[Step], None] | None = None,
@@ -102,6 +104,9 @@ def kmeans(
         Seconds for the whole call; the best labels found by then are returned.
     sample_weight : array of shape (n_samples,), optional
         Weights in the objective; sizes always count samples.
+    sample_id : sequence of length n_samples, optional
+        Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
+        frame. Rules about positions do not look at it.
     n_jobs : int, optional
         Threads that compiled code may use: None and -1 take all cores that this process may use,
         -2 all but one. No result depends on it.
@@ -149,7 +154,8 @@ def kmeans(
         raise ValueError(f"search must be one of {names}; got {search!r}.")
     if bounds not in ("matched", "fixed"):
         raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
-    constraints, space = as_constraints(constraints), read_metric(metric)
+    constraints = located(as_constraints(constraints), X, sample_id)
+    space = read_metric(metric)
     points = space.embedded(X)
     problem = Problem.build(points, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
     if problem.sparse and search in ("local", "global"):
@@ -202,20 +208,31 @@ def kmeans(
     )
 
 
-def result_of(problem: Problem, constraints: Constraints, found: Assignment, **rest: Any) -> Result:
-    """Bring an assignment to samples and to the units of X; only labels that obey leave here."""
+def result_of(
+    problem: Problem,
+    constraints: Constraints,
+    found: Assignment,
+    *,
+    still: bool = False,
+    **rest: Any,
+) -> Result:
+    """Bring an assignment to samples and to the units of X; only labels that obey leave here.
+
+    Centres that are `still` were given, and follow no labels.
+    """
     labels = problem.structure.expand(found.labels)
     broken = verify(labels, constraints, problem.structure.n_clusters)
     if broken:  # cannot happen; if it does, no labels leave the library
         raise RuntimeError(
             f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
         )
-    given_up = _given_up(problem, constraints, labels)
+    centres = problem.centres_in(rest["embedded"])
+    lost = given_up(problem, constraints, found.labels, centres, still)
     objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
     inertia = objective
     if penalty > 0:
-        inertia = problem.inertia(found.labels, problem.centres_in(rest["centres"]))
-    paid = sum(one.paid for one in given_up)
+        inertia = problem.inertia(found.labels, centres)
+    paid = sum(one.paid for one in lost)
     if abs(paid - penalty) > 1e-6 * objective:
         raise RuntimeError(
             f"bckm has a bug: soft rules cost {paid:g}, it counted {penalty:g}. Please report it."
@@ -224,7 +241,7 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         labels=labels,
         inertia=inertia,
         penalty=penalty,
-        given_up=given_up,
+        given_up=lost,
         lower_bound=min(problem.objective(found.bound), inertia + penalty),
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
@@ -232,16 +249,6 @@ def result_of(problem: Problem, constraints: Constraints, found: Assignment, **r
         problem=problem if problem.structure.n_items <= CERTIFIABLE else None,
         **rest,
     )
-
-
-def _given_up(problem: Problem, constraints: Constraints, labels: IntArray) -> tuple[GivenUp, ...]:
-    """Soft rules that labels break, as the independent checker sees them."""
-    found = []
-    for broken in verify(labels, constraints, problem.structure.n_clusters, soft=True):
-        assert isinstance(broken.rule, SoftRule)
-        price = problem.price_out(broken.rule.weight, relative=broken.rule.relative)
-        found.append(GivenUp(broken.rule, broken.message, price * broken.amount))
-    return tuple(found)
 
 
 def _given_centres(init: Any, problem: Problem, space: Metric) -> FloatArray | None:

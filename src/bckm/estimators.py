@@ -9,10 +9,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from bckm._asked import gather
 from bckm._fitted import FLOATS, FittedCentres
 from bckm._reading import read_weight
+from bckm._scaling import Bounds
 from bckm.api import kmeans
-from bckm.constraints import Constraints, as_constraints
+from bckm.constraints import Constraints
 from bckm.metric import read_metric
 from bckm.result import Step
 
@@ -38,7 +40,9 @@ class ConstrainedKMeans(FittedCentres):
     n_clusters : int, default=8
         Number of clusters, k.
     size_min, size_max : int or array-like of shape (n_clusters,), default=None
-        Bounds on the number of samples in each cluster: one for all, or one per cluster.
+        Bounds on the number of samples in each cluster: one for all, or one per cluster. With a
+        `demand` in `fit` they bound its sums and need not be whole; of r resources each has its own
+        bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
     solver : {"auto", "nearest", "transport", "exact", "pump", "greedy"}, default="auto"
         Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
         asked, else "exact" with a work limit for each step.
@@ -94,7 +98,15 @@ class ConstrainedKMeans(FittedCentres):
     status_ : str
         "converged", "iteration limit", "time limit" or "interrupted".
     lower_bound_ : float
-        No labels that obey the rules have a smaller inertia *with these centres*.
+        No labels that obey the rules have a smaller inertia (and penalty) *with these centres*.
+    penalty_ : float
+        What the given-up soft rules cost, beside `inertia_`; zero where all rules are hard.
+    given_up_ : tuple of GivenUp
+        The soft rules that the labels break.
+    n_dropped_ : int
+        Rules that name samples which are not in X, as in a split; see `fit`.
+    dropped_rules_ : tuple of str
+        These rules, in words.
     result_ : Result
         All of the above, with history and time, as `kmeans` returned it.
     n_features_in_ : int
@@ -163,28 +175,52 @@ class ConstrainedKMeans(FittedCentres):
         cannot_link: Any = None,
         constraints: Constraints | None = None,
         sample_weight: Any = None,
+        demand: Any = None,
+        groups: Any = None,
+        partial_labels: Any = None,
+        sample_id: Any = None,
     ) -> Self:
         """Cluster the samples of X under the rules.
 
         All rules hold together: those of the parameters `size_min` and `size_max` and those given
-        here; of two size bounds the tighter one counts. Sample indices are positions of rows in
-        *this* X, whatever index a frame has: rules about samples do not survive the splits of a
+        here; of two size bounds the tighter one counts.
+
+        **Which sample is meant.** Pairs name the ids of `sample_id` if it is given; else the labels
+        of a pandas index, if no label is a number; else positions of rows in *this* X, from 0 on.
+        `Constraints` say themselves what they name (`by`). Positions are refused where they could
+        mean other rows: if X has an index other than 0, 1, 2, ..., and in the splits of a
         cross-validation.
+
+        **In splits** ids stay what they are: with ``sample_id=np.arange(n)``, for instance, which
+        scikit-learn splits along with X, rules about absent samples are left out, with a
+        `DroppedRulesWarning`, and told in `dropped_rules_`. That no rule names any sample of X is
+        an error. Bounds stay as they are.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data: NumPy array, nested list, pandas or polars frame, SciPy sparse array or matrix.
         y : None
-            Ignored; scikit-learn's convention.
+            Ignored; scikit-learn's convention. Known labels go to `partial_labels`.
         must_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
-            Sample indices; the samples of each pair or set share a cluster.
+            The samples of each pair or set share a cluster.
         cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
-            Sample indices; no two samples of a pair or set share a cluster.
+            No two samples of a pair or set share a cluster.
         constraints : Constraints, default=None
             Further rules of any kind.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights in the objective; sizes always count samples.
+        demand : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
+            What each sample takes of the bounds: `size_min` and `size_max` then bound the sum of
+            the demand in each cluster instead of the number of samples.
+        groups : array-like of shape (n_samples,), default=None
+            Samples of equal value share a cluster; None and NaN belong to no group. `GridSearchCV`
+            keeps `groups` for its splitter unless metadata routing is enabled.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Samples of one label are together, of different labels apart; -1, None and NaN are
+            unknown. Which cluster gets which label stays open.
+        sample_id : array-like of shape (n_samples,), default=None
+            Id of each sample, all different, for rules that name ids.
 
         Returns
         -------
@@ -210,9 +246,20 @@ class ConstrainedKMeans(FittedCentres):
         """
         if isinstance(y, Constraints):
             raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)  # noqa: N806
-        rules = Constraints(must_link, cannot_link, size_min=self.size_min, size_max=self.size_max)
-        rules &= as_constraints(constraints)
+        frame, X = X, validate_data(self, X, accept_sparse="csr", dtype=FLOATS)  # noqa: N806
+        own = Constraints(size_min=self.size_min, size_max=self.size_max, demand=demand)
+        asked = gather(
+            frame,
+            X.shape[0],
+            must_link=must_link,
+            cannot_link=cannot_link,
+            constraints=constraints,
+            demand=demand,
+            groups=groups,
+            partial_labels=partial_labels,
+            sample_id=sample_id,
+        )
+        rules = own & asked.constraints
         seed = self.random_state
         if seed is None:  # scikit-learn's custom: np.random.seed makes a fit repeatable
             seed = check_random_state(None)
@@ -241,9 +288,13 @@ class ConstrainedKMeans(FittedCentres):
         self.cluster_sizes_ = result.sizes
         self.status_ = result.status.value
         self.lower_bound_ = result.lower_bound
+        self.penalty_ = result.penalty
+        self.given_up_ = result.given_up
+        self.n_dropped_ = len(asked.dropped)
+        self.dropped_rules_ = asked.dropped
         self.result_ = result
         self._space = read_metric(self.metric)
-        self._sizes = (rules.size_min, rules.size_max)
+        self._bounds = Bounds(own, rules, X.shape[0])
         self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
         return self
 

@@ -49,6 +49,24 @@ class UndecidedError(RuntimeError):
     """
 
 
+class DroppedRulesWarning(UserWarning):
+    """Rules name samples that are not in the data, and are left out for these.
+
+    So it is in each split of a cross-validation; elsewhere look for a wrong id.
+
+    Examples
+    --------
+    >>> import bckm, warnings
+    >>> model = bckm.ConstrainedKMeans(2, random_state=0)
+    >>> X, names = [[0.0], [1.0], [9.0]], ["ann", "bob", "joe"]
+    >>> pairs = [("ann", "bob"), ("bob", "eve")]
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     model = model.fit(X, must_link=pairs, sample_id=names)
+    >>> model.n_dropped_, caught[0].category.__name__
+    (1, 'DroppedRulesWarning')
+    """
+
+
 class UnsupportedError(ValueError):
     """The chosen solver cannot express what is asked; the message names the way out.
 

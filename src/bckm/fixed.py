@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._ids import located
 from bckm._reading import read_centres, read_time_limit
 from bckm.api import result_of
 from bckm.assign import Assignment, Deadline, choose
@@ -25,6 +26,7 @@ def assign_to(
     solver: str = "auto",
     metric: str = "euclidean",
     sample_weight: Any = None,
+    sample_id: Any = None,
     time_limit: float | None = None,
     n_jobs: int | None = None,
 ) -> Result:
@@ -50,6 +52,9 @@ def assign_to(
         What distances are, see `bckm.kmeans`; centres are in the terms of X.
     sample_weight : array of shape (n_samples,), optional
         Weights in the objective; sizes always count samples.
+    sample_id : sequence of length n_samples, optional
+        Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
+        frame. Rules about positions do not look at it.
     time_limit : float, optional
         Seconds; the best labels found by then are returned.
     n_jobs : int, optional
@@ -80,7 +85,8 @@ def assign_to(
     began = time.perf_counter()
     deadline = Deadline.after(read_time_limit(time_limit))
     given = read_centres(centres, "centres")
-    constraints, space = as_constraints(constraints), read_metric(metric)
+    constraints = located(as_constraints(constraints), X, sample_id)
+    space = read_metric(metric)
     points = space.embedded(X)
     problem = Problem.build(points, len(given), constraints, sample_weight, n_jobs=n_jobs, few=True)
     features = space.n_features(problem.points.shape[1])
@@ -106,6 +112,7 @@ def assign_to(
         problem,
         constraints,
         Assignment(found.labels, cost, min(found.bound, cost), found.prices),
+        still=True,
         centres=given,
         embedded=embedded,
         status=status,

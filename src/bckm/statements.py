@@ -74,12 +74,19 @@ class _PerSample:
 
     values: NDArray[Any]
     ids: NDArray[Any] | None
+    called: NDArray[Any] | None = None  # ids of samples that messages name, once located
     name: str
 
-    def taken(self, order: IntArray) -> Self:
+    def taken(self, order: IntArray, named: bool = False) -> Self:
         """The same statement about some of the samples, by their places among the values."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, values=self.values[order], ids=None)
+        called = self.ids if named else self.called
+        other.__dict__.update(
+            self.__dict__,
+            values=self.values[order],
+            ids=None,
+            called=None if called is None else called[order],
+        )
         return other
 
 
@@ -310,9 +317,9 @@ class Stay(_PerSample):
         prices = self.prices
         return np.asarray((prices > 0) & (prices < np.inf))
 
-    def taken(self, order: IntArray) -> Self:
+    def taken(self, order: IntArray, named: bool = False) -> Self:
         """The same statement about some of the samples; each keeps its price."""
-        other = super().taken(order)
+        other = super().taken(order, named)
         if self.weight is not None and self.weight.ndim:
             other.weight = self.weight[order]
         return other

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._ids import located
 from bckm._reading import read_cluster_count
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
@@ -54,6 +55,8 @@ class Violation:
     amount : float
         By how much: samples missing or too many, pairs apart or together, or units of the row. Of
         a soft rule it is what its weight is multiplied with.
+    cluster : int or None
+        Where, if the rule is about each cluster.
 
     Examples
     --------
@@ -65,13 +68,19 @@ class Violation:
     rule: Rule | SoftRule
     message: str
     amount: float
+    cluster: int | None = None
 
     def __str__(self) -> str:
         return self.message
 
 
 def verify(
-    labels: Any, constraints: Constraints, n_clusters: int, *, soft: bool = False
+    labels: Any,
+    constraints: Constraints,
+    n_clusters: int,
+    *,
+    sample_id: Any = None,
+    soft: bool = False,
 ) -> list[Violation]:
     """List every rule that the labels break.
 
@@ -83,6 +92,9 @@ def verify(
         What was asked.
     n_clusters : int
         Number of clusters.
+    sample_id : sequence of length n_samples, optional
+        Id of each sample, for rules with ``by="sample_id"``; by default the index of labels in a
+        pandas series.
     soft : bool
         List the soft rules that are given up, instead of the hard ones that are broken.
 
@@ -103,15 +115,15 @@ def verify(
     cluster 0 holds 3 samples, more than size_max=2.
     cluster 1 is empty.
     """
-    constraints = as_constraints(constraints)
     n_clusters = read_cluster_count(n_clusters)
     found_labels = _read_labels(labels, n_clusters)
+    constraints = located(as_constraints(constraints), labels, sample_id, found_labels.size)
     sizes = np.bincount(found_labels, minlength=n_clusters)
     found: list[Violation] = []
     if soft:
         for wish in constraints.soft_rules(found_labels.size, n_clusters):
             broken = _check(wish.rule, found_labels, sizes, 0.0)  # each unit is paid for
-            found += [Violation(wish, one.message, one.amount) for one in broken]
+            found += [Violation(wish, one.message, one.amount, one.cluster) for one in broken]
         return found
     for rule in constraints.rules(found_labels.size, n_clusters):
         found += _check(rule, found_labels, sizes, TOLERANCE)
@@ -170,6 +182,7 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
                     rule,
                     f"cluster {i} holds {sizes[i]} samples, fewer than size_min={value}.",
                     float(value - sizes[i]),
+                    i,
                 )
                 for i in (range(sizes.size) if cluster is None else [cluster])
                 if sizes[i] < value
@@ -180,13 +193,14 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
                     rule,
                     f"cluster {i} holds {sizes[i]} samples, more than size_max={value}.",
                     float(sizes[i] - value),
+                    i,
                 )
                 for i in (range(sizes.size) if cluster is None else [cluster])
                 if sizes[i] > value
             ]
         case NonEmpty():
             return [
-                Violation(rule, f"cluster {i} is empty.", 1.0)
+                Violation(rule, f"cluster {i} is empty.", 1.0, i)
                 for i in range(sizes.size)
                 if sizes[i] == 0
             ]
@@ -202,6 +216,7 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
                     value,
                     f"the sum of {source.name} in cluster {i}",
                     tolerance,
+                    i,
                 )
             ]
         case RowBound(source, side, value, row):
@@ -231,7 +246,7 @@ def _check_quota(
         if not rule.share:
             number = f"the number {what}"
             found += _check_sum(
-                rule, member[here], member, rule.side, rule.value, number, tolerance
+                rule, member[here], member, rule.side, rule.value, number, tolerance, i
             )
             continue
         excess = member - rule.value
@@ -239,7 +254,7 @@ def _check_quota(
             share = f"{int(member[here].sum())} of {sizes[i]} samples"
             word = "below" if rule.side == "min" else "above"
             message = f"the share {what} is {share}, {word} {100 * rule.value:.6g} %."
-            found.append(Violation(rule, message, one.amount))
+            found.append(Violation(rule, message, one.amount, i))
     return found
 
 
@@ -289,6 +304,7 @@ def _check_sum(
     bound: float,
     what: str,
     tolerance: float,
+    cluster: int | None = None,
 ) -> list[Violation]:
     total = float(held.sum())
     beyond = bound - total if side == "min" else total - bound
@@ -297,4 +313,5 @@ def _check_sum(
     if beyond <= tolerance * max(abs(bound), smallest) + ROUNDING * float(used.sum()):
         return []
     word = "below" if side == "min" else "above"
-    return [Violation(rule, f"{what} is {total:.15g}, {word} {bound:.15g}.", float(beyond))]
+    message = f"{what} is {total:.15g}, {word} {bound:.15g}."
+    return [Violation(rule, message, float(beyond), cluster)]

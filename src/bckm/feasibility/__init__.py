@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._ids import located
 from bckm._reading import read_data, read_n_clusters, read_time_limit, read_whole
 from bckm._types import IntArray
 from bckm.assign.base import Deadline
@@ -79,6 +80,7 @@ def check(
     n_clusters: int,
     constraints: Constraints | None = None,
     *,
+    sample_id: Any = None,
     time_limit: float | None = None,
 ) -> Feasibility:
     """Tell whether rules can be obeyed and, if not, which of them contradict each other.
@@ -91,6 +93,9 @@ def check(
         Number of clusters.
     constraints : Constraints, optional
         What is asked.
+    sample_id : sequence of length n_samples, optional
+        Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
+        frame. Rules about positions do not look at it.
     time_limit : float, optional
         Seconds. Even without it the answer can be "unknown", when a solver finds the rules
         infeasible but the complete search that has to confirm it reaches its work limit.
@@ -116,7 +121,7 @@ def check(
     counted = isinstance(X, int | np.integer)
     n = read_whole(X, "the number of samples") if counted else read_data(X).shape[0]
     k = read_n_clusters(n_clusters, n)
-    rules = as_constraints(constraints).rules(n, k)
+    rules = located(as_constraints(constraints), X, sample_id, n).rules(n, k)
     structure = Structure.compile(rules, contract(rules, n), k)
     try:
         labels = feasible_start(structure, rules, Deadline.after(read_time_limit(time_limit)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bckm.feasibility._proof import Links, Proof, unique
+from bckm.feasibility._proof import Links, Names, Proof, unique
 from bckm.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, plural
 from bckm.structure import Structure
 
@@ -86,11 +86,13 @@ def item_too_large(rules: list[Rule], s: Structure) -> Proof | None:
                 reached.update(link.samples)
     bounds = size_rules(rules)
     upper = unique(upper_rule(bounds, i) for i in range(s.n_clusters))
+    names = Names(used)
+    first, last = names.of(min(reached)), names.of(max(reached))
     return Proof(
         (*used, *upper),
         # a tree of pairs falls apart without any of them, and its parts fit
         len(upper) == 1 and all(len(link.samples) == 2 for link in used),
-        f"must-links join {len(reached)} samples (among them {min(reached)} and {max(reached)}), "
+        f"must-links join {len(reached)} samples (among them {first!r} and {last!r}), "
         f"but no cluster may hold more than {capacity}",
         f"raise size_max to at least {len(reached)} or remove must-links",
     )

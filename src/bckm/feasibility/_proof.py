@@ -10,7 +10,16 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._types import IntArray, Sparse
-from bckm.rules import MustLink, Rule, name_samples
+from bckm.rules import (
+    CannotLink,
+    Fixed,
+    Forbidden,
+    MustLink,
+    QuotaBound,
+    Rule,
+    SumBound,
+    name_samples,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,24 +49,38 @@ class Proof:
 _CHAIN_SHOWN = 8
 
 
+class _Row(int):
+    """A sample that has no id among others that have one."""
+
+    def __repr__(self) -> str:
+        return f"row {int(self)}"
+
+
 class Names:
-    """What samples are called: by their ids where rules know them."""
+    """What rules call samples: ids, or positions if no rule names an id."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._ids: dict[int, object] = {}
         for rule in rules:
-            ids = getattr(rule, "ids", None)
-            if ids is not None:
-                samples = getattr(rule, "samples", None) or (getattr(rule, "sample", 0),)
-                self._ids.update(zip(samples, ids, strict=True))
+            match rule:
+                case MustLink(named, _, names) | CannotLink(named, _, names) if names is not None:
+                    self._ids.update(zip(named, names, strict=True))
+                case Fixed(sample, _, names) | Forbidden(sample, _, names) if names is not None:
+                    self._ids[sample] = names[0]
+                case SumBound(source) | QuotaBound(source) if source.called is not None:
+                    self._ids.update(enumerate(source.called.tolist()))
+
+    def of(self, sample: int) -> object:
+        """Name one sample."""
+        return self._ids.get(sample, _Row(sample)) if self._ids else sample
 
     def __call__(self, *samples: int) -> str:
         """Name samples in a sentence."""
-        return name_samples(samples, tuple(self._ids.get(p, p) for p in samples))
+        return name_samples(samples, tuple(self.of(p) for p in samples))
 
     def chain(self, samples: list[int]) -> str:
         """A chain of samples: 0 - 1 - 2."""
-        shown = [str(self._ids.get(p, p)) for p in samples]
+        shown = [repr(self.of(p)) for p in samples]
         if len(shown) > _CHAIN_SHOWN:
             hidden = len(shown) - _CHAIN_SHOWN + 1
             shown = [*shown[: _CHAIN_SHOWN - 2], f"({hidden} more)", shown[-1]]

@@ -134,7 +134,7 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
         used = [r for r in links.links if int(s.item[r.samples[0]]) == j]
         reached = set(inside.tolist())
     samples, total = sorted(reached), _sum(column, reached)
-    names = Names((*used, *places))
+    names = Names((*used, *places, column.first))
     each = {float(column.values[p]) for p in samples}
     held = f"hold {column.amount(total)}"
     if len(samples) > 1 and len(each) == 1 and isinstance(column.first, SumBound):

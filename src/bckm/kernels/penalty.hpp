@@ -50,6 +50,12 @@ public:
         return soft.tie_start ? soft.tie_start[j + 1] - soft.tie_start[j] : 0;
     }
 
+    // Whether anything is asked of j in particular, or of sums: else it costs the same everywhere.
+    bool concerns(std::int64_t j) const {
+        return ties(j) > 0 || sums.r > 0 ||
+               (soft.lean_start && soft.lean_start[j + 1] > soft.lean_start[j]);
+    }
+
     const Soft soft;
     const bool asks;
     const std::int64_t k;

@@ -198,7 +198,7 @@ Shortlist::Costs Shortlist::costs_of(std::int64_t j, std::vector<double>& own) c
         exact_costs(market, c.points.row(j), c.mass(j), own.data());
     else
         bare = kept.data() + j * width;
-    if (!c.penalty.asks) return {bare, bare};
+    if (!c.penalty.asks || !c.penalty.concerns(j)) return {bare, bare};
     double* full = own.data() + width;
     c.penalty.alone(j, c.label, full);
     for (std::int64_t b = 0; b < k; ++b) full[b] += bare[b];
@@ -231,13 +231,14 @@ std::vector<Relocation> Shortlist::relocations() {
         std::int64_t promising = 0;
         for (std::int64_t b = 0; b < k; ++b)  // as `joins`, without divisions
             promising += cost[b] * c.weight[b] < gone * (c.weight[b] + w);
+        const bool asks = c.penalty.asks && c.penalty.concerns(j);
         // its own cluster is one of them
-        if (promising < 2 && !c.fixed && c.heavy[a] > 1 && !c.penalty.asks) return;
-        const double relieved = c.penalty.asks ? c.penalty.one(a, j, -1) : 0.0;
+        if (promising < 2 && !c.fixed && c.heavy[a] > 1 && !asks) return;
+        const double relieved = asks ? c.penalty.one(a, j, -1) : 0.0;
         for (std::int64_t b = 0; b < k; ++b) {
             if (b == a) continue;
             double change = c.joins(j, b, cost[b] / per) - gone;
-            if (c.penalty.asks)
+            if (asks)
                 change += (row.full[b] - cost[b]) - (row.full[a] - cost[a]) + relieved +
                           c.penalty.one(b, j, 1);
             std::int64_t blocker = 0;
