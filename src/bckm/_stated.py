@@ -152,14 +152,19 @@ def read_places(places: Any, what: str, by: str) -> tuple[Place, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def read_blocks(blocks: Any, kind: Any, words: str) -> tuple[Any, ...]:
-    """Read one statement or a list of them."""
+def read_blocks(blocks: Any, kind: Any, words: str, by: str) -> tuple[Any, ...]:
+    """Read one statement or a list of them; keys of a mapping are ids, never positions."""
     if blocks is None:
         return ()
     found = tuple(blocks) if isinstance(blocks, list | tuple) else (blocks,)
     for block in found:
         if not isinstance(block, kind):
             raise TypeError(f"{words}, one or a list; got {block!r:.60}.")
+        if by == "position" and getattr(block, "keyed", False) and block.ids is not None:
+            raise ValueError(
+                f"values of {block.name!r} are a mapping, which names samples by ids: state these "
+                "rules with by='sample_id', or give a list in the order of the rows of X."
+            )
     return found
 
 

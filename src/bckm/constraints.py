@@ -129,9 +129,9 @@ class Constraints(Frozen):
         if by not in ("position", "sample_id"):
             raise ValueError(f"by must be 'position' or 'sample_id'; got {by!r}.")
         together, apart = read_together(must_link, by), read_apart(cannot_link, by)
-        blocks = read_blocks(rows, Block, "rows takes AttributeSum, Quota or LinearRows")
+        blocks = read_blocks(rows, Block, "rows takes AttributeSum, Quota or LinearRows", by)
         if demand is not None:
-            blocks += demand_blocks(demand, size_min, size_max)
+            blocks += read_blocks(demand_blocks(demand, size_min, size_max), Block, "demand", by)
             # a lower bound on a sum, even zero, replaces "no cluster is empty"
             size_min, size_max = None if size_min is None else 0, None
         lower, upper = read_size_pair(size_min, size_max)
@@ -143,7 +143,7 @@ class Constraints(Frozen):
             "rows": blocks,
             "fixed": read_places(fixed, "fixed", by),
             "forbidden": read_places(forbidden, "forbidden", by),
-            "stay": read_blocks(stay, Stay, "stay takes bckm.Stay"),
+            "stay": read_blocks(stay, Stay, "stay takes bckm.Stay", by),
             "softened": (),
             "by": by,
         }

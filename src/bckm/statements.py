@@ -74,6 +74,7 @@ class _PerSample:
 
     values: NDArray[Any]
     ids: NDArray[Any] | None
+    keyed = False  # whether the ids are keys of a mapping, and so no positions
     called: NDArray[Any] | None = None  # ids of samples that messages name, once located
     name: str
 
@@ -132,6 +133,7 @@ class AttributeSum(_PerSample):
     def __init__(
         self, values: Any, lower: Any = None, upper: Any = None, name: str = "attribute"
     ) -> None:
+        self.keyed = isinstance(values, Mapping)
         values, self.ids = _split(values)
         self.values = read_numbers(values, f"values of {name!r}")
         if self.values.ndim != 1:
@@ -193,6 +195,7 @@ class Quota(_PerSample):
         count_max: Any = None,
         name: str = "attribute",
     ) -> None:
+        self.keyed = isinstance(values, Mapping)
         values, self.ids = _split(values)
         self.name = name
         self.categories, self.values = categorise(values, f"values of quota {name!r}")
@@ -284,6 +287,7 @@ class Stay(_PerSample):
     def __init__(
         self, labels: Any, *, price: Any = None, confidence: Any = None, at_most: Any = None
     ) -> None:
+        self.keyed = isinstance(labels, Mapping)
         labels, self.ids = _split(labels)
         self.name = "stay"
         values = read_numbers(labels, "labels of Stay")
@@ -330,6 +334,10 @@ class Stay(_PerSample):
 
 def categorise(values: Any, what: str) -> tuple[list[Any], IntArray]:
     """Number the different values; None and NaN are none of them (-1)."""
+    if isinstance(values, Mapping):
+        raise ValueError(
+            f"{what} must be one value per sample in the order of rows; got a mapping."
+        )
     if hasattr(values, "to_list"):
         values = values.to_list()
     array = values.tolist() if isinstance(values, np.ndarray) else list(values)

@@ -180,3 +180,21 @@ def test_a_sample_without_id_is_a_row_among_others_with_one():
     rules &= Constraints(must_link=[(5, 6)], rows=heavy)
     message = bckm.check(8, 2, rules).message
     assert "samples 'c', row 6 and 'a' are must-linked and together hold 9 of kg" in message
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        lambda: bckm.Constraints(rows=bckm.AttributeSum({1: 5, 0: 1}, upper=5)),
+        lambda: bckm.Constraints(rows=[bckm.Quota({1: "a", 0: "b"}, "10%")]),
+        lambda: bckm.Constraints(stay=bckm.Stay({1: 0, 0: 1}, at_most=1)),
+        lambda: bckm.Constraints(demand={1: 5, 0: 1}, size_max=5),
+        lambda: bckm.Constraints(groups={1: "a", 0: "a"}),
+        lambda: bckm.Constraints.from_labels({1: "a", 0: "b"}),
+    ],
+    ids=["sum", "quota", "stay", "demand", "groups", "labels"],
+)
+def test_keys_of_a_mapping_are_never_taken_for_positions(state):
+    """The order of the keys of a dict is not the order of rows."""
+    with pytest.raises(ValueError, match="mapping"):
+        state()
