@@ -47,8 +47,8 @@ def assign_to(
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for; fewer samples
         than clusters need it.
     solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}
-        Engine. "auto" proves optimality within a work limit where that is likely to succeed, "exact"
-        at any price; "prices" gives a bound, close to the optimum.
+        Engine. "auto" proves optimality within a work limit where that may succeed, "exact" at any
+        price; "prices" gives a bound, close to the optimum.
     metric : {"euclidean", "cosine", "haversine"}
         What distances are, see `bckm.kmeans`; centres are in the terms of X.
     sample_weight : array of shape (n_samples,), optional
