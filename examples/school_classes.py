@@ -89,11 +89,11 @@ def main() -> Facts:
     )
     wishes = bckm.Constraints(must_link=FRIENDS, by="sample_id")
 
-    rules = (promised & wishes).locate(NAMES).constraints  # names become rows of X
-    result = bckm.kmeans(homes, CLASSES, rules, n_init=3, random_state=0)
+    rules = promised & wishes
+    result = bckm.kmeans(homes, CLASSES, rules, sample_id=NAMES, n_init=3, random_state=0)
     plain = bckm.kmeans(homes, CLASSES, n_init=10, random_state=0)
-    broken = len(bckm.verify(result.labels, rules, CLASSES))
-    plain_broken = len(bckm.verify(plain.labels, rules, CLASSES))
+    broken = len(bckm.verify(result.labels, rules, CLASSES, sample_id=NAMES))
+    plain_broken = len(bckm.verify(plain.labels, rules, CLASSES, sample_id=NAMES))
     who = np.array(gender) == "girl", np.isin(NAMES, SUPPORT)
     girls, support = (_count(result, one) for one in who)
     plain_girls, plain_support = (_count(plain, one) for one in who)
@@ -108,7 +108,7 @@ def main() -> Facts:
     print(f"\nNow {' and '.join(ONE_TOO_MANY)} want to be together, too:")
     more = wishes & bckm.Constraints(must_link=[ONE_TOO_MANY], by="sample_id")
     try:
-        bckm.kmeans(homes, CLASSES, (promised & more).locate(NAMES).constraints)
+        bckm.kmeans(homes, CLASSES, promised & more, sample_id=NAMES)
     except bckm.InfeasibleError as error:
         conflict = tuple(map(str, error.conflict))
     print("  that is impossible, because of")
@@ -116,8 +116,8 @@ def main() -> Facts:
 
     # 4: a broken wish costs as much as four pupils at their mean squared distance from the middle
     print("\nSo wishes become soft, at a confidence of 4; what was promised stays hard:")
-    weighed = (promised & more.soft(confidence=4)).locate(NAMES).constraints
-    kind = bckm.kmeans(homes, CLASSES, weighed, n_init=3, random_state=0)
+    weighed = promised & more.soft(confidence=4)
+    kind = bckm.kmeans(homes, CLASSES, weighed, sample_id=NAMES, n_init=3, random_state=0)
     given_up = tuple(one.message for one in kind.given_up)
     granted = len(more.must_link) - len(given_up)
     print(f"  {granted} of {len(more.must_link)} wishes are granted; not granted:")
@@ -131,7 +131,7 @@ def main() -> Facts:
         conflict=conflict,
         given_up=given_up,
         granted=granted,
-        soft_broken=len(bckm.verify(kind.labels, weighed, CLASSES)),
+        soft_broken=len(bckm.verify(kind.labels, weighed, CLASSES, sample_id=NAMES)),
     )
 
 

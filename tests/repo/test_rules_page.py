@@ -1,0 +1,76 @@
+"""docs/rules.md: its examples run, and it knows every rule and every limit."""
+
+import doctest
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import bckm
+from bckm.problem import Problem
+
+CHOOSE = import_module("bckm.assign.choose")  # the name is that of a function, too
+PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
+
+
+def test_examples_run():
+    text = re.sub(r"^```.*$", "", PAGE, flags=re.M)  # a fence is no output
+    test = doctest.DocTestParser().get_doctest(text, {}, "rules.md", "docs/rules.md", 0)
+    assert len(test.examples) > 40
+    report: list[str] = []
+    failed, _ = doctest.DocTestRunner().run(test, out=report.append)
+    assert not failed, "".join(report)
+
+
+def test_every_rule_is_there():
+    asked = [*inspect.signature(bckm.Constraints).parameters]
+    asked += [name for name, one in vars(bckm.Constraints).items() if callable(one)]
+    hidden = {"rules", "soft_rules"}  # what a fit reads
+    for name in {one for one in asked if not one.startswith("_")} - hidden:
+        assert re.search(rf"\b{name}\b", PAGE), name
+    for kind in (bckm.AttributeSum, bckm.LinearRows, bckm.Quota, bckm.Stay):
+        assert f"bckm.{kind.__name__}(" in PAGE
+        for name in inspect.signature(kind).parameters:
+            assert name in ("values", "labels", "within") or name in PAGE, name
+
+
+def test_every_section_of_the_table_exists():
+    sections = {
+        re.sub(r"\W+", "-", one.lower()) for one in re.findall(r"^## (.+)$", PAGE, flags=re.M)
+    }
+    assert set(re.findall(r"\]\(#([\w-]+)\)", PAGE)) <= sections
+
+
+X = [[float(p)] for p in range(301)]
+HALVES = ["a", "b"] * 150 + ["a"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "limit"),
+    [
+        ({"must_link": [(0, 1)], "size_max": 200}, "EXACT"),
+        ({"cannot_link": [(0, 1)]}, "EXACT"),
+        ({"stay": bckm.Stay([0] * 301, price=1)}, "EXACT"),
+        ({"fixed": {0: 0}}, "EXACT_WISHES"),
+        ({"stay": bckm.Stay([0] * 301, at_most=5)}, "EXACT_WISHES"),
+        ({"demand": [1.5] * 301, "size_max": 250}, "EXACT_SUMS"),
+        ({"rows": bckm.Quota(HALVES, "10%")}, "EXACT_SUMS"),
+    ],
+    ids=lambda one: next(iter(one)) if isinstance(one, dict) else str(one),
+)
+def test_engines_of_the_table(rules, limit, monkeypatch):
+    """Each rule has the limit that the table gives it."""
+    assert f"{getattr(CHOOSE, limit):,}" in PAGE
+    problem = Problem.build(X, 2, bckm.Constraints(**rules))
+    costs = problem.structure.n_items * 2
+    for most, engine in ((costs, "exact"), (costs - 1, "prices")):
+        monkeypatch.setattr(CHOOSE, limit, most)
+        assert CHOOSE.choose("auto", problem).name == engine
+
+
+def test_quick_engine_of_the_table():
+    for rules in ({}, {"size_max": 200}, {"must_link": [(0, 1)]}, {"groups": HALVES}):
+        result = bckm.kmeans(X, 2, bckm.Constraints(size_min=0, **rules), random_state=0)
+        assert result.solver in ("transport", "nearest")  # nearest without the compiled kernels
