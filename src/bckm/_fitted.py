@@ -129,7 +129,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         constraints : Constraints, default=None
             Further rules of any kind; size bounds in them replace those of `fit` too.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights in the objective; sizes always count samples.
+            Weights in the objective; bounds count samples, or their demand.
         demand : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
             What each sample takes of the bounds; needed if `fit` had one.
         groups, partial_labels, sample_id : array-like of shape (n_samples,), default=None

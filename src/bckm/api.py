@@ -67,9 +67,10 @@ def kmeans(
         Number of clusters, k.
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for.
-    solver : {"auto", "nearest", "transport", "exact", "pump", "greedy"}
+    solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}
         Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
-        asked, else "exact" with a work limit for each step.
+        asked; else "exact" with a work limit for each step where proofs are quick; else, above all
+        for capacities and quotas, "prices": labels with a bound, close to the optimum.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         First centres. Where links join samples into groups that must be pairwise apart, the first
         start of "k-means++" begins with these groups. Given centres are the only start, and no
@@ -103,7 +104,7 @@ def kmeans(
     time_limit : float, optional
         Seconds for the whole call; the best labels found by then are returned.
     sample_weight : array of shape (n_samples,), optional
-        Weights in the objective; sizes always count samples.
+        Weights in the objective; bounds count samples, or their demand.
     sample_id : sequence of length n_samples, optional
         Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
         frame. Rules about positions do not look at it.

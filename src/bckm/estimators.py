@@ -43,9 +43,10 @@ class ConstrainedKMeans(FittedCentres):
         Bounds on the number of samples in each cluster: one for all, or one per cluster. With a
         `demand` in `fit` they bound its sums and need not be whole; of r resources each has its own
         bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
-    solver : {"auto", "nearest", "transport", "exact", "pump", "greedy"}, default="auto"
+    solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}, default="auto"
         Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
-        asked, else "exact" with a work limit for each step.
+        asked; else "exact" with a work limit for each step where proofs are quick; else, above all
+        for capacities and quotas, "prices": labels with a bound, close to the optimum.
     init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
             default="k-means++"
         First centres.
@@ -209,7 +210,7 @@ class ConstrainedKMeans(FittedCentres):
         constraints : Constraints, default=None
             Further rules of any kind.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights in the objective; sizes always count samples.
+            Weights in the objective; bounds count samples, or their demand.
         demand : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
             What each sample takes of the bounds: `size_min` and `size_max` then bound the sum of
             the demand in each cluster instead of the number of samples.

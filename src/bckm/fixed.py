@@ -46,12 +46,13 @@ def assign_to(
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for; fewer samples
         than clusters need it.
-    solver : {"auto", "nearest", "transport", "exact", "pump", "greedy"}
-        Engine. "auto" proves optimality within a work limit, "exact" at any price.
+    solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}
+        Engine. "auto" proves optimality within a work limit where that may succeed, "exact" at any
+        price; "prices" gives a bound, close to the optimum.
     metric : {"euclidean", "cosine", "haversine"}
         What distances are, see `bckm.kmeans`; centres are in the terms of X.
     sample_weight : array of shape (n_samples,), optional
-        Weights in the objective; sizes always count samples.
+        Weights in the objective; bounds count samples, or their demand.
     sample_id : sequence of length n_samples, optional
         Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
         frame. Rules about positions do not look at it.

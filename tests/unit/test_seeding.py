@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from bckm import Constraints, kmeans, seeding
+from bckm import Constraints, Stay, kmeans, seeding
 from bckm._arrays import squared_distances
 from bckm.problem import Problem
-from bckm.seeding import anchors, match, scatter, spread
+from bckm.seeding import anchors, homes, match, scatter, spread
 
 
 def problem(n=40, k=4, **asked):
@@ -117,3 +117,27 @@ def test_match_counts_samples_not_items(monkeypatch, places):
     p = Problem.build(X, 2, Constraints(together, size_min=[100, 40]))
     centres = p.centres_in(np.array(places)[:, None])
     np.testing.assert_array_equal(match(p, centres), centres[::-1])
+
+
+def test_clusters_of_known_samples_begin_at_their_means_under_their_labels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) + 20 * np.repeat([[0, 0], [1, 0], [0, 1]], 20, axis=0)
+    labels = np.repeat([2, 0, 1], 20)
+    stay = Problem.build(X, 3, Constraints(stay=Stay(labels, price=1.0)))
+    centres = stay.centres_out(match(stay, spread(stay, rng, first=True)))
+    for i in range(3):
+        np.testing.assert_allclose(centres[i], X[labels == i].mean(axis=0))
+    fixed = Problem.build(X, 3, Constraints(fixed={0: 2, 1: 2, 20: 0}))
+    home = homes(fixed)
+    where = dict(zip(home.items.tolist(), home.clusters.tolist(), strict=True))
+    assert where == {fixed.structure.item[p]: i for p, i in ((0, 2), (1, 2), (20, 0))}
+    any_order = fixed.centres_in(np.array([[0.0, 0.0], [0.0, 20.0], [20.0, 0.0]]))
+    np.testing.assert_array_equal(match(fixed, any_order), any_order[[2, 1, 0]])
+
+
+def test_forbidden_places_alone_say_nothing_of_homes():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    problem = Problem.build(X, 4, Constraints(forbidden=[(0, 0), (0, 1)]))
+    assert homes(problem).items.size == 0
+    assert problem.pinned
+    assert not Problem.build(X, 4, Constraints(size_max=[3, 4, 5, 6])).pinned
