@@ -30,6 +30,7 @@ from bckm.verify import verify
 _SEEDINGS = {"k-means++": spread, "random": scatter}
 RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most
 SMALL = 20_000  # items x clusters of all starts together, if one alone is not more
+SLOWER = 8  # a step where sums are bounded takes so many times as long
 
 
 def kmeans(
@@ -183,7 +184,8 @@ def kmeans(
     stay = bounds == "fixed" or (given is not None and search == "auto")
     found = explore(task, search, seeds, None if stay else partial(seeding, problem), rng)
     best = found.run
-    worth = best.priced or engine.bounds_cheaply
+    costs = problem.structure.n_items * problem.structure.n_clusters
+    worth = best.priced or engine.bounds_cheaply or costs <= SMALL
     if worth and best.bound is None and best.status not in ENDED:
         # the last centres are means that nothing was assigned to: what is it worth there?
         assigner = found.assigner or engine.prepare(problem)
@@ -276,7 +278,9 @@ def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
     if len(points) > SMALL:
         return 1
     distinct = 1 + int((points[1:] != points[:-1]).any(axis=1).sum())  # equal ones are neighbours
-    return int(np.clip(SMALL // (distinct * problem.structure.n_clusters), 1, MOST_STARTS))
+    # steps with sums take longer
+    most = SMALL // SLOWER if problem.structure.loads.number else SMALL
+    return int(np.clip(most // (distinct * problem.structure.n_clusters), 1, MOST_STARTS))
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:

@@ -181,7 +181,7 @@ def test_ids_are_told_instead_of_positions():
     )
     message = bckm.check(10, 3, asked.locate(ids).constraints).message
     assert "samples 'van 3' and 'van 4' are fixed to clusters 0 and 1" in message
-    assert "(van 3 - van 4)" in message
+    assert "('van 3' - 'van 4')" in message
 
 
 # -- many samples -----------------------------------------------------------------------------

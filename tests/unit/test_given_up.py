@@ -70,7 +70,8 @@ def test_links_and_places_are_given_up_at_all():
     for seed in range(8):
         rng, X, _, _ = case(seed)
         pairs = [tuple(rng.choice(N, 2, replace=False).tolist()) for _ in range(8)]
-        asked = Constraints(pairs[:4], pairs[4:], fixed={3: 0}, forbidden=[(4, 1), (5, 2)])
+        fixed = dict.fromkeys(range(6), 0)  # some of them must be given up
+        asked = Constraints(pairs[:4], pairs[4:], fixed=fixed, forbidden=[(4, 1), (5, 2)])
         found = bckm.kmeans(X, K, asked.soft(price=1e-3), random_state=seed)
         kinds |= {type(one.rule.rule).__name__ for one in found.given_up}
     assert kinds == {"MustLink", "CannotLink", "Fixed", "Forbidden"}

@@ -163,7 +163,7 @@ def test_a_series_of_labels_names_its_rows():
         ({"must_link": [list("abcde")], "size_max": 4}, "(among them 'e' and 'a')"),
         (
             {"rows": AttributeSum(dict(zip("abcdefgh", range(9, 1, -1), strict=True)), upper=8)},
-            "sample 'a' holds 9 of attribute",
+            "sample 'a' holds 9 attribute",
         ),
     ],
 )
@@ -179,7 +179,7 @@ def test_a_sample_without_id_is_a_row_among_others_with_one():
     rules = Constraints(must_link=[("a", "c")], by="sample_id").locate(IDS).constraints
     rules &= Constraints(must_link=[(5, 6)], rows=heavy)
     message = bckm.check(8, 2, rules).message
-    assert "samples 'c', row 6 and 'a' are must-linked and together hold 9 of kg" in message
+    assert "samples 'c', row 6 and 'a' must stay together and hold 9 kg" in message
 
 
 @pytest.mark.parametrize(

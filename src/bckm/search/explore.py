@@ -154,8 +154,11 @@ class _Explorer:
         rng: np.random.Generator,
     ) -> None:
         self.breeds = fresh is not None and self.moves is not None and self.search != "local"
+        swift = self.task.engine.swift
         for centres in seeds:
             self.start(centres)
+        if self.breeds and self.search == "global" and self.number == 1 and not swift:
+            self.start(centres, whole=True)  # given centres: never worse than what they lead to
         if fresh is None or not self.breeds:
             return
         if self.search == "auto":
@@ -191,9 +194,10 @@ class _Explorer:
         """Whether a cost is lower by more than rounding; what costs nothing cannot be beaten."""
         return cost < than * (1 - BETTER) - self.noise
 
-    def start(self, centres: FloatArray) -> None:
+    def start(self, centres: FloatArray, *, whole: bool = False) -> None:
         task = self.task
-        if self.breeds and self.search == "global" and not task.engine.swift:  # an answer soon
+        soon = self.breeds and self.search == "global" and not task.engine.swift
+        if soon and not whole:  # an answer soon, without a slow engine
             self.grow(Child(match(task.problem, centres) if task.free else centres, task.start))
             return
         # a start does not depend on those before it: not even on the last basis of the engine
