@@ -104,7 +104,7 @@ def stay_rules(stays: tuple[Stay, ...]) -> list[SoftRule]:
 def _pairs(link: Link) -> Iterator[Link]:
     names = link.ids or (None,) * len(link)
     for (p, a), (q, b) in combinations(zip(link, names, strict=True), 2):
-        yield Link((p, q), link.why, (a, b) if link.ids else None)
+        yield Link((p, q), link.why, (a, b) if link.ids else None, link.among)
 
 
 def _links(links: Any, kind: Any, n_samples: int, what: str) -> Iterator[Rule]:
@@ -113,6 +113,10 @@ def _links(links: Any, kind: Any, n_samples: int, what: str) -> Iterator[Rule]:
             raise ValueError(
                 f"{what} names {name_samples(link)}, but the data have samples 0 to "
                 f"{n_samples - 1}."
+            )
+        if link.among not in (None, n_samples):
+            raise ValueError(
+                f"{link.why} comes from {link.among} values; the data have {n_samples} samples."
             )
         if len(link) > 1:  # a sample is always together with itself
             why = link.why or what.replace("_", "-")

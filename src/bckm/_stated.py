@@ -14,21 +14,29 @@ from bckm.statements import AttributeSum, categorise
 
 
 class Link(tuple[Any, ...]):
-    """Samples that a link names; `why` says in which words, `ids` what they were called."""
+    """Samples that a link names; `why` says in which words, `ids` what they were called.
+
+    One that comes from values per sample knows of how many: it is `among` these.
+    """
 
     why: str
     ids: tuple[Any, ...] | None
+    among: int | None
 
     def __new__(
-        cls, samples: Iterable[Any], why: str = "", ids: tuple[Any, ...] | None = None
+        cls,
+        samples: Iterable[Any],
+        why: str = "",
+        ids: tuple[Any, ...] | None = None,
+        among: int | None = None,
     ) -> Link:
         """Name samples."""
         link = super().__new__(cls, samples)
-        link.why, link.ids = why, ids
+        link.why, link.ids, link.among = why, ids, among
         return link
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return (tuple(self), self.why, self.ids)
+        return (tuple(self), self.why, self.ids, self.among)
 
 
 class Frozen:
@@ -183,8 +191,9 @@ def group_links(groups: Any, by: str) -> tuple[Link, ...]:
     order = np.argsort(number, kind="stable")
     cuts = np.searchsorted(number[order], np.arange(len(categories) + 1))
     members = [order[a:b] for a, b in pairwise(cuts)]
+    among = None if by == "sample_id" else number.size
     return tuple(
-        Link([names[p] for p in part], f"group {name!r}")
+        Link([names[p] for p in part], f"group {name!r}", among=among)
         for name, part in zip(categories, members, strict=True)
         if part.size > 1
     )
@@ -201,7 +210,7 @@ def label_links(y: Any, every_pair: bool) -> tuple[tuple[Link, ...], tuple[Link,
     number = np.where(np.isin(number, unknown), -1, number)
     members = [np.flatnonzero(number == at).tolist() for at in range(len(labels))]
     together = tuple(
-        Link(samples, f"label {labels[at]!r}")
+        Link(samples, f"label {labels[at]!r}", among=number.size)
         for at, samples in enumerate(members)
         if len(samples) > 1
     )
@@ -210,9 +219,9 @@ def label_links(y: Any, every_pair: bool) -> tuple[tuple[Link, ...], tuple[Link,
         a, b = (known[side] for side in np.triu_indices(known.size, 1))
         differ = number[a] != number[b]
         pairs = zip(a[differ].tolist(), b[differ].tolist(), strict=True)
-        return together, tuple(Link(pair, "labels") for pair in pairs)
+        return together, tuple(Link(pair, "labels", among=number.size) for pair in pairs)
     first = [samples[0] for samples in members if samples]
-    return together, (Link(first, "labels"),) if len(first) > 1 else ()
+    return together, (Link(first, "labels", among=number.size),) if len(first) > 1 else ()
 
 
 def demand_blocks(demand: Any, size_min: Any, size_max: Any) -> tuple[AttributeSum, ...]:

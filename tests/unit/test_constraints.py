@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from bckm import AttributeSum, Constraints, LinearRows
+from bckm import AttributeSum, Constraints, LinearRows, check
 from bckm.rules import CannotLink, MustLink, NonEmpty, RowBound, SizeMax, SizeMin, SumBound
 
 FIELDS = ("must_link", "cannot_link", "size_min", "size_max", "rows")
@@ -369,3 +369,20 @@ def test_linear_rows_from_dense_and_sparse(make):
     assert rows.A.toarray().tolist() == [[0, 1, 2], [3, 0, 0]]
     assert rows.lower.tolist() == [1, 1]
     assert rows.upper.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Constraints(groups=["a", "a", None]),
+        Constraints.from_labels([0, 0, 1]),
+        Constraints.from_labels([0, 0, 1], price=1),
+        Constraints.from_labels([0, -1, 1]),
+    ],
+)
+def test_groups_and_labels_of_another_length_are_refused(rules):
+    with pytest.raises(ValueError, match=r"comes from 3 values; the data have 4 samples"):
+        check(4, 2, rules) if not rules.softened else rules.soft_rules(4, 2)
+    assert check(3, 2, rules)
+    assert pickle.loads(pickle.dumps(rules)).must_link == rules.must_link
+    assert check(2, 1, rules.take([0, 1]))
