@@ -14,7 +14,7 @@ from bckm.result import Status
 from tests.drawing import all_labels, draw, obeying
 
 BATCH = 100
-BATCHES = 40
+BATCHES = 24
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -119,7 +119,7 @@ def test_draws_hold_both_kinds_in_number():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES, 20 * BATCHES))
+@pytest.mark.parametrize("batch", range(BATCHES, 800))
 def test_engines_against_brute_force_long(batch):
     test_engines_against_brute_force(batch)
 

@@ -112,7 +112,7 @@ def large(seed):
     return X, k, lower, upper, weight
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [seed for seed in range(12) if seed != 4])  # 30 s
 def test_many_samples_are_proven_step_by_step(seed):
     import bckm
 
@@ -138,6 +138,6 @@ def test_many_samples_are_proven_step_by_step(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, 120))
+@pytest.mark.parametrize("seed", [4, *range(12, 120)])
 def test_many_samples_are_proven_step_by_step_long(seed):
     test_many_samples_are_proven_step_by_step(seed)

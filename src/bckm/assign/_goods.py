@@ -122,6 +122,13 @@ class Goods:
         sides = np.where(rows > 0, self.row_lower, self.row_upper)
         return float(goods.sum() + (rows[rows != 0] * sides[rows != 0]).sum())
 
+    def turnover(self, prices: Prices) -> float:
+        """The size of the terms of `constant`: what rounding is relative to."""
+        sides = np.where(prices.goods > 0, self.lower, self.upper)
+        rows = np.where(prices.rows > 0, self.row_lower, self.row_upper)
+        goods = np.abs(prices.goods[prices.goods != 0] * sides[prices.goods != 0]).sum()
+        return float(goods + np.abs(prices.rows[prices.rows != 0] * rows[prices.rows != 0]).sum())
+
     def sane(self, prices: Prices) -> Prices:
         """Prices that no bound backs, or more than a soft one is worth, are cut off."""
         rows = np.where((prices.rows > 0) & np.isinf(self.row_lower), 0.0, prices.rows)

@@ -63,7 +63,7 @@ class _Mending:
         return np.asarray((np.maximum(low, 0) + np.maximum(up, 0)).sum(axis=-1))
 
     def keep_rows(self) -> bool:
-        """The cheapest move of an item that brings linear rows nearer to their bounds."""
+        """Moves of single items that bring linear rows nearer to their bounds, cheapest first."""
         if not self.rows_beyond(self.activity) > 0:
             return False
         item = np.flatnonzero(np.diff(self.rows.indptr)) // self.k  # items that rows name
@@ -80,14 +80,14 @@ class _Mending:
         good = (after < self.rows_beyond(self.activity)) & (sums <= 0) & np.isfinite(rise)
         good[np.arange(item.size), own] = False
         rise = np.where(good, rise, np.inf).ravel()
-        for at in np.argsort(rise, kind="stable")[:PAIRS]:
-            j, to = int(item[at // self.k]), int(at % self.k)
-            if not np.isfinite(rise[at]):
+        done = False
+        for at in np.argsort(rise, kind="stable")[: int(good.sum())].tolist():
+            j, to = int(item[at // self.k]), at % self.k
+            if self.labels[j] == own[at // self.k]:
+                done |= self._try(np.array([j]), np.array([to]))
+            if not self.rows_beyond(self.activity) > 0:
                 break
-            if self.free(j, to):
-                self.put(j, to)
-                return True
-        return False
+        return done
 
     def beyond(self, sums: FloatArray, clusters: IntArray) -> FloatArray:
         """How far sums of some clusters (..., r) are beyond their bounds, in all."""
@@ -177,19 +177,23 @@ class _Mending:
         return done
 
     def _try(self, items: IntArray, to: IntArray) -> bool:
-        """Move items if sums get nearer to their bounds and no conflict arises."""
+        """Move items if sums and rows get nearer to their bounds and no conflict arises."""
         clusters = np.unique(np.concatenate([self.labels[items], to]))
-        before = self.beyond(self.sums[clusters], clusters).sum()
+        before = self._broken(clusters)
         start = self.labels[items]
         for j, i in zip(items.tolist(), to.tolist(), strict=True):
             self.put(j, i)
-        after = self.beyond(self.sums[clusters], clusters).sum()
+        after = self._broken(clusters)
         apart = all(self.free(j, int(self.labels[j])) for j in items.tolist())
         if apart and after < before:
             return True
         for j, i in zip(items.tolist(), start.tolist(), strict=True):
             self.put(j, i)
         return False
+
+    def _broken(self, clusters: IntArray) -> float:
+        sums = self.beyond(self.sums[clusters], clusters).sum()
+        return float(sums + self.rows_beyond(self.activity))
 
     def swap(self) -> bool:
         """The cheapest swap of two items that brings sums nearer to their bounds."""

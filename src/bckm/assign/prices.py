@@ -66,9 +66,9 @@ class PricesAssigner(MatrixAssigner):
             value = float(cost[items, found].sum()) + soft.coupled(found)
             if value < total:
                 best, total = found, value
-        least = float(np.abs(view.priced.min(axis=1)).sum())
+        terms = float(np.abs(view.priced.min(axis=1)).sum()) + self.goods.turnover(view.prices)
         # costs were rounded, and sums round
-        rounding = 10.0**-DIGITS * (items.size + len(soft.ties.data)) + 1e-14 * least
+        rounding = 10.0**-DIGITS * (items.size + len(soft.ties.data)) + 1e-14 * terms
         return Assignment(best, total, min((view.value - rounding) * self.unit, total))
 
     def _begin(self, cost: FloatArray) -> None:
