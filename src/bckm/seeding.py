@@ -9,6 +9,7 @@ import numpy as np
 from bckm._arrays import nearest, rows_of, squared_distances, totals
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
+from bckm.rules import MovedMax
 
 ENOUGH = 20_000  # items from which seeds are drawn, and counted; more where clusters are many
 ENOUGH_EACH = 100
@@ -76,8 +77,18 @@ def homes(problem: Problem) -> Homes:
     open_to = np.ones((fixed.size, k), bool)
     inside = np.isin(s.closed // k, fixed)
     open_to[np.searchsorted(fixed, s.closed[inside] // k), s.closed[inside] % k] = False
-    items = np.concatenate([lean.coords[0][before], fixed]).astype(np.int64)
-    clusters = np.concatenate([lean.coords[1][before], open_to.argmax(axis=1)]).astype(np.int64)
+    items = [lean.coords[0][before], fixed]
+    clusters = [lean.coords[1][before], open_to.argmax(axis=1)]
+    for rule in problem.rules:
+        if isinstance(rule, MovedMax):
+            held = np.flatnonzero(rule.source.values >= 0)
+            items.append(s.item[held])
+            clusters.append(rule.source.values[held])
+    return _homes(problem, np.concatenate(items), np.concatenate(clusters))
+
+
+def _homes(problem: Problem, items: IntArray, clusters: IntArray) -> Homes:
+    items, clusters = items.astype(np.int64), clusters.astype(np.int64)
     # one without weight still has a place
     return Homes(items, clusters, np.maximum(problem.mass[items], 1e-9 * problem.mass.max()))
 

@@ -265,8 +265,9 @@ def _choices(
     """Items and other clusters that prices in the box may lead them to."""
     m, k = priced.shape
     gap = priced - priced[np.arange(m), labels][:, None]
-    # an item changes its mind only for less than two price changes are worth to it
-    reach = 2 * radius * (np.abs(goods.amount) / goods.size).sum(axis=1)
+    # An item changes its mind only for less than two price changes are worth to it; several goods
+    # seldom change their prices the same way. What is overlooked makes a step too long, not wrong.
+    reach = 2 * radius * (np.abs(goods.amount) / goods.size).max(axis=1, initial=0.0)
     if goods.row_lower.size:
         reach = reach + 2 * radius
     near = (gap <= reach[:, None]) & (gap >= 0)  # one that links keep from its best stays

@@ -114,8 +114,9 @@ class _Mending:
         self.sums[self.labels[j]] -= self.amount[j]
         self.sums[i] += self.amount[j]
         if self.activity.size:
-            columns = self.rows[:, [j * self.k + self.labels[j], j * self.k + i]].toarray()
-            self.activity += columns[:, 1] - columns[:, 0]
+            for column, sign in ((j * self.k + self.labels[j], -1.0), (j * self.k + i, 1.0)):
+                entries = slice(self.rows.indptr[column], self.rows.indptr[column + 1])
+                self.activity[self.rows.indices[entries]] += sign * self.rows.data[entries]
         self.labels[j] = i
 
     def part(self) -> bool:
