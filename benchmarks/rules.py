@@ -111,7 +111,7 @@ def table(rows: list[tuple[str, Outcome]]) -> str:
     ]
     lines += [
         f"| {name} | {one.solver} | {one.fit:.1f} s | {one.fit / one.plain:.1f} | "
-        f"{one.fit / one.sklearn:.1f} | {one.feasible:.1f} s | {one.steps} | {one.gap:.2%} | "
+        f"{one.fit / one.sklearn:.1f} | {one.feasible:.1f} s | {one.steps} | {one.gap:.3%} | "
         f"{one.last_gap:.4%} | {one.inertia:.3f} | {one.broken} |"
         for name, one in rows
     ]

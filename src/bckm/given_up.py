@@ -109,12 +109,20 @@ class _Moves:
 
     def rise(self, items: IntArray, clusters: IntArray) -> FloatArray:
         """Rise of the inertia when each item moves to its cluster."""
-        here, points = self.labels[items], self.problem.points[items]
-        near = np.square(points - self.centres[here]).sum(axis=1)
-        far = np.square(points - self.centres[clusters]).sum(axis=1)
+        here = self.labels[items]
+        near, far = self._square(items, here), self._square(items, clusters)
         mass = self.problem.mass[items]
         found = self._enter(mass, far, clusters) - self._leave(mass, near, here)
         return np.where(here == clusters, 0.0, found)
+
+    def _square(self, items: IntArray, clusters: IntArray) -> FloatArray:
+        """Squared distance of each item to the centre of its cluster; points may be sparse."""
+        square = np.empty(items.size)
+        for i in np.unique(clusters):
+            at = np.flatnonzero(clusters == i)
+            points = self.problem.points[items[at]]
+            square[at] = _arrays.squared_distances(points, self.centres[[i]])[:, 0]
+        return square
 
     def _enter(self, mass: FloatArray, square: FloatArray, clusters: IntArray) -> FloatArray:
         """What an item adds to a cluster whose mean it pulls."""

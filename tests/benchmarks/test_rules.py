@@ -29,7 +29,7 @@ def test_the_table_says_what_was_measured():
     heading, _, row = rules.table([("some rules", found)]).splitlines()
     assert heading.count("|") == row.count("|")
     assert f"{found.fit / found.plain:.1f}" in row
-    assert f"{found.gap:.2%}" in row
+    assert f"{found.gap:.3%}" in row
 
 
 def test_demand_is_within_its_bounds():

@@ -1,9 +1,11 @@
 """What giving up a soft rule saved, against moves made one by one."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import bckm
 from bckm import AttributeSum, Constraints, Quota, Stay
@@ -162,3 +164,16 @@ def test_many_given_up_links_cost_little():
     assert time.process_time() - began < 10
     assert len(found) > 2_500
     assert min(one.saved for one in found) >= 0
+
+
+def test_sparse_points_stay_sparse():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((800, 100_000), density=1e-4, rng=rng, format="csr")
+    pairs = rng.permutation(800).reshape(-1, 2)
+    rules = Constraints(pairs).soft(price=1e-6) & Constraints(size_min=250)
+    tracemalloc.start()
+    result = bckm.kmeans(X, 3, rules, max_iter=2, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(result.given_up) > 100
+    assert peak < 100e6  # dense ends of these links take 300 MB and more
