@@ -237,6 +237,7 @@ def box_step(
         np.concatenate([lower[bound], np.full(limit.shape[0], -np.inf)]),
         np.concatenate([upper[bound], np.ones(limit.shape[0])]),
         column_upper=np.concatenate([np.ones(columns.size), np.full(2 * bound.size, np.inf)]),
+        presolve=False,  # few rows, many bounded columns: it takes longer than the simplex
     )
     costs = np.concatenate(
         [

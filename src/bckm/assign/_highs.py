@@ -60,6 +60,8 @@ class Model:
     tolerance : float
         Of rows, reduced costs and integrality; improvements of an integer program by less than
         this (after scaling) are overlooked.
+    presolve : bool
+        Whether HiGHS looks for a smaller program first.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Model:
         integer: bool | BoolArray = False,
         column_upper: FloatArray | None = None,
         tolerance: float = TOLERANCE,
+        presolve: bool = True,
     ) -> None:
         import highspy
 
@@ -102,9 +105,9 @@ class Model:
             mip_rel_gap=0.0,
             mip_abs_gap=0.0,
         )
-        if self._integer and not np.all(integer):
-            # with columns of both kinds the presolve of 1.14.0 cuts off optima (HiGHS issues 3043,
-            # 3073, 3094); brute force saw it in one of a thousand small soft problems
+        # with columns of both kinds the presolve of 1.14.0 cuts off optima (HiGHS issues 3043,
+        # 3073, 3094); brute force saw it in one of a thousand small soft problems
+        if not presolve or (self._integer and not np.all(integer)):
             self._set(presolve="off")
         self._solver.passModel(program)
 
