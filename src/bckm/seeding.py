@@ -77,18 +77,12 @@ def homes(problem: Problem) -> Homes:
     open_to = np.ones((fixed.size, k), bool)
     inside = np.isin(s.closed // k, fixed)
     open_to[np.searchsorted(fixed, s.closed[inside] // k), s.closed[inside] % k] = False
-    items = [lean.coords[0][before], fixed]
-    clusters = [lean.coords[1][before], open_to.argmax(axis=1)]
+    places = [(lean.coords[0][before], lean.coords[1][before]), (fixed, open_to.argmax(axis=1))]
     for rule in problem.rules:
         if isinstance(rule, MovedMax):
             held = np.flatnonzero(rule.source.values >= 0)
-            items.append(s.item[held])
-            clusters.append(rule.source.values[held])
-    return _homes(problem, np.concatenate(items), np.concatenate(clusters))
-
-
-def _homes(problem: Problem, items: IntArray, clusters: IntArray) -> Homes:
-    items, clusters = items.astype(np.int64), clusters.astype(np.int64)
+            places.append((s.item[held], rule.source.values[held]))
+    items, clusters = (np.concatenate(part).astype(np.int64) for part in zip(*places, strict=True))
     # one without weight still has a place
     return Homes(items, clusters, np.maximum(problem.mass[items], 1e-9 * problem.mass.max()))
 
