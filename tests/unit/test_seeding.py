@@ -123,10 +123,11 @@ def test_clusters_of_known_samples_begin_at_their_means_under_their_labels():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2)) + 20 * np.repeat([[0, 0], [1, 0], [0, 1]], 20, axis=0)
     labels = np.repeat([2, 0, 1], 20)
-    stay = Problem.build(X, 3, Constraints(stay=Stay(labels, price=1.0)))
-    centres = stay.centres_out(match(stay, spread(stay, rng, first=True)))
-    for i in range(3):
-        np.testing.assert_allclose(centres[i], X[labels == i].mean(axis=0))
+    for before in (Stay(labels, price=1.0), Stay(labels, at_most=3)):
+        stay = Problem.build(X, 3, Constraints(stay=before))
+        centres = stay.centres_out(match(stay, spread(stay, rng, first=True)))
+        for i in range(3):
+            np.testing.assert_allclose(centres[i], X[labels == i].mean(axis=0))
     fixed = Problem.build(X, 3, Constraints(fixed={0: 2, 1: 2, 20: 0}))
     home = homes(fixed)
     where = dict(zip(home.items.tolist(), home.clusters.tolist(), strict=True))
