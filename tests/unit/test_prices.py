@@ -173,3 +173,25 @@ def test_auto_takes_it_for_sums_that_are_not_tiny():
     assert choose("auto", Problem.build(X, k, asked)).name == "prices"
     X, k, asked = demanding(0, n=60, k=4, links=2)
     assert choose("auto", Problem.build(X, k, asked)).name == "exact"
+
+
+@pytest.mark.parametrize(("n", "solver"), [(60, "exact"), (60, "prices"), (6000, "prices")])
+def test_a_fit_that_stops_early_is_still_bounded_at_its_centres(n, solver):
+    """Where a last look is cheap, the bound is that of an assignment to the returned centres."""
+    X, k, asked = demanding(5, n=n, k=4, links=n // 20, tight=0.1)
+    found = bckm.kmeans(X, k, asked, solver=solver, search="none", max_iter=1, random_state=0)
+    assert found.status is bckm.Status.ITERATION_LIMIT
+    nearest = np.square(X[:, None] - found.centres).sum(axis=2).min(axis=1).sum()
+    assert found.lower_bound > nearest * 1.01
+    best = bckm.assign_to(X, found.centres, asked, solver=solver)
+    assert found.lower_bound <= best.inertia * (1 + 1e-9)
+
+
+def test_sums_get_fewer_starts():
+    X, k, asked = demanding(0, n=200, k=5, links=0)
+    starts = {}
+    for name, rules in {"sums": asked, "sizes": bckm.Constraints(size_max=50)}.items():
+        steps = []
+        bckm.kmeans(X, k, rules, search="none", random_state=0, on_step=steps.append)
+        starts[name] = 1 + max(step.start for step in steps)
+    assert starts == {"sums": 2, "sizes": 20}
