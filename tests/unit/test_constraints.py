@@ -386,3 +386,17 @@ def test_groups_and_labels_of_another_length_are_refused(rules):
     assert check(3, 2, rules)
     assert pickle.loads(pickle.dumps(rules)).must_link == rules.must_link
     assert check(2, 1, rules.take([0, 1]))
+
+
+@pytest.mark.parametrize("by", ["position", "sample_id"])
+def test_each_link_keeps_its_own_price_when_others_are_dropped(by):
+    wish = Constraints([(0, 1), (2, 3), (4, 5)], [(0, 5), (1, 4)], by=by).soft(
+        price=[1, 2, 3, 4, 5]
+    )
+    some = [5, 4, 3, 1]  # without 0 and 2
+    if by == "position":
+        kept = wish.take(some)
+    else:
+        kept = wish.locate(some, missing="drop").constraints
+    found = {one.rule.samples: one.weight for one in kept.soft_rules(4, 2)}
+    assert found == {(1, 0): 3.0, (3, 1): 5.0}
