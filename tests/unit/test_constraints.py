@@ -394,9 +394,7 @@ def test_each_link_keeps_its_own_price_when_others_are_dropped(by):
         price=[1, 2, 3, 4, 5]
     )
     some = [5, 4, 3, 1]  # without 0 and 2
-    if by == "position":
-        kept = wish.take(some)
-    else:
-        kept = wish.locate(some, missing="drop").constraints
+    located = wish.locate(some, missing="drop").constraints
+    kept = wish.take(some) if by == "position" else located
     found = {one.rule.samples: one.weight for one in kept.soft_rules(4, 2)}
     assert found == {(1, 0): 3.0, (3, 1): 5.0}
