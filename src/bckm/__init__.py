@@ -1,29 +1,31 @@
 """k-means under rules: sizes, capacities, links, quotas, fixed places, soft or hard.
 
 Start with `kmeans` or `ConstrainedKMeans`; `check` says whether rules can be obeyed and why not;
-`verify` checks any labels against any rules; `certify` proves how far from optimal a result can be.
+`verify` checks any labels against any rules; `certify` proves how far from optimal a result can be;
+`Study` puts a result beside its data and rules, for reports and files.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bckm.api import kmeans
-from bckm.certify import BoundStep, Certificate, Ending, certify
-from bckm.constraints import Constraints
-from bckm.exceptions import (
-    DroppedRulesWarning,
-    InfeasibleError,
-    UndecidedError,
-    UnsupportedError,
-)
-from bckm.feasibility import Feasibility, check
-from bckm.fixed import assign_to
-from bckm.result import GivenUp, Result, Status, Step
-from bckm.statements import AttributeSum, LinearRows, Quota, Stay
-from bckm.verify import Violation, verify
-
 if TYPE_CHECKING:
+    from bckm.api import kmeans
+    from bckm.certificate import BoundStep, Certificate, Ending, certify
+    from bckm.checker import Violation, verify
+    from bckm.constraints import Constraints
     from bckm.estimators import ConstrainedKMeans
+    from bckm.exceptions import (
+        DroppedRulesWarning,
+        InfeasibleError,
+        UndecidedError,
+        UnsupportedError,
+    )
+    from bckm.feasibility import Feasibility, check
+    from bckm.fixed import assign_to
+    from bckm.result import GivenUp, Result, Status, Step
+    from bckm.statements import AttributeSum, LinearRows, Quota, Stay
+    from bckm.study import Study
+    from bckm.units import Scaling
 
 __version__ = "0.1.0"
 
@@ -41,9 +43,11 @@ __all__ = [
     "LinearRows",
     "Quota",
     "Result",
+    "Scaling",
     "Status",
     "Stay",
     "Step",
+    "Study",
     "UndecidedError",
     "UnsupportedError",
     "Violation",
@@ -54,9 +58,31 @@ __all__ = [
     "verify",
 ]
 
+# Where the public names live. Each is imported when it is first asked for, so that `bckm --help`
+# needs no NumPy, and only users of the estimator wait for scikit-learn.
+_HOMES = {
+    "api": "kmeans",
+    "certificate": "BoundStep Certificate Ending certify",
+    "constraints": "Constraints",
+    "estimators": "ConstrainedKMeans",
+    "exceptions": "DroppedRulesWarning InfeasibleError UndecidedError UnsupportedError",
+    "feasibility": "Feasibility check",
+    "fixed": "assign_to",
+    "result": "GivenUp Result Status Step",
+    "statements": "AttributeSum LinearRows Quota Stay",
+    "study": "Study",
+    "units": "Scaling",
+    "checker": "Violation verify",
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn is imported only for those who use the estimator
-    if name == "ConstrainedKMeans":
-        return import_module("bckm.estimators").ConstrainedKMeans
-    raise AttributeError(f"module 'bckm' has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'bckm' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(f"bckm.{_HOME[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,6 +14,7 @@ from bckm._ids import located
 from bckm._reading import read_centres, read_not_negative, read_time_limit, read_whole
 from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
+from bckm.checker import verify
 from bckm.constraints import Constraints, as_constraints
 from bckm.exceptions import UnsupportedError
 from bckm.feasibility import feasible_start
@@ -25,7 +26,6 @@ from bckm.problem import Problem
 from bckm.result import CERTIFIABLE, Result, Step
 from bckm.search.explore import ENDED, SEARCHES, Task, explore
 from bckm.seeding import scatter, spread
-from bckm.verify import verify
 
 _SEEDINGS = {"k-means++": spread, "random": scatter}
 RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most

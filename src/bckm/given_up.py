@@ -9,6 +9,7 @@ import numpy as np
 from bckm import _arrays
 from bckm._linear import as_sum
 from bckm._types import FloatArray, IntArray
+from bckm.checker import Violation, verify
 from bckm.constraints import Constraints
 from bckm.problem import Problem
 from bckm.result import GivenUp
@@ -24,7 +25,6 @@ from bckm.rules import (
     SoftRule,
     SumBound,
 )
-from bckm.verify import Violation, verify
 
 _Bound = SizeMin | SizeMax | SumBound | QuotaBound
 

@@ -21,10 +21,10 @@ from sklearn.utils.validation import validate_data
 
 from bckm._reading import read_data, read_n_clusters, read_whole
 from bckm._types import FloatArray, IntArray
+from bckm.checker import Violation, verify
 from bckm.constraints import Constraints
 from bckm.problem import Problem
 from bckm.seeding import spread
-from bckm.verify import Violation, verify
 
 SEED_ITERATIONS = 100  # of the k-means that gives first centres; as in the paper
 

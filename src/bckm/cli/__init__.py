@@ -1,0 +1,5 @@
+"""The `bckm` command."""
+
+
+def main() -> None:
+    """Run the command line."""
