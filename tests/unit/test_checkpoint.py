@@ -4,6 +4,7 @@ import itertools
 import json
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from functools import partial
 
@@ -204,9 +205,37 @@ def test_time_limits_leave_no_trace(seconds, solver, tmp_path, monkeypatch):
 
 
 @compiled
-def test_more_populations_within_a_limit(tmp_path):
+def test_what_is_left_out_for_want_of_time_is_not_kept(tmp_path, monkeypatch):
+    path, fit = tmp_path / "fit.bckm", fit_of("greedy", "global", time_limit=1e6)
+    whole = timeless(fit())
+    with monkeypatch.context() as patched:
+        patched.setattr(explore, "LOOPS", 1e9)  # no child is worth so much time
+        hurried = timeless(fit(checkpoint=path))
+    assert hurried != whole
+    assert timeless(fit(checkpoint=path)) == whole
+
+
+def test_what_was_done_too_late_is_not_kept(tmp_path):
+    """Engines may have stopped early; a run does not always know."""
+    path, steps = tmp_path / "fit.bckm", []
+
+    def on_step(step):
+        steps.append(step)
+        if len(steps) == 2:
+            time.sleep(0.6)
+
+    fit = fit_of("transport", "none", n_init=3, max_iter=1)
+    cut = fit(checkpoint=path, on_step=on_step, time_limit=0.5)
+    assert cut.status is bckm.Status.TIME_LIMIT
+    assert read_container(path, ["checkpoint"]).content["found"]["begun"] == 1
+    assert timeless(fit(checkpoint=path)) == timeless(fit())
+
+
+@compiled
+@pytest.mark.parametrize("solver", ["transport", "greedy"])
+def test_more_populations_within_a_limit(solver, tmp_path):
     """Killed anywhere in them; the limit itself is never reached."""
-    fit, steps = fit_of("transport", "global", time_limit=1e6), []
+    fit, steps = fit_of(solver, "global", time_limit=1e6), []
     whole = timeless(fit(on_step=steps.append))
     assert max(step.start for step in steps) > 3 * 3  # several populations
     for at in range(3, len(steps), 1 + len(steps) // 5):
