@@ -206,10 +206,10 @@ def test_time_limits_leave_no_trace(seconds, solver, tmp_path, monkeypatch):
 
 @compiled
 def test_what_is_left_out_for_want_of_time_is_not_kept(tmp_path, monkeypatch):
-    path, fit = tmp_path / "fit.bckm", fit_of("greedy", "global", time_limit=1e6)
+    path, fit = tmp_path / "fit.bckm", fit_of("transport", "global", time_limit=1e6)
     whole = timeless(fit())
     with monkeypatch.context() as patched:
-        patched.setattr(explore, "LOOPS", 1e9)  # no child is worth so much time
+        patched.setattr(explore, "LOOPS", 1e15)  # no child is worth so much time
         hurried = timeless(fit(checkpoint=path))
     assert hurried != whole
     assert timeless(fit(checkpoint=path)) == whole
