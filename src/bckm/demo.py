@@ -55,9 +55,7 @@ def main(output: str = OUTPUT, report: str | None = None) -> bckm.Result:
         from bckm.report import write
 
         columns, title = ("x_km", "y_km"), "240 customers, 8 vans"
-        study = bckm.Study.of(
-            result, X, rules, feature_names=columns, sample_id=names, title=title
-        )
+        study = bckm.Study.of(result, X, rules, feature_names=columns, sample_id=names, title=title)
         write(study, report)
         _say(f"Report written to {report}")
     return result
@@ -109,4 +107,3 @@ def _report(rules: bckm.Constraints, result: bckm.Result, plain: bckm.Result) ->
 
 def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
-

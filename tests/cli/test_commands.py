@@ -15,6 +15,11 @@ FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
 BCKM = [sys.executable, "-c", "from bckm.cli import main; main()"]
 
 
+def long_fit(customers, seconds):
+    rules = ["-k", "9", "--size", "30:36", "--search", "global", "--time-limit", str(seconds)]
+    return [*BCKM, "fit", str(customers), *rules, *FEATURES]
+
+
 @pytest.mark.parametrize(
     "verb", ["fit", "check", "verify", "show", "compare", "demo", "bench", "completion"]
 )
@@ -78,7 +83,17 @@ def test_verify_agrees_with_fit_and_finds_what_was_changed(run, customers, tmp_p
 
 def test_compare(run, customers):
     for name, size in (("even", "50"), ("loose", "30:80"), ("free", "1:")):
-        args = ("-k", 6, "--size", size, *FEATURES, "--out", f"{name}.csv", "--save", f"{name}.bckm")
+        args = (
+            "-k",
+            6,
+            "--size",
+            size,
+            *FEATURES,
+            "--out",
+            f"{name}.csv",
+            "--save",
+            f"{name}.bckm",
+        )
         assert run("fit", customers, *args).code == 0
     answer = run("compare", "even.bckm", "loose.bckm", "free.bckm")
     assert answer.code == 0
@@ -118,8 +133,7 @@ def test_a_reader_that_leaves_is_no_error(customers):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_writes_the_best_answer_and_says_so(customers, tmp_path, sent):
     command = subprocess.Popen(
-        [*BCKM, "fit", str(customers), "-k", "9", "--size", "30:36", *FEATURES]
-        + ["--search", "global", "--time-limit", "60", "--out", str(tmp_path / "out.csv")],
+        [*long_fit(customers, 60), "--out", str(tmp_path / "out.csv")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -142,8 +156,7 @@ def test_a_terminal_gets_a_bar(customers, tmp_path):
 
     parent, child = pty.openpty()
     command = subprocess.Popen(
-        [*BCKM, "fit", str(customers), "-k", "9", "--size", "30:36", *FEATURES]
-        + ["--search", "global", "--time-limit", "1.5", "--out", str(tmp_path / "out.csv")],
+        [*long_fit(customers, 1.5), "--out", str(tmp_path / "out.csv")],
         stdout=subprocess.DEVNULL,
         stderr=child,
     )

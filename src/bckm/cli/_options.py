@@ -25,7 +25,7 @@ def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def _columns_of(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+def _columns_of(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Column names of the data, for the completion of shells."""
     from bckm.tables import read_table
 

@@ -49,7 +49,7 @@ def ensure_writable(inputs: list[str], outputs: dict[str, str | None]) -> None:
             raise Failure(f"{option} {path}: there is no folder {os.path.dirname(path)}.", USAGE)
         if os.path.isdir(real):
             raise Failure(f"{option} {path} is a folder.", USAGE)
-        if not os.access(folder, os.W_OK) or (os.path.exists(real) and not os.access(real, os.W_OK)):
+        if not os.access(real if os.path.exists(real) else folder, os.W_OK):
             raise Failure(f"{option} {path} cannot be written: permission denied.", USAGE)
 
 
@@ -91,7 +91,8 @@ def labels_writer(table: Table, column: str, labels: Any) -> Callable[[str], str
     from bckm.tables import write_table
 
     def write(path: str) -> str | None:
-        written = write_table(table.with_columns({column: labels}), path, format=_format(table, path))
+        more = table.with_columns({column: labels})
+        written = write_table(more, path, format=_format(table, path))
         if not written.n_escaped:
             return None
         return f"{written.n_escaped} cells that look like formulas begin with an apostrophe"
@@ -106,14 +107,14 @@ def _format(table: Table, path: str) -> str | None:
 
 def centres_writer(study: Study, column: str) -> Callable[[str], str | None]:
     """A row per cluster: its number, its size, its centre in the units of the table."""
-    from bckm.tables import table_of, write_table
+    from bckm.tables import Table, write_table
 
     def write(path: str) -> None:
         columns: dict[str, Any] = {column: list(range(study.n_clusters))}
         columns["size"] = study.result.sizes.tolist()
         for name, values in zip(study.feature_names, study.centres.T.tolist(), strict=True):
             columns[name if name not in columns else f"{name} (centre)"] = values
-        write_table(table_of(columns), path, format="csv" if path == "-" else None)
+        write_table(Table.of(columns), path, format="csv" if path == "-" else None)
 
     return write
 

@@ -1,4 +1,4 @@
-"""``bckm bench``: how quick is it on this machine, in the same run as others?"""
+"""``bckm bench``: how quick it is on this machine, in the same run as others."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ class _Row:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--peer/--no-peer", default=True, help="Also k-means-constrained, if installed.")
 def bench(samples: int, features: int, clusters: int, seed: int, peer: bool) -> None:
-    """Fit blobs of unequal sizes from the same first centres: plain k-means of scikit-learn, bckm
-    without rules, with clusters of equal size, and with links too; k-means-constrained where it is
-    installed. Ratios are against scikit-learn, measured in the same run.
+    """Measure fits of blobs of unequal sizes, all from the same first centres.
+
+    Plain k-means of scikit-learn; bckm without rules, with clusters of equal size, and with links
+    too; k-means-constrained where it is installed. Ratios are against scikit-learn, in one run.
     """
     import numpy as np
 

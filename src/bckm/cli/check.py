@@ -1,4 +1,4 @@
-"""``bckm check``: can these rules be obeyed, and if not, why?"""
+"""``bckm check``: whether rules can be obeyed and, if not, why."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ Example:
 @json_option
 @reading_options
 @click.pass_context
-def check(ctx: click.Context, data: str, as_json: bool, **given: Any) -> None:
-    """Tell whether the rules about the rows of DATA can be obeyed and, if not, which of them
-    contradict each other (exit code 3). The columns to cluster by do not matter.
+def check(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> None:
+    """Tell whether rules about the rows of DATA can be obeyed and, if not, why.
+
+    The answer names rules that contradict each other (exit code 3): leave out any one of them, and
+    the others can be obeyed. The columns to cluster by do not matter.
 
     DATA is a CSV, TSV, Parquet, Excel, JSON lines or NPZ file, or - for standard input.
     """

@@ -21,8 +21,10 @@ Example:
 @click.option("--markdown", is_flag=True, help="A Markdown table.")
 @json_option
 def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
-    """Compare results that ``bckm fit --save`` wrote: what they cost, how large clusters are, what
-    was given up, and how many rows lie elsewhere than in the first one.
+    """Compare results that 'bckm fit --save' wrote.
+
+    What they cost, how large clusters are, what was given up, and how many rows lie elsewhere than
+    in the first one.
     """
     if len(saved) < 2:
         raise Failure("compare needs at least two results.", USAGE)

@@ -87,7 +87,7 @@ _PATH = click.Path(dir_okay=False, allow_dash=True)
 @json_option
 @reading_options
 @click.pass_context
-def fit(ctx: click.Context, data: str, **given: Any) -> None:
+def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
     """Give every row of DATA a cluster such that every rule holds, or say why that cannot be.
 
     DATA is a CSV, TSV, Parquet, Excel, JSON lines or NPZ file, or - for standard input. The rows
@@ -106,7 +106,7 @@ def fit(ctx: click.Context, data: str, **given: Any) -> None:
             try:
                 progress.phase(f"reading {data if data != '-' else 'standard input'}")
                 table = read_data(data, given)
-                study, notes = _fitted(ctx, plan, table, data, given, progress)
+                study, notes = _fitted(ctx, plan, table, given, progress)
             finally:
                 progress.close()
         outputs = _written(study, table, plan, out, given)
@@ -151,7 +151,6 @@ def _fitted(
     ctx: click.Context,
     plan: Plan,
     table: Table,
-    data: str,
     given: dict[str, Any],
     progress: Progress,
 ) -> tuple[Study, tuple[str, ...]]:
@@ -235,9 +234,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _written(
-    study: Study, table: Table, plan: Plan, out: str, given: dict[str, Any]
-) -> Outputs:
+def _written(study: Study, table: Table, plan: Plan, out: str, given: dict[str, Any]) -> Outputs:
     """Write what is asked for: the clusters first, since they took the longest."""
     from bckm import report
     from bckm.archive import save

@@ -31,7 +31,8 @@ def load_study(path: str) -> Study:
     found = load(path)
     if not isinstance(found, Study):
         raise Failure(
-            f"{path} holds a {type(found).__name__} without its data; save a bckm.Study to show it.",
+            f"{path} holds a {type(found).__name__} without its data; to show it, save a "
+            "bckm.Study.",
             BAD_DATA,
         )
     return found
@@ -48,7 +49,7 @@ def load_study(path: str) -> Study:
 @click.option("--markdown", is_flag=True, help="The whole report, in Markdown, to standard output.")
 @json_option
 def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> None:
-    """Tell what a file that ``bckm fit --save`` wrote holds; on standard output, or as a report."""
+    """Tell what a file that 'bckm fit --save' wrote holds; on standard output, or as a report."""
     for path in report:
         if not path.lower().endswith((".html", ".htm", ".md", ".markdown")):
             raise Failure(f"--report {path}: must end in .html or .md.", USAGE)

@@ -1,4 +1,4 @@
-"""``bckm verify``: do these clusters obey these rules?"""
+"""``bckm verify``: which rules these clusters break."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Examples:
 @json_option
 @reading_options
 @click.pass_context
-def verify(ctx: click.Context, data: str, as_json: bool, **given: Any) -> None:
+def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> None:
     """List every rule that clusters, from anywhere, break (exit code 1 if there is one).
 
     DATA holds the columns that rules name and, unless --labels does, the clusters, counted from 0.
@@ -86,12 +86,14 @@ def _labels(table: Table, id_column: str | None, given: dict[str, Any]) -> IntAr
             place = {one: row for row, one in enumerate(other.ids(id_column))}
             ids = table.ids(id_column)
             if lost := [one for one in ids if one not in place]:
-                raise TableError(f"{other.source} has no row for {len(lost)} ids, first {lost[0]!r}.")
+                raise TableError(
+                    f"{other.source} has no row for {len(lost)} ids, first {lost[0]!r}."
+                )
             order = [place[one] for one in ids]
         elif other.n_rows != table.n_rows:
             raise TableError(
-                f"{other.source} has {other.n_rows} rows, {table.source} {table.n_rows}; --id joins "
-                "them by a column of ids."
+                f"{other.source} has {other.n_rows} rows, {table.source} {table.n_rows}; --id "
+                "joins them by a column of ids."
             )
     values = other.numbers(name)[order]
     if (values != np.floor(values)).any() or (values < 0).any():
@@ -100,7 +102,8 @@ def _labels(table: Table, id_column: str | None, given: dict[str, Any]) -> IntAr
             f"column {name!r} of {other.source} must hold clusters 0, 1, 2, ...; row {row + 1} of "
             f"{table.source} has {values[row]:.15g}."
         )
-    return values.astype(np.int64)
+    found: IntArray = values.astype(np.int64)
+    return found
 
 
 def _check_range(labels: IntArray, asked: AskedRules, column: str) -> None:

@@ -5,6 +5,7 @@ A `Plan` knows neither Python nor positions: "every value of *household* togethe
 takes.
 """
 
+from bckm.plan._compile import Asked, AskedRules, compile_plan, compile_rules
 from bckm.plan._model import Clause, Plan, PlanError
 from bckm.plan._short import clauses_of
 from bckm.plan._toml import read_plan, write_plan

@@ -20,8 +20,9 @@ _SHOWN = 5
 class Reader:
     """A table, the ids of its rows if it has any, and notes for the person."""
 
-    def __init__(self, table: Table, ids: list[str] | None, notes: list[str]) -> None:
-        self.table, self.ids, self.notes = table, ids, notes
+    def __init__(self, table: Table, ids: list[str] | None, n_clusters: int) -> None:
+        self.table, self.ids, self.n_clusters = table, ids, n_clusters
+        self.notes: list[str] = []
         self.by = "position" if ids is None else "sample_id"
         self.n_rows = table.n_rows
         self.names: Sequence[Any] = range(table.n_rows) if ids is None else ids
@@ -68,16 +69,17 @@ class Reader:
                 )
         return {value: rows for value, rows in found.items() if len(rows) > 1}
 
-    def clusters(self, column: str, n_clusters: int) -> IntArray:
+    def clusters(self, column: str) -> IntArray:
         """Numbers of clusters; -1 where there is none."""
         values = self.table.numbers(column, missing="nan")
         known = ~np.isnan(values)
-        wrong = known & ((values != np.floor(values)) | (values < -1) | (values >= n_clusters))
+        outside = (values < -1) | (values >= self.n_clusters)
+        wrong = known & (outside | (values != np.floor(values)))
         if wrong.any():
             row = int(np.argmax(wrong))
             raise TableError(
-                f"column {column!r} must hold clusters 0 to {n_clusters - 1}, or nothing; row "
-                f"{row + 1} has {values[row]:.15g}."
+                f"column {column!r} must hold clusters 0 to {self.n_clusters - 1}, or nothing; "
+                f"row {row + 1} has {values[row]:.15g}."
             )
         return np.where(known, values, -1).astype(np.int64)
 

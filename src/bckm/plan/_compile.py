@@ -74,7 +74,7 @@ class Asked(AskedRules):
 
 
 def compile_rules(plan: Plan, table: Table) -> AskedRules:
-    """Read off a table the rules of a plan, whatever it is to be clustered by.
+    r"""Read off a table the rules of a plan, whatever it is to be clustered by.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def compile_rules(plan: Plan, table: Table) -> AskedRules:
     >>> import io
     >>> from bckm.plan import Plan, clauses_of, compile_rules
     >>> from bckm.tables import read_table
-    >>> table = read_table("-", stdin=io.BytesIO(b"name,team\\nann,a\\nbob,a\\njoe,b\\neve,b\\n"))
+    >>> table = read_table("-", stdin=io.BytesIO(b"name,team\nann,a\nbob,a\njoe,b\neve,b\n"))
     >>> plan = Plan(clusters=2, id="name", clauses=clauses_of({"apart": ["team"]}))
     >>> compile_rules(plan, table).constraints
     Constraints(cannot_link=2, by='sample_id')
@@ -104,7 +104,7 @@ def compile_rules(plan: Plan, table: Table) -> AskedRules:
 
 
 def compile_plan(plan: Plan, table: Table) -> Asked:
-    """Read off a table all that a plan asks: rules, features, weights.
+    r"""Read off a table all that a plan asks: rules, features, weights.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def compile_plan(plan: Plan, table: Table) -> Asked:
     >>> import io
     >>> from bckm.plan import Plan, compile_plan
     >>> from bckm.tables import read_table
-    >>> table = read_table("-", stdin=io.BytesIO(b"name,x,kg\\nann,0,1\\nbob,1,1\\njoe,9,5\\n"))
+    >>> table = read_table("-", stdin=io.BytesIO(b"name,x,kg\nann,0,1\nbob,1,1\njoe,9,5\n"))
     >>> asked = compile_plan(Plan(clusters=2, columns=("x",), scale="standard"), table)
     >>> asked.feature_names, asked.X.ravel().tolist(), asked.scaling.kind
     (('x',), [0.0, 1.0, 9.0], 'standard')
@@ -150,28 +150,28 @@ def compile_plan(plan: Plan, table: Table) -> Asked:
 
 
 def _reader(plan: Plan, table: Table) -> Reader:
+    if plan.clusters is None:
+        raise PlanError("how many clusters? Say --clusters 12, or clusters = 12 in the rules.")
+    if plan.clusters > table.n_rows:
+        raise PlanError(f"{plan.clusters} clusters are asked of {table.n_rows} rows.")
     for name in (*plan.used, *plan.columns):
         table.column(name)  # an unknown one is refused before anything is read
-    return Reader(table, None if plan.id is None else table.ids(plan.id), [])
+    return Reader(table, None if plan.id is None else table.ids(plan.id), plan.clusters)
 
 
 def _compiled(plan: Plan, read: Reader) -> AskedRules:
-    if plan.clusters is None:
-        raise PlanError("how many clusters? Say --clusters 12, or clusters = 12 in the rules.")
-    if plan.clusters > read.n_rows:
-        raise PlanError(f"{plan.clusters} clusters are asked of {read.n_rows} rows.")
-    rules = [_rules(clause, read, plan.clusters) for clause in plan.clauses]
+    rules = [_rules(clause, read) for clause in plan.clauses]
     return AskedRules(
-        n_clusters=plan.clusters,
+        n_clusters=read.n_clusters,
         constraints=reduce(and_, rules, Constraints(by=read.by)),
         sample_id=read.ids,
         notes=tuple(read.notes),
     )
 
 
-def _rules(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _rules(clause: Clause, read: Reader) -> Constraints:
     try:
-        found = _READERS[clause.kind](clause, read, n_clusters)
+        found = _READERS[clause.kind](clause, read)
     except TableError:
         raise
     except ValueError as error:  # what Constraints refuse
@@ -185,25 +185,25 @@ def _called(clause: Clause) -> str:
     return clause.kind if clause.column is None else f"{clause.kind} {clause.column!r}"
 
 
-def _size(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _size(clause: Clause, read: Reader) -> Constraints:
     bounds = {
-        f"size_{side}": _per_cluster(clause.keys[side], n_clusters, read.n_rows)
+        f"size_{side}": _per_cluster(clause.keys[side], read)
         for side in ("min", "max")
         if side in clause.keys
     }
     return Constraints(**bounds, by=read.by)
 
 
-def _per_cluster(bound: Any, n_clusters: int, most: float) -> Any:
-    if isinstance(bound, list) and len(bound) != n_clusters:
+def _per_cluster(bound: Any, read: Reader) -> Any:
+    if isinstance(bound, list) and len(bound) != read.n_clusters:
         raise PlanError(
-            f"size: {len(bound)} bounds are given for {n_clusters} clusters; give one for all, or "
-            "one for each."
+            f"size: {len(bound)} bounds are given for {read.n_clusters} clusters; give one for "
+            "all, or one for each."
         )
-    return np.minimum(bound, most).astype(int).tolist()
+    return np.minimum(bound, read.n_rows).astype(int).tolist()
 
 
-def _capacity(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _capacity(clause: Clause, read: Reader) -> Constraints:
     assert clause.column is not None
     values = read.table.numbers(clause.column)
     lower, upper = clause.keys.get("min"), clause.keys.get("max")
@@ -216,11 +216,11 @@ def _capacity(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
     return Constraints(rows=row, by=read.by)
 
 
-def _together(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _together(clause: Clause, read: Reader) -> Constraints:
     return Constraints(must_link=_sets(clause, read), by=read.by)
 
 
-def _apart(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _apart(clause: Clause, read: Reader) -> Constraints:
     return Constraints(cannot_link=_sets(clause, read), by=read.by)
 
 
@@ -236,7 +236,7 @@ def _sets(clause: Clause, read: Reader) -> list[Link]:
     ]
 
 
-def _known(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _known(clause: Clause, read: Reader) -> Constraints:
     assert clause.column is not None
     texts = read.table.texts(clause.column)
     together, apart = label_links(texts, every_pair=bool(clause.soft))
@@ -251,7 +251,7 @@ def _renamed(link: Link, names: Sequence[Any]) -> Link:
     return Link([names[row] for row in link], link.why)
 
 
-def _quota(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _quota(clause: Clause, read: Reader) -> Constraints:
     assert clause.column is not None
     bounds = {key: value for key, value in clause.keys.items() if key != "column"}
     for key in clause.soft:
@@ -260,37 +260,39 @@ def _quota(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
     return Constraints(rows=Quota(values, **bounds, name=clause.column), by=read.by)
 
 
-def _links(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _links(clause: Clause, read: Reader) -> Constraints:
     return read_links_file(clause.keys["file"], read)
 
 
-def _fixed(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _fixed(clause: Clause, read: Reader) -> Constraints:
     if clause.column is None:
         clusters = clause.keys["cluster"]
         if isinstance(clusters, list):
             raise PlanError("fixed: a row has one cluster; forbidden takes several.")
         places = [(read.samples([clause.keys["id"]])[0], clusters)]
     else:
-        labels = read.clusters(clause.column, n_clusters)
-        places = [(read.names[row], int(labels[row])) for row in np.flatnonzero(labels >= 0)]
+        labels = read.clusters(clause.column)
+        places = [
+            (read.names[row], int(labels[row])) for row in np.flatnonzero(labels >= 0).tolist()
+        ]
     return Constraints(fixed=places, by=read.by)
 
 
-def _forbidden(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _forbidden(clause: Clause, read: Reader) -> Constraints:
     clusters = clause.keys["cluster"]
     sample = read.samples([clause.keys["id"]])[0]
     each = clusters if isinstance(clusters, list) else [clusters]
     return Constraints(forbidden=[(sample, cluster) for cluster in each], by=read.by)
 
 
-def _stay(clause: Clause, read: Reader, n_clusters: int) -> Constraints:
+def _stay(clause: Clause, read: Reader) -> Constraints:
     assert clause.column is not None
-    before = read.named(read.clusters(clause.column, n_clusters).tolist())
+    before = read.named(read.clusters(clause.column).tolist())
     stay = Stay(before, at_most=clause.keys.get("at_most"), **clause.soft)
     return Constraints(stay=stay, by=read.by)
 
 
-_READERS: dict[str, Callable[[Clause, Reader, int], Constraints]] = {
+_READERS: dict[str, Callable[[Clause, Reader], Constraints]] = {
     "size": _size,
     "capacity": _capacity,
     "together": _together,

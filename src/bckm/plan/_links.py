@@ -41,7 +41,7 @@ def read_links_file(path: str, read: Reader) -> Constraints:
     confidence = np.full(table.n_rows, np.inf)
     if "confidence" in table.names:
         confidence = _confidence(table)
-    hard: dict[str, list[Link]] = {"must_link": [], "cannot_link": []}
+    hard: dict[str, Any] = {"must_link": [], "cannot_link": []}
     soft: dict[str, list[tuple[Link, float]]] = {"must_link": [], "cannot_link": []}
     for row in range(table.n_rows):
         where = f"{table.source}, row {row + 1}: "

@@ -81,8 +81,8 @@ def _categories(value: Any) -> Any:
     return _number(value)
 
 
-_SOFT = {"confidence": _number, "price": _number}
-_OF_COLUMN = {"column": _text, **_SOFT}
+_SOFT: dict[str, Callable[[Any], Any]] = {"confidence": _number, "price": _number}
+_OF_COLUMN: dict[str, Callable[[Any], Any]] = {"column": _text, **_SOFT}
 _PLACE = {"id": _id, "cluster": _each(_whole), **_SOFT}
 _QUOTA = dict.fromkeys(("share_min", "share_max", "count_min", "count_max"), _categories)
 
@@ -213,7 +213,7 @@ class Plan:
     clauses: tuple[Clause, ...] = ()
 
     def joined(self, other: Plan) -> Plan:
-        """This plan with the rules of another one too; settings of the other one count first."""
+        """Add the rules of another plan; settings of the other one count first."""
         set_there = {
             one.name: value
             for one in fields(other)

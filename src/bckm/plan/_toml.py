@@ -16,7 +16,7 @@ from bckm.plan._model import FIT, KINDS, SETTINGS, Clause, Plan, PlanError, near
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
-    """Read a plan from a TOML file.
+    r"""Read a plan from a TOML file.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     >>> from bckm.plan import read_plan
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "rules.toml"
-    ...     _ = path.write_text('clusters = 3\\n[size]\\nmin = 2\\n[[apart]]\\ncolumn = "team"\\n')
+    ...     _ = path.write_text('clusters = 3\n[size]\nmin = 2\n[[apart]]\ncolumn = "team"\n')
     ...     plan = read_plan(path)
     >>> plan.clusters, [clause.kind for clause in plan.clauses]
     (3, ['size', 'apart'])
