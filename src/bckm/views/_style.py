@@ -13,9 +13,9 @@ from bckm._types import FloatArray, IntArray
 # After Okabe and Ito, which people with any colour vision can tell apart; orange and sky blue are
 # darker here, so that all have a contrast of 3 : 1 on white, yellow is left out, and vermilion is
 # kept for what is wrong.
-COLOURS = ("#0072b2", "#b97a00", "#009e73", "#c8699f", "#2f94cc", "#3a3a3a")
+COLOURS = ("#00558c", "#c48700", "#00805c", "#b35f93", "#4a9ccb", "#2b2b2b")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-WRONG = "#d55e00"  # broken links, amounts beyond their bounds
+WRONG = "#bd3a00"  # broken links, amounts beyond their bounds
 _SWEEPS, _MANY = 8, 1_000
 
 
@@ -47,7 +47,7 @@ def palette(centres: Any) -> list[Style]:
     Parameters
     ----------
     centres : array of shape (k, d)
-        Where the clusters are in the picture.
+        Where the clusters are in the picture; NaN where one is nowhere.
 
     Returns
     -------
@@ -61,12 +61,11 @@ def palette(centres: Any) -> list[Style]:
     >>> any(a.colour == b.colour for a, b in zip(row, row[1:]))
     False
     >>> row[0]
-    Style(colour='#0072b2', marker='o')
+    Style(colour='#00558c', marker='o')
     """
-    places = np.asarray(centres, float)
-    places = places - places.min(axis=0, initial=np.inf) if len(places) else places
-    span = float(places.max(initial=0.0)) or 1.0
-    places = places / span
+    places = np.nan_to_num(np.asarray(centres, float))
+    span = np.ptp(places, axis=0) if len(places) else 1.0
+    places = places / np.where(span > 0, span, 1.0)  # as the axes of a picture do
     colour = _spread(places, np.zeros((len(places), 0), np.int64), len(COLOURS))
     marker = _spread(places, colour[:, None], len(MARKERS))
     return [Style(COLOURS[c], MARKERS[m]) for c, m in zip(colour, marker, strict=True)]
