@@ -7,8 +7,8 @@ k-means: the longest list; the expected scan of one list, sum n_i^2 / N, when qu
 distributed like the data; what queries find and scan with the same number of lists.
 
 Vectors near a full list live in a neighbouring one. `result.prices` say by how much: a query looks
-where |q - c_i|^2 - price_i is least, as the vectors did. The answer: a little less recall for each
-list looked into, a little less to scan, and no slow queries.
+where ``|q - c_i|^2 - price_i`` is least, as the vectors did. The answer: a little less recall for
+each list looked into, a little less to scan, and no slow queries.
 """
 
 from __future__ import annotations

@@ -1,0 +1,44 @@
+"""What `conf.py` makes of files beside docs/: scripts for the gallery, pages of the root."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+HEADER = """\
+Examples
+========
+
+Each script answers one question, invents its own data, and prints its answer next to that of plain
+k-means. They lie in the folder ``examples`` of the repository and take a few seconds each.
+
+"""
+
+
+def write(root: Path, out: Path) -> None:
+    """Write the sources of all pages that are not in docs/ themselves."""
+    for path in sorted((root / "examples").glob("*.py")):
+        _keep(out / "examples" / path.name, script(path.read_text("utf-8")))
+    _keep(out / "examples" / "GALLERY_HEADER.rst", HEADER)
+    for name in PAGES:
+        _keep(out / name, page((root / name).read_text("utf-8")))
+
+
+def script(text: str) -> str:
+    """The question in the first line becomes the title that a gallery needs."""
+    question, rest = text.removeprefix('"""').split("\n", 1)
+    return f'"""\n{question}\n{"=" * len(question)}\n{rest}'
+
+
+def page(text: str) -> str:
+    """Links of a page in the root, seen from docs/generated."""
+    text = re.sub(r"\]\(docs/(decisions)/?\)", r"](/\1/README.md)", text)
+    return re.sub(r"\]\(docs/", "](/", text)
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write what has changed; the time of other files tells Sphinx to leave them alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
