@@ -5,22 +5,15 @@ from __future__ import annotations
 from bckm import views
 from bckm.report._html import Css
 
-# On a dark ground the colours of `views.COLOURS` are lighter
-DARK = {
-    "#0072b2": "#4f9fe6",
-    "#b97a00": "#e8a83a",
-    "#009e73": "#2fc79c",
-    "#c8699f": "#e89ac6",
-    "#2f94cc": "#9bd8f5",
-    "#3a3a3a": "#c4c9ce",
-}
+_DARK_GROUND = "#12171c"
+_CONTRAST = 5.0  # of marks on the dark ground
 _LIGHT_WORDS = (
     "--ground:#fff;--soft:#f5f7f9;--ink:#1c2733;--muted:#566270;--line:#dfe4e9;--accent:#1f5fa8;"
     "--band:#dcebdc;--edge:#5d8a5d;--wrong:#c24e00;--halo:#fff;color-scheme:light;"
 )
 _DARK_WORDS = (
-    "--ground:#12171c;--soft:#1a2128;--ink:#e4e9ee;--muted:#9aa7b4;--line:#2d3740;--accent:#7cb4f2;"
-    "--band:#22382a;--edge:#6fae7d;--wrong:#ff9b52;--halo:#12171c;color-scheme:dark;"
+    f"--ground:{_DARK_GROUND};--soft:#1a2128;--ink:#e4e9ee;--muted:#9aa7b4;--line:#2d3740;--accent:#7cb4f2;"
+    f"--band:#22382a;--edge:#6fae7d;--wrong:#ff9b52;--halo:{_DARK_GROUND};color-scheme:dark;"
 )
 # From far below the mean of all (blue) to far above (orange), with the ink that is legible on it
 _HEAT_LIGHT = {
@@ -176,12 +169,39 @@ nav{display:none}body{font-size:10.5pt}header{padding-top:0}section{padding-top:
 def stylesheet() -> Css:
     """The whole stylesheet."""
     light = "".join(f".c{i}{{color:{one}}}" for i, one in enumerate(views.COLOURS))
-    dark = "".join(f".c{i}{{color:{DARK[one]}}}" for i, one in enumerate(views.COLOURS))
+    dark = "".join(f".c{i}{{color:{lighter(one)}}}" for i, one in enumerate(views.COLOURS))
     return Css(
         f":root{{{_LIGHT_WORDS}}}{_RULES}{light}{_heat(_HEAT_LIGHT)}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{_DARK_WORDS}}}{dark}"
         f"{_heat(_HEAT_DARK)}}}"
     )
+
+
+def lighter(colour: str) -> str:
+    """A colour mixed with as much white as a dark ground needs.
+
+    Examples
+    --------
+    >>> from bckm.report._style import lighter
+    >>> lighter("#ffcc00"), lighter("#000000")
+    ('#ffcc00', '#878787')
+    """
+    parts = _parts(colour)
+    for step in range(101):
+        mixed = [round(one + (255 - one) * step / 100) for one in parts]
+        if _luminance(mixed) + 0.05 >= _CONTRAST * (_luminance(_parts(_DARK_GROUND)) + 0.05):
+            break
+    return "#" + "".join(f"{one:02x}" for one in mixed)
+
+
+def _parts(colour: str) -> list[int]:
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
+
+def _luminance(parts: list[int]) -> float:
+    """As accessibility guidelines define it."""
+    linear = [one / 3294.6 if one <= 10 else ((one / 255 + 0.055) / 1.055) ** 2.4 for one in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def _heat(shades: dict[str, tuple[str, str]]) -> str:
