@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
 
-.PHONY: demo test lint docs kernels pure sanitize campaign bench bench-rules bench-sizes bench-search experiments clean
+.PHONY: demo test lint docs kernels pure sanitize campaign bench bench-startup bench-rules bench-sizes bench-search experiments clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m bckm.demo
+	$(BIN)/bckm demo
 
 test: lint
 	$(BIN)/pytest -q -n 2
@@ -52,6 +52,10 @@ campaign: $(VENV)/.dev-installed  # the long tests, about a quarter of an hour
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/python benchmarks/exact_step.py
+
+# CPU time until the command line answers
+bench-startup: $(VENV)/.dev-installed
+	$(BIN)/python benchmarks/startup.py $(OPTIONS)
 
 # Capacities and links of 100,000 samples against the fit without rules
 bench-rules: $(VENV)/.dev-installed
