@@ -1,0 +1,172 @@
+"""The sections of the page that show something: amounts, the plane, the profile, the course."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bckm import views
+from bckm.report._charts import LINES, amount_chart, convergence_chart, plane_chart
+from bckm.report._facts import Facts
+from bckm.report._html import Child, Element, el
+from bckm.report._parts import Part
+from bckm.report._style import heat_class
+from bckm.report._words import Name, counted, number, share, signed
+
+FEATURES = 30  # rows of the profile before the rest is folded away
+CHARTS = 24  # pictures of amounts
+
+
+def amounts(facts: Facts) -> Part:
+    """What clusters hold, against what they may."""
+    drawn = facts.amounts[:CHARTS]
+    figures = []
+    for one in drawn:
+        name = "Sizes" if one.kind == "size" else Name(one.name)
+        soft = el("span", "soft", class_="tag") if one.soft else None
+        figures.append(el("figure", el("h3", name, soft), amount_chart(one)))
+    legend = el(
+        "p",
+        el("span", el("span", class_="key box"), "allowed"),
+        el("span", "▲ beyond its bounds") if any(one.broken.any() for one in drawn) else None,
+        class_="legend muted",
+    )
+    bounded = any(one.bounded for one in drawn)
+    more = len(facts.amounts) - len(drawn)
+    return Part(
+        "amounts",
+        "Sizes and loads against their bounds" if bounded else "Sizes",
+        [
+            legend if bounded else None,
+            el("div", figures, class_="charts"),
+            el("p", f"{more:,} more amounts are not drawn.") if more else None,
+        ],
+    )
+
+
+def plane(facts: Facts) -> Part:
+    """Samples and clusters in two dimensions."""
+    study = facts.study
+    plane = views.plane(study)
+    links = views.links(study, LINES)
+    drawn, many = plane_chart(study, plane, links)
+    keys = {
+        "columns": "The two features as they are.",
+        "map": "On the map: longitude to the right, latitude upwards.",
+        "line": "One feature; the height only keeps samples apart.",
+    }
+    told = keys.get(plane.kind, "The two directions in which the data differ most (PCA); ")
+    if plane.explained is not None:
+        told += f"they show {share(sum(plane.explained))} of the variance."
+    elif plane.kind == "pca":
+        told += "the rest is not shown."
+    if many < study.n_samples:
+        told += f" Drawn are {many:,} of {counted(study.n_samples, 'sample')}."
+    if links.left_out:
+        told += f" {counted(links.left_out, 'further link')} not drawn."
+    legend: list[Child] = []
+    for kind, kept, class_, word in (
+        ("together", True, "key", "together"),
+        ("apart", True, "key dot", "apart"),
+        ("together", False, "key wrong", "together, given up"),
+        ("apart", False, "key dash wrong", "apart, given up"),
+    ):
+        if any(one.kind == kind and one.kept == kept for one in links):
+            legend.append(el("span", el("span", class_=class_), word))
+    return Part(
+        "plane",
+        "Clusters in the plane",
+        [
+            el(
+                "figure",
+                drawn,
+                el("figcaption", told, " Numbers stand at the centres of clusters."),
+                el("figcaption", legend, class_="legend") if legend else None,
+            ),
+        ],
+    )
+
+
+def profile(facts: Facts) -> Part:
+    """Means of features by cluster."""
+    order = facts.strongest
+    label = (
+        "Mean of each feature in each cluster; below it, by how many standard deviations it is "
+        "above (+, orange) or below (−, blue) the mean of all."  # noqa: RUF001
+    )
+    rest = order[FEATURES:]
+    return Part(
+        "profile",
+        "Profile of each cluster",
+        [
+            el("p", "Features in which clusters differ most come first."),
+            _heat(facts, order[:FEATURES], label),
+            el("details", el("summary", f"{len(rest):,} more features"), _heat(facts, rest, label))
+            if rest
+            else None,
+        ],
+    )
+
+
+def _heat(facts: Facts, features: Sequence[int], label: str) -> Element:
+    profile, k = facts.profile, facts.study.n_clusters
+    body = []
+    for j in features:
+        cells = [
+            el(
+                "td",
+                number(float(f"{profile.mean[i, j]:.3g}")),
+                el("small", signed(float(profile.z[i, j]))),
+                class_=heat_class(float(profile.z[i, j])),
+            )
+            for i in range(k)
+        ]
+        whole = el("td", number(float(f"{profile.overall[j]:.3g}")), class_="all")
+        head = el("th", Name(facts.study.feature_names[j]), scope="row")
+        body.append(el("tr", head, whole, cells))
+    head = el(
+        "tr",
+        el("th", "Feature", scope="col"),
+        el("th", "all", scope="col", class_="n"),
+        [el("th", f"{i}", scope="col", class_="n") for i in range(k)],
+    )
+    return el(
+        "div",
+        el("table", el("caption", label), el("thead", head), el("tbody", body), class_="heat"),
+        class_="scroll",
+        role="region",
+        tabindex=0,
+        aria_label="Profile of each cluster by feature",
+    )
+
+
+def course(facts: Facts) -> Part | None:
+    """How the fit went."""
+    course = views.convergence(facts.study.result)
+    if not course.iteration.size:
+        return None
+    bound = bool(np.isfinite(course.bound).any())
+    told = (
+        " The bound is what no labels can get below at the centres of that step; the centres then "
+        "move to the means, which may lead below it."
+    )
+    return Part(
+        "course",
+        "Convergence",
+        [
+            el(
+                "figure",
+                convergence_chart(course),
+                el(
+                    "figcaption",
+                    el("span", el("span", class_="key plain"), "objective after each step"),
+                    el("span", el("span", class_="key dash"), "bound of the step")
+                    if bound
+                    else None,
+                    class_="legend",
+                ),
+                el("figcaption", "Of the start that won.", told if bound else None),
+            ),
+        ],
+    )
