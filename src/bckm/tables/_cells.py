@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+Cells = Sequence[Any] | np.ndarray[Any, Any]  # values of a column
+
 _MISSING = frozenset({"na", "n/a", "#n/a", "nan", "null", "none"})
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)\.0")
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,17})?(?:[eE][+-]?[0-9]{1,3})?")
@@ -86,14 +88,23 @@ def _time_text(value: date | time) -> str:
     return value.isoformat()
 
 
-def texts_of(values: Sequence[Any]) -> list[str | None]:
+def listed(values: Cells) -> list[Any]:
+    """Values of a column as Python has them."""
+    if not isinstance(values, np.ndarray):
+        return list(values)
+    if values.dtype.kind in "Mm":  # tolist would give some of them as bare numbers
+        return [_plain(value) for value in values]
+    plain: list[Any] = values.tolist()
+    return plain
+
+
+def texts_of(values: Cells) -> list[str | None]:
     """Canonical texts of a column.
 
     A column of texts that all read like ``17.0`` was one of whole numbers before some program
     needed a place for a missing one: it is ``17`` again.
     """
-    if isinstance(values, np.ndarray):
-        values = values.tolist() if values.dtype.kind in "biufUS" else list(values)
+    values = listed(values)
     texts = [text_of(value) for value in values]
     first = next((value for value in values if value is not None and text_of(value)), None)
     if isinstance(first, str) and _WHOLE.fullmatch(first):
@@ -103,7 +114,7 @@ def texts_of(values: Sequence[Any]) -> list[str | None]:
     return texts
 
 
-def typed(values: Sequence[Any]) -> list[Any]:
+def typed(values: Cells) -> list[Any]:
     """Texts of a text file as the numbers they are, for files that know types.
 
     Only columns in which every text is how a program writes that number: an id ``007``, a phone

@@ -8,11 +8,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
-from bckm.tables._cells import text_of
+from bckm.tables._cells import Cells, listed, text_of
 from bckm.tables._errors import TableError, shown
 from bckm.tables._formulas import guarded, unguarded
 from bckm.tables._headers import checked_names
@@ -88,7 +87,7 @@ def read_csv(
         source,
         dict(zip(names, columns, strict=True)),
         origin=layout,
-        lines=np.array(records.lines[1:]),  # type: ignore[arg-type]
+        lines=np.array(records.lines[1:]),
         decimal=sign,
     )
 
@@ -204,9 +203,10 @@ def csv_bytes(table: Table, delimiter: str | None = None) -> tuple[bytes, int]:
     layout = table.origin if isinstance(table.origin, Layout) else Layout()
     if delimiter is not None:
         layout = replace(layout, delimiter=delimiter)
-    # in the header the other delimiters are quoted too, so that readers do not guess wrong
+    # in the header also what would mislead readers: other delimiters, and a first name that
+    # looks like a byte order mark or like the line that tells Excel the delimiter
     special = re.compile(f'[{re.escape(layout.delimiter)}"\r\n]')
-    in_header = re.compile(f'[{re.escape(layout.delimiter + _DELIMITERS)}"\r\n]')
+    in_header = re.compile(f'[{re.escape(layout.delimiter + _DELIMITERS)}"\r\n]|^\ufeff|^sep=')
     header, n_escaped = guarded([_safe(name) for name in table.names])
     sign = table.decimal_sign() if table.format in ("csv", "tsv") else "."
     columns = []
@@ -224,9 +224,9 @@ def csv_bytes(table: Table, delimiter: str | None = None) -> tuple[bytes, int]:
     return layout.encoding.bytes_of(text), n_escaped
 
 
-def _written(cells: Sequence[Any], sign: str) -> tuple[list[str], int]:
+def _written(cells: Cells, sign: str) -> tuple[list[str], int]:
     """Texts of a column; only what was text before can be taken for a formula."""
-    cells = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    cells = listed(cells)
     if all(type(cell) is str for cell in cells):
         return guarded([_safe(cell) for cell in cells])
     texts, n_escaped = [], 0

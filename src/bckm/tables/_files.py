@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -169,7 +170,7 @@ def _sniffed(data: bytes) -> str:
         except zipfile.BadZipFile:
             return "xlsx"
     start = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
-    return "jsonl" if start.startswith(b"{") else "text"
+    return "jsonl" if re.match(rb"(?:\[\s*)?\{\s*[\"}]", start) else "text"
 
 
 def _checked_kind(kind: str, data: bytes, source: str) -> str:

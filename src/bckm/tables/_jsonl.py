@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from bckm.tables._cells import text_of, typed
+from bckm.tables._cells import listed, text_of, typed
 from bckm.tables._errors import TableError, shown
 from bckm.tables._table import Table
 from bckm.tables._text import Encoding, decoded
@@ -64,26 +62,21 @@ def _record(line: str, number: int, source: str) -> dict[str, Any]:
 
 def to_bytes(table: Table) -> bytes:
     """The file; keys that an object did not have, it still has not."""
-    kept: Sequence[Mapping[str, Any]] = table.origin if table.format == "jsonl" else ()
-    old = [name for name in table.names if name not in table.added] if kept else []
-    new = [name for name in table.names if name not in old]
+    kept = table.origin if table.format == "jsonl" else None
+    new = table.names if kept is None else [n for n in table.names if n in table.added]
     columns = {name: _values(table, name) for name in new}
-    records: list[dict[str, Any]] = []
+    lines = []
     for i in range(table.n_rows):
-        before = {name: kept[i][name] for name in old if name in kept[i]} if kept else {}
-        mine = {name: columns[name][i] for name in new}
-        records.append(
-            {name: (before | mine)[name] for name in table.names if name in before | mine}
-        )
-    return Encoding().bytes_of("".join(_line(record) + "\n" for record in records))
+        before = {} if kept is None else kept[i]
+        lines.append(_line({**before, **{name: column[i] for name, column in columns.items()}}))
+    return Encoding().bytes_of("".join(line + "\n" for line in lines))
 
 
 def _values(table: Table, name: str) -> list[Any]:
-    cells = table.cells(name)
-    cells = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    cells = listed(table.cells(name))
     if table.format in ("csv", "tsv") and name not in table.added:
         return typed(cells)
-    return list(cells)
+    return cells
 
 
 def _line(record: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bckm.tables._cells import is_text, text_of, typed
+from bckm.tables._cells import is_text, listed, text_of, typed
 from bckm.tables._errors import TableError, shown
 from bckm.tables._headers import checked_names
 from bckm.tables._table import Table
@@ -39,16 +39,16 @@ def read(data: bytes, source: str, *, decimal: str | None = None, **_: Any) -> T
     columns: dict[str, Any] = {}
     if matrix is not None:
         columns = {name: arrays[matrix][:, j] for j, name in enumerate(names)}
-    listed = list(names)
+    order = list(names)
     for name, array in arrays.items():
         if array.ndim == 1 and len(array) == n_rows and name not in used:
-            listed.append(name)
+            order.append(name)
             columns[name] = array
-    checked_names(listed, source, numbers=True)
+    checked_names(order, source, numbers=True)
     if not columns or n_rows == 0:
         raise TableError(f"{source} holds no rows; an array is missing or empty.")
     return Table(
-        tuple(listed),
+        tuple(order),
         n_rows,
         "npz",
         source,
@@ -94,8 +94,8 @@ def _matrix(arrays: Mapping[str, Array], source: str) -> str | None:
     if "X" in flat:
         return "X"
     if len(flat) > 1:
-        listed = ", ".join(map(shown, flat))
-        raise TableError(f"{source} holds several matrices ({listed}); call the data 'X'.")
+        told = ", ".join(map(shown, flat))
+        raise TableError(f"{source} holds several matrices ({told}); call the data 'X'.")
     return flat[0] if flat else None
 
 
@@ -118,8 +118,8 @@ def _n_rows(arrays: Mapping[str, Array], matrix: str | None, source: str) -> int
         return len(arrays[matrix])
     lengths = {name: len(array) for name, array in arrays.items() if array.ndim == 1}
     if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{shown(name)} {n}" for name, n in list(lengths.items())[:5])
-        raise TableError(f"the arrays of {source} have different lengths: {listed}.")
+        told = ", ".join(f"{shown(name)} {n}" for name, n in list(lengths.items())[:5])
+        raise TableError(f"the arrays of {source} have different lengths: {told}.")
     return next(iter(lengths.values()), 0)
 
 
@@ -156,7 +156,7 @@ def _array(table: Table, name: str) -> Array:
     cells = table.cells(name)
     if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
         return cells
-    cells = list(cells)
+    cells = listed(cells)
     if table.format in ("csv", "tsv") and name not in table.added:
         cells = typed(cells)
     present = [cell for cell in cells if cell is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bckm._types import BoolArray, FloatArray
-from bckm.tables._cells import no_number
+from bckm.tables._cells import Cells, listed, no_number
 
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+|[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?\s*")
 _COMMA_GROUPS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
@@ -46,7 +46,7 @@ class Parsed:
         return not self.truth and not self.bad.any() and not self.missing.all()
 
 
-def parse(cells: Sequence[Any], decimal: str | None, other: Callable[[], str | None]) -> Parsed:
+def parse(cells: Cells, decimal: str | None, other: Callable[[], str | None]) -> Parsed:
     """Read a column as numbers.
 
     Parameters
@@ -60,7 +60,7 @@ def parse(cells: Sequence[Any], decimal: str | None, other: Callable[[], str | N
     """
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
         return _array(cells)
-    cells = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    cells = listed(cells)
     if decimal == "." or not any(isinstance(cell, str) for cell in cells):
         return _listed(cells)
     has_comma = any(isinstance(cell, str) and "," in cell for cell in cells)
@@ -76,7 +76,7 @@ def _array(cells: np.ndarray[Any, Any]) -> Parsed:
     return Parsed(values, missing, bad, truth=cells.dtype.kind == "b")
 
 
-def _listed(cells: Sequence[Any]) -> Parsed:
+def _listed(cells: Cells) -> Parsed:
     try:
         # float() takes "1_000", people do not mean it
         if any(type(cell) is not str or "_" in cell for cell in cells):
@@ -87,7 +87,7 @@ def _listed(cells: Sequence[Any]) -> Parsed:
     return Parsed(values, np.isnan(values), np.isinf(values))
 
 
-def _one_by_one(cells: Sequence[Any]) -> Parsed:
+def _one_by_one(cells: Cells) -> Parsed:
     values = np.full(len(cells), np.nan)
     missing, bad = np.zeros(len(cells), bool), np.zeros(len(cells), bool)
     truths = 0
@@ -116,7 +116,7 @@ def _number(cell: Any) -> float:
         return np.nan
 
 
-def _pointed(cells: Sequence[Any]) -> list[Any]:
+def _pointed(cells: Cells) -> list[Any]:
     """Decimal commas as points; a text that has a point already becomes no number."""
     return [
         c if not isinstance(c, str) or no_number(c) else "?" if "." in c else c.replace(",", ".")
@@ -124,7 +124,7 @@ def _pointed(cells: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _commas(cells: Sequence[Any], other: Callable[[], str | None]) -> Parsed:
+def _commas(cells: Cells, other: Callable[[], str | None]) -> Parsed:
     """A column with commas, in a file whose cells are not separated by them."""
     parsed = _listed(_pointed(cells))
     if parsed.bad.any():
@@ -142,7 +142,7 @@ def _commas(cells: Sequence[Any], other: Callable[[], str | None]) -> Parsed:
     return parsed
 
 
-def _points(cells: Sequence[Any], other: Callable[[], str | None]) -> Parsed:
+def _points(cells: Cells, other: Callable[[], str | None]) -> Parsed:
     """A column without commas, in a file whose cells are not separated by them."""
     parsed = _listed(cells)
     pointed = [c for c in cells if isinstance(c, str) and "." in c]
@@ -160,7 +160,7 @@ def _points(cells: Sequence[Any], other: Callable[[], str | None]) -> Parsed:
     return parsed
 
 
-def has_decimal_commas(cells: Sequence[Any]) -> bool:
+def has_decimal_commas(cells: Cells) -> bool:
     """Whether a column of texts holds numbers with decimal commas, beyond doubt."""
     if not any(isinstance(cell, str) and "," in cell for cell in cells):
         return False

@@ -9,15 +9,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from bckm._types import FloatArray
-from bckm.tables._cells import text_of, texts_of
+from bckm._types import FloatArray, IntArray
+from bckm.tables._cells import Cells, text_of, texts_of
 from bckm.tables._errors import TableError, UnknownColumnError, shown
 from bckm.tables._numbers import Parsed, has_decimal_commas, parse
 
 FORMATS = ("csv", "tsv", "parquet", "xlsx", "jsonl", "npz")
 _SHOWN = 3  # rows in a message
-
-Cells = Sequence[Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +52,7 @@ class Table:
     source: str
     columns: Mapping[str, Cells | Callable[[], Cells]]
     origin: Any = None  # what the writer of the same format needs to keep everything else
-    lines: Sequence[int] | None = None  # where each row begins in the file
+    lines: Sequence[int] | IntArray | None = None  # where each row begins in the file
     decimal: str = "."
     added: frozenset[str] = frozenset()  # columns that did not come from the file
     _known: dict[tuple[str, str], Any] = field(default_factory=dict)
@@ -267,8 +265,9 @@ row 3; ids must be different.
         """
         if self.lines is None:
             return f"row {row + 1}"
-        word = "row of the sheet" if self.format == "xlsx" else "line"
-        return f"row {row + 1} ({word} {self.lines[row]})"
+        line = self.lines[row]
+        where = f"row {line} of the sheet" if self.format == "xlsx" else f"line {line}"
+        return f"row {row + 1} ({where})"
 
     def decimal_sign(self) -> str:
         """What stands before decimals in the texts of the file: a point or a comma.
