@@ -22,7 +22,7 @@ lint: $(VENV)/.dev-installed
 
 # The pages of docs/ into build/docs, the examples run for their gallery; any warning is an error
 docs: $(VENV)/.docs-installed
-	rm -rf build/docs docs/generated/api
+	rm -rf build/docs build/doctrees docs/generated/api
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --nitpicky --quiet \
 	  --doctree-dir build/doctrees docs build/docs
 	@echo "Open build/docs/index.html"

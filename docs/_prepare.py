@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-PAGES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+PAGES = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
 HEADER = """\
 Examples
 ========
@@ -23,6 +23,8 @@ def write(root: Path, out: Path) -> None:
     _keep(out / "examples" / "GALLERY_HEADER.rst", HEADER)
     for name in PAGES:
         _keep(out / name, page((root / name).read_text("utf-8")))
+    text = (root / "docs" / "search.md").read_text("utf-8")
+    _keep(out / "searching.md", re.sub(r"\]\((?=[\w-]+[/.])", "](/", text))
 
 
 def script(text: str) -> str:
@@ -33,8 +35,14 @@ def script(text: str) -> str:
 
 def page(text: str) -> str:
     """Links of a page in the root, seen from docs/generated."""
-    text = re.sub(r"\]\(docs/(decisions)/?\)", r"](/\1/README.md)", text)
-    return re.sub(r"\]\(docs/", "](/", text)
+    for file, there in (
+        (r"docs/decisions/?\)", "/decisions/README.md)"),
+        ("docs/", "/"),
+        (r"examples/README\.md", "/generated/gallery/index.rst"),
+        (r"CITATION\.cff", "../../CITATION.cff"),
+    ):
+        text = re.sub(rf"\]\({file}", f"]({there}", text)
+    return text
 
 
 def _keep(path: Path, text: str) -> None:

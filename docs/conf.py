@@ -29,7 +29,9 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["generated/examples", "generated/gallery/*.ipynb", "generated/gallery/*.py"]
+templates_path = ["_templates"]
+# Sphinx has a page of its own that is called search
+exclude_patterns = ["_*", "generated/examples", "search.md"]
 nitpicky = True
 
 # -- Markdown: anchors are those of git hosts; code blocks without a language are plain text
@@ -78,6 +80,7 @@ def _to_pages(app: Any, name: str, text: list[str]) -> None:
     """Links that are right in the repository lead to the pages made of these files."""
     pages = {r"examples/README\.md": "gallery/index.rst", r"examples/(\w+)\.py": r"gallery/\1.rst"}
     pages |= {page: page for page in _prepare.PAGES}
+    text[0] = re.sub(r"\]\((?:\.\./|/)?search\.md", "](/generated/searching.md", text[0])
     for file, page in pages.items():
         text[0] = re.sub(rf"\]\((?:\.\./)+{file}", rf"](/generated/{page}", text[0])
 
