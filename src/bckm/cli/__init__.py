@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -37,15 +38,27 @@ Exit codes:
 """
 
 
-class _InOrder(click.Group):
+class _PipeClosed(Exception):  # noqa: N818 - no error
+    """The reader of standard output has left; click would exit with 1, which means other things."""
+
+
+class _Commands(click.Group):
     """Commands in the order in which people need them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            raise _PipeClosed from error
+        return found
+
 
 @click.group(
-    cls=_InOrder,
+    cls=_Commands,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -81,14 +94,13 @@ def main(args: Sequence[str] | None = None) -> None:
     """
     try:
         code = cli.main(args, prog_name="bckm", standalone_mode=False)
-        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("\nStopped; nothing was written.", err=True)
         code = 130
-    except BrokenPipeError:  # the reader has seen enough: no complaint, also not at exit
+    except _PipeClosed:  # no complaint, also not at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 141
     sys.exit(code if isinstance(code, int) else 0)

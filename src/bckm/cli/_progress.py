@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol
@@ -77,8 +78,9 @@ class Bar:
             total=100,
             bar_format="{desc} |{bar}| {postfix}",
             leave=False,
-            dynamic_ncols=True,
             file=sys.stderr,
+            # a terminal that does not know its size says 0, which would be no bar at all
+            **({"dynamic_ncols": True} if _width() else {"ncols": 80, "nrows": 24}),
         )
 
     def phase(self, words: str) -> None:
@@ -140,6 +142,13 @@ class Outlook:
         if share < 0.05 or spent <= 0:
             return ""
         return f"about {_clock(spent * (1 - share) / share)} left of this start"
+
+
+def _width() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except OSError:
+        return 0
 
 
 def _clock(seconds: float) -> str:

@@ -33,6 +33,6 @@ def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
 
         found = side_by_side([load_study(path) for path in saved], list(saved))
         if as_json:
-            json_writer(found.summary())("-")
+            json_writer(found.dict())("-")
         else:
             click.echo(found.markdown() if markdown else found.text(), nl=False)

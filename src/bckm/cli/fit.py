@@ -209,7 +209,7 @@ def _kmeans(
             random_state=settings["seed"],
             n_jobs=given["jobs"],
             on_step=progress.step,
-            checkpoint=given["checkpoint"],
+            **({"checkpoint": given["checkpoint"]} if given["checkpoint"] else {}),
             **{name: settings[name] for name in names if name in settings},
         )
     except ValueError as error:

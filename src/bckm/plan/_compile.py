@@ -129,13 +129,13 @@ def compile_plan(plan: Plan, table: Table) -> Asked:
     (('x',), [0.0, 1.0, 9.0], 'standard')
     """
     read = _reader(plan, table)
+    rules = _compiled(plan, read)
     X, names = read_features(plan, read)  # noqa: N806
     weight = None
     if plan.weight is not None:
         weight = table.numbers(plan.weight)
         if (weight < 0).any() or not (weight > 0).any():
             raise TableError(f"weights in column {plan.weight!r} must be at least 0, one above it.")
-    rules = _compiled(plan, read)
     return Asked(
         X=X,
         feature_names=names,
@@ -145,7 +145,7 @@ def compile_plan(plan: Plan, table: Table) -> Asked:
         sample_id=rules.sample_id,
         sample_weight=weight,
         metric=plan.metric or "euclidean",
-        notes=rules.notes,
+        notes=tuple(read.notes),
     )
 
 
