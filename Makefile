@@ -105,7 +105,7 @@ $(PIP) --no-build-isolation --editable
 endef
 
 $(VENV)/.installed: $(SOURCES) $(VENV)/.tools
-	$(INSTALL) .
+	$(INSTALL) '.[io,plot]'
 	@$(BIN)/python -c '$(REMARK)'
 	@touch $@
 

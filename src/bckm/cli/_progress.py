@@ -58,8 +58,11 @@ class Lines:
         now = time.monotonic()
         if now - self._last >= EVERY:
             self._last = now
-            words = f"{self._outlook.words(step)}, {step.seconds:.0f} s, {self._outlook.left(step)}"
-            sys.stderr.write(f"  {words}\n")
+            left = self._outlook.left(step)
+            words = (
+                f"{self._outlook.words(step)}, best {self._outlook.best:.5g}, {step.seconds:.0f} s"
+            )
+            sys.stderr.write(f"  {words}, {left}\n" if left else f"  {words}\n")
             sys.stderr.flush()
 
     def close(self) -> None:
@@ -76,7 +79,7 @@ class Bar:
         # the text is ours: tqdm's own estimate knows only equal steps
         self._bar: Any = tqdm(
             total=100,
-            bar_format="{desc} |{bar}| {postfix}",
+            bar_format="{bar:12}| {desc}",
             leave=False,
             file=sys.stderr,
             # a terminal that does not know its size says 0, which would be no bar at all
@@ -85,15 +88,15 @@ class Bar:
 
     def phase(self, words: str) -> None:
         """Show it."""
-        self._bar.set_description_str(words, refresh=False)
-        self._bar.set_postfix_str("", refresh=True)
+        self._bar.set_description_str(words, refresh=True)
 
     def step(self, step: Step) -> None:
         """Show it; tqdm draws at most ten times a second."""
         self._outlook.see(step)
-        self._bar.set_description_str(self._outlook.words(step), refresh=False)
+        left = self._outlook.left(step)
+        words = self._outlook.words(step)
+        self._bar.set_description_str(f"{words}, {left}" if left else words, refresh=False)
         self._bar.n = 100 * self._outlook.done(step)
-        self._bar.set_postfix_str(self._outlook.left(step), refresh=False)
         self._bar.update(0)
 
     def close(self) -> None:
@@ -114,19 +117,18 @@ class Outlook:
         self._most = 1
         self._start = -1
         self._began = 0.0
-        self._best = math.inf
+        self.best = math.inf
 
     def see(self, step: Step) -> None:
         """Take a step into account."""
         if step.start != self._start:
             self._start, self._began, self._most = step.start, step.seconds, max(step.moved, 1)
-        self._best = min(self._best, step.inertia)
+        self.best = min(self.best, step.inertia)
 
     def words(self, step: Step) -> str:
         """Phase, iteration and inertia."""
         what = "moves" if step.kind == "moves" else "iteration"
-        best = f", best {self._best:.5g}" if self._best < step.inertia else ""
-        return f"start {step.start + 1}, {what} {step.iteration}, inertia {step.inertia:.5g}{best}"
+        return f"start {step.start + 1}, {what} {step.iteration}, inertia {step.inertia:.5g}"
 
     def done(self, step: Step) -> float:
         """Share of the time limit, or of this start, from 0 to 1."""

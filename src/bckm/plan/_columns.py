@@ -15,6 +15,7 @@ from bckm.tables import Table, TableError
 # Columns that mark some rows: the others are in no group
 _NO = {"no": "yes", "n": "y", "false": "true", "0": "1"}
 _SHOWN = 5
+_SEARCHED = 20_000  # ids that are compared letter by letter with one that is not there
 
 
 class Reader:
@@ -52,7 +53,13 @@ class Reader:
                 f"there is no row {one!r}: without a column of ids rows are counted from 0 to "
                 f"{self.n_rows - 1}. Is a column of ids missing (--id COLUMN)?"
             )
-        return f"no row has the id {one!r}{near(one, self.ids)}"
+        # what spreadsheets lose: zeros in front, spaces, capitals
+        alike = [name for name in self.ids if _bare(name) == _bare(one)]
+        if alike:
+            return (
+                f"no row has the id {one!r}; did you mean {alike[0]!r}? Ids are compared as text."
+            )
+        return f"no row has the id {one!r}{near(one, self.ids[:_SEARCHED])}"
 
     def groups(self, column: str) -> dict[str, list[int]]:
         """Rows that share a value; a column that marks rows has only the marked ones."""
@@ -82,6 +89,10 @@ class Reader:
                 f"row {row + 1} has {values[row]:.15g}."
             )
         return np.where(known, values, -1).astype(np.int64)
+
+
+def _bare(name: str) -> str:
+    return name.strip().lstrip("0").casefold()
 
 
 def read_features(plan: Plan, read: Reader) -> tuple[FloatArray, tuple[str, ...]]:
