@@ -179,6 +179,7 @@ class TestParquet:
             "money": pa.array([Decimal("1.50"), Decimal("2.00"), None]),
             "day": pa.array([DAY, None, DAY]),
             "ns": pa.array([1704423845000000001, None, 0], pa.timestamp("ns")),
+            "lost": pa.array([MOMENT, None, MOMENT], pa.timestamp("us", "Mars/Base")),
             "zoned": pa.array([MOMENT, None, MOMENT], pa.timestamp("us", "Europe/Berlin")),
             "far": pa.array([2**61, None, 0], pa.timestamp("us")),
             "clock": pa.array([1, None, 2], pa.time64("ns")),
@@ -224,6 +225,7 @@ class TestParquet:
         assert texts["day"][0] == "2024-01-05"
         assert texts["ns"][0] == "2024-01-05 03:04:05"
         assert texts["zoned"][0] == "2024-01-05 04:04:05+01:00"
+        assert texts["lost"][0].startswith("2024-01-05 03:04:05")
         assert texts["list"] == ["[1, 2]", None, "[]"]
         assert texts["struct"][0] == '{"a": 1}'
         assert texts["null"] == [None, None, None]
