@@ -116,8 +116,8 @@ def _array(arrow: Any, table: Table, name: str) -> Any:
     if table.format in ("csv", "tsv") and name not in table.added:
         cells = typed(cells)
     try:
-        if {type(cell) for cell in cells} >= {bool, int}:
-            raise TypeError("true is no number")
+        if {type(cell) for cell in cells} - {type(None)} > {bool}:
+            raise TypeError("true would become 1")
         return arrow.array(cells, from_pandas=True)
     except (arrow.ArrowException, TypeError, ValueError, OverflowError):
         texts = [cell if isinstance(cell, str) else text_of(cell) for cell in cells]
