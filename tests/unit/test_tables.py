@@ -265,6 +265,7 @@ def test_ids():
 
 def test_columns_are_added_or_replaced():
     table = read("a,b\n1,2\n3,4\n")
+    assert table.is_numeric("a")
     grown = table.with_columns({"c": np.array([0, 1]), "a": ["x", "y"]})
     assert table.names == ("a", "b")
     assert grown.names == ("a", "b", "c")

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from bckm.tables import Table, read_table, write_table
+from bckm.tables import Table, TableError, read_table, write_table
 from bckm.tables._formulas import guarded, risky, unguarded
 
 PIECES = [
@@ -111,3 +111,23 @@ def test_misleading_names(name):
 def test_many_empty_cells_take_no_time():
     guarded([""] * 200_000 + ["=1"])
     guarded([" " * 200_000, "x"])
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "npz", "xlsx"])
+def test_damaged_files_are_refused_in_a_sentence_or_read(kind):
+    rng = np.random.default_rng(3)
+    data = through(nasty(3), kind)[0]
+    refused = 0
+    for _ in range(150):
+        damaged = bytearray(data)
+        for at in rng.integers(0, len(data), 3):
+            damaged[at] = rng.integers(256)
+        try:
+            table = read_table("-", stdin=io.BytesIO(bytes(damaged)), format=kind)
+        except TableError as error:
+            refused += 10 < len(str(error)) < 400
+        else:
+            for name in table.names:
+                table.texts(name)
+                table.is_numeric(name)
+    assert refused > 20

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import zipfile
+import zlib
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -167,7 +168,7 @@ def _sniffed(data: bytes) -> str:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 return "npz" if any(n.endswith(".npy") for n in archive.namelist()) else "xlsx"
-        except zipfile.BadZipFile:
+        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
             return "xlsx"
     start = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
     return "jsonl" if re.match(rb"(?:\[\s*)?\{\s*[\"}]", start) else "text"
@@ -187,9 +188,7 @@ def _checked_kind(kind: str, data: bytes, source: str) -> str:
 def _unzipped(data: bytes, source: str) -> bytes:
     try:
         return gzip.decompress(data)
-    except (OSError, EOFError, ValueError) as error:
-        raise TableError(f"{source} is a damaged gzip file: {error}.") from error
-    except Exception as error:  # zlib.error has no common base with these
+    except (OSError, EOFError, zlib.error) as error:
         raise TableError(f"{source} is a damaged gzip file: {error}.") from error
 
 

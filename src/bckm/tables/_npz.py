@@ -61,7 +61,7 @@ def read(data: bytes, source: str, *, decimal: str | None = None, **_: Any) -> T
 def _arrays(data: bytes, source: str) -> dict[str, Array]:
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:
         raise TableError(f"{source} is not an NPZ file, or is damaged.") from error
     if not isinstance(loaded, np.lib.npyio.NpzFile):
         raise TableError(f"{source} is a single array; save it with its columns as NPZ.")
@@ -136,10 +136,9 @@ def to_bytes(table: Table) -> bytes:
             raise TableError(f"{shown(name)} is an array of {table.source}; add another name.")
         arrays[name] = _array(table, name)
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w") as archive:
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy", _LONG_AGO)
-            entry.compress_type = zipfile.ZIP_DEFLATED
             with archive.open(entry, "w", force_zip64=True) as handle:
                 np.lib.format.write_array(handle, array, allow_pickle=False)
     return out.getvalue()

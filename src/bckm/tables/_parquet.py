@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ def read(data: bytes, source: str, *, decimal: str | None = None, **_: Any) -> T
     arrow = needed("pyarrow", "Parquet files")
     try:
         held = parquet.ParquetFile(arrow.BufferReader(data)).read()
+        held.validate(full=True)  # texts that are no UTF-8, for one
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise TableError(
             f"{source} is not a Parquet file, or is damaged: {shown(str(error), 80)}."
@@ -54,11 +56,21 @@ def _cells(column: Any) -> Cells:
     coarse = _in_microseconds(arrow, kind)
     if coarse is not None:  # Python's own times are no finer
         column = column.cast(coarse, safe=False)
-    try:
-        return list(column.to_pylist())
-    except (arrow.ArrowException, ValueError, OverflowError, KeyError):
-        # a year that Python does not have, a time zone that is not installed
-        return list(column.cast(arrow.string()).to_pylist())
+    # the later ones for a year that Python does not have, a time zone that is not installed
+    forms: tuple[Callable[[], Any], ...] = (
+        lambda: column,
+        lambda: column.cast(arrow.string()),
+        lambda: _bare(arrow, column),
+    )
+    for form in forms:
+        with suppress(arrow.ArrowException, ValueError, OverflowError, KeyError):
+            return list(form().to_pylist())
+    return [None] * len(column)
+
+
+def _bare(arrow: Any, column: Any) -> Any:
+    """Times as texts, in UTC and without their zone."""
+    return column.cast(arrow.timestamp(column.type.unit)).cast(arrow.string())
 
 
 def _in_microseconds(arrow: Any, kind: Any) -> Any:
@@ -104,8 +116,8 @@ def _array(arrow: Any, table: Table, name: str) -> Any:
     if table.format in ("csv", "tsv") and name not in table.added:
         cells = typed(cells)
     try:
-        if {type(cell) for cell in cells} >= {bool, int}:
-            raise TypeError("true is no number")
+        if {type(cell) for cell in cells} - {type(None)} > {bool}:
+            raise TypeError("true would become 1")
         return arrow.array(cells, from_pandas=True)
     except (arrow.ArrowException, TypeError, ValueError, OverflowError):
         texts = [cell if isinstance(cell, str) else text_of(cell) for cell in cells]
