@@ -223,13 +223,15 @@ class ConvergenceDisplay(Display):
             (any(len(one.get_xydata()) for one in self.moves_), "D", "white",  # type: ignore[arg-type]
              "moves of few samples"),
         )  # fmt: skip
-        for there, marker, inside, words in kinds:
+        for there, marker, inside, told in kinds:
             if there:
-                look = Line2D([], [], linestyle="", marker=marker, markersize=5.5, label=words)
+                look = Line2D([], [], linestyle="", marker=marker, markersize=5.5, label=told)
                 look.set(markerfacecolor=inside, markeredgecolor=colour, markeredgewidth=1.3)
                 handles.append(look)
         if handles:
-            legend = ax.legend(handles=handles, frameon=False, fontsize=9, loc="upper right")
+            # a label that begins with "_" would be left out, so none does
+            words = [f" {one.get_label()}" for one in handles]
+            legend = ax.legend(handles, words, frameon=False, fontsize=9, loc="upper right")
             for text in legend.get_texts():
                 say(text, text.get_text())
 
