@@ -42,13 +42,15 @@ def amount_chart(amount: views.Amount) -> Element:
     low, high = _extent(amount.values, lower, upper)
     left = 14.0 + 6.6 * max(len(write(value)) for value in ticks(low, high))
     frame = Frame(left, 16, _WIDTH - left - 8, 150, (-0.5, k - 0.5), (low, high))
+    band, edges = _band(frame, lower, upper)
     return picture(
         _WIDTH,
         206,
         _told(amount, lower, upper, write),
         y_axis(frame, write),
-        _band(frame, lower, upper),
+        band,
         el("g", _columns(frame, amount.values, amount.broken, write), class_="columns"),
+        edges,
         x_axis(frame, _every(k, frame.width, 26), lambda i: f"{i:.0f}"),
         text(left + frame.width / 2, 202, "cluster", class_="axis"),
     )
@@ -72,9 +74,10 @@ def _extent(values: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[f
     return low - (0.08 * (high - low) if low < 0 else 0.0), high + 0.08 * (high - low)
 
 
-def _band(frame: Frame, lower: FloatArray, upper: FloatArray) -> list[Child]:
-    """What is allowed; neighbours with the same bounds share a piece."""
+def _band(frame: Frame, lower: FloatArray, upper: FloatArray) -> tuple[list[Child], list[Child]]:
+    """What is allowed, and its edges; neighbours with the same bounds share a piece."""
     found: list[Child] = []
+    edges: list[Child] = []
     bottom, top = frame.y_range
     cuts = np.flatnonzero((lower[1:] != lower[:-1]) | (upper[1:] != upper[:-1])) + 1
     for part in np.split(np.arange(lower.size), cuts):
@@ -84,10 +87,9 @@ def _band(frame: Frame, lower: FloatArray, upper: FloatArray) -> list[Child]:
         x1, x2 = frame.x(part[0] - 0.5), frame.x(part[-1] + 0.5)
         y1, y2 = frame.y(min(high, top)), frame.y(max(low, bottom))
         found.append(box(x1, y1, x2 - x1, y2 - y1, "band"))
-        found += [
-            segment(x1, y, x2, y, "bound") for b, y in ((high, y1), (low, y2)) if abs(b) < np.inf
-        ]
-    return found
+        stated = [y for bound, y in ((high, y1), (low, y2)) if np.isfinite(bound)]
+        edges += [segment(x1, y, x2, y, "bound") for y in stated]
+    return found, edges
 
 
 def _columns(
@@ -114,7 +116,7 @@ def _columns(
         found.append(one)
         if wrong[i]:  # not by colour alone
             found.append(el("path", d=mark(x, frame.top - 7, "v", 4), class_="off"))
-        if values.size <= _LABELS and not wrong[i]:
+        if values.size <= _LABELS and 6.4 * len(write(value)) < room:
             found.append(text(x, min(y, frame.y(max(value, 0))) - 7, write(value), class_="value"))
     return found
 
@@ -168,7 +170,7 @@ def plane_chart(study: Study, plane: views.Plane, links: views.Links) -> tuple[E
         box(frame.left, frame.top, frame.width, frame.height, "frame"),
         _lines(places, links),
         groups,
-        _numbers(frame.places(plane.centres), styles),
+        _numbers(frame, frame.places(plane.centres), styles),
         text(middle, height - 6, visible(plane.x_label, 50), class_="axis")
         if plane.x_label
         else None,
@@ -257,29 +259,52 @@ def _lines(places: FloatArray, links: views.Links) -> list[Child]:
     return found
 
 
-def _numbers(centres: FloatArray, styles: Sequence[views.Style]) -> Element:
-    """Numbers of clusters at their centres."""
+def _numbers(frame: Frame, centres: FloatArray, styles: Sequence[views.Style]) -> Element:
+    """Numbers of clusters at their centres, or as near to them as there is room."""
+    many = len(styles) > _NUMBERED
+    radius = 7.0 if many else 9.5
+    places = _apart(frame, centres, 2 * radius + 0.5)
     found: list[Child] = []
-    for i, ((x, y), style) in enumerate(zip(centres.tolist(), styles, strict=True)):
-        if len(styles) <= _NUMBERED:
-            circle = el("circle", cx=short(x), cy=short(y), r="9.5", class_="hub")
-            found.append(
-                el("g", circle, text(x, y + 4, f"{i}", class_="hubs"), class_=colour_class(style))
-            )
-        else:
-            found.append(text(x, y + 4, f"{i}", class_="halo"))
-    return el("g", found)
+    for i, style in enumerate(styles):
+        (x, y), (x0, y0) = places[i].tolist(), centres[i].tolist()
+        parts: list[Child] = []
+        if abs(x - x0) + abs(y - y0) > 3:
+            parts = [segment(x0, y0, x, y, "leader")]
+        parts.append(el("circle", cx=short(x), cy=short(y), r=short(radius), class_="hub"))
+        parts.append(text(x, y + (3 if many else 4), f"{i}", class_="hubs"))
+        found.append(el("g", parts, class_=colour_class(style)))
+    return el("g", found, class_="crowd" if many else None)
+
+
+def _apart(frame: Frame, places: FloatArray, room: float) -> FloatArray:
+    """Places pushed apart until they are `room` away from each other, or nearly."""
+    found = places.copy()
+    k = len(found)
+    if k < 2 or k > 400:
+        return found
+    low = np.array([frame.left, frame.top]) + room / 2
+    high = np.array([frame.left + frame.width, frame.top + frame.height]) - room / 2
+    turn = np.arange(k) * 2.399963  # where two coincide each goes its own way
+    found += 1e-3 * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    for _ in range(200):
+        way = found[:, None] - found[None]
+        far = np.sqrt((way**2).sum(axis=2)) + np.eye(k) * 1e9
+        push = np.maximum(room - far, 0.0)
+        if push.max() < 0.2:
+            break
+        found += (way / far[:, :, None] * push[:, :, None] * 0.4).sum(axis=1)
+        found = np.clip(found, low, high)
+    return found
 
 
 def convergence_chart(course: views.Convergence) -> Element:
-    """Objective after each step, and what the step proves."""
-    known = np.concatenate([course.inertia, course.bound])
+    """Both halves of each step, and what its assignment proves."""
+    known = np.concatenate([course.inertia, course.assigned, course.bound])
     known = known[np.isfinite(known)]
     low, high = padded(float(known.min()), float(known.max()), 0.08)
     many = course.iteration.size
     left = 14.0 + 6.6 * max(len(number(value)) for value in ticks(low, high))
-    sides = (0.5, many + 0.5) if many < 3 else padded(1.0, float(many), 0.03)
-    frame = Frame(left, 10, _WIDTH - left - 8, 170, sides, (low, high))
+    frame = Frame(left, 10, _WIDTH - left - 8, 170, (0.2, many + 0.3), (low, high))
     step = max(1, -(-many // 8))
     return picture(
         _WIDTH,
@@ -287,20 +312,37 @@ def convergence_chart(course: views.Convergence) -> Element:
         f"Objective over {counted(many, 'step')}: from {number(course.inertia[0])} to "
         f"{number(course.inertia[-1])}.",
         y_axis(frame, number),
-        _course(frame, course.bound, "bounds", 2.2),
-        _course(frame, course.inertia, "course", 3.2 if many <= 60 else 1.6),
+        _course(frame, course),
+        _proofs(frame, course.bound),
         x_axis(frame, [float(i) for i in range(1, many + 1, step)], lambda i: f"{i:.0f}"),
         text(left + frame.width / 2, 216, "step", class_="axis"),
     )
 
 
-def _course(frame: Frame, values: FloatArray, class_: str, radius: float) -> Element:
-    """A line through what is known, with a dot for each step."""
-    known = [
-        (frame.x(at + 1.0), frame.y(value))
-        for at, value in enumerate(values.tolist())
-        if value == value
-    ]
-    line = el("polyline", points=" ".join(f"{short(x)},{short(y)}" for x, y in known))
-    dots = [el("circle", cx=short(x), cy=short(y), r=short(radius)) for x, y in known]
-    return el("g", line, dots, class_=class_)
+def _course(frame: Frame, course: views.Convergence) -> Element:
+    """A line with a hollow dot for each assignment and a full one where the centres have moved."""
+    way: list[tuple[float, float]] = []
+    dots: list[Child] = []
+    many = course.iteration.size
+    radius = 3.2 if many <= 25 else 1.8 if many <= 80 else 0.0
+    for at, kind in enumerate(course.kind):
+        halves = [(at + 0.5, course.assigned[at], "half")] if kind == "assign" else []
+        halves.append((at + 1.0, course.inertia[at], "full" if kind == "assign" else "moves"))
+        for step, value, class_ in halves:
+            x, y = frame.x(step), frame.y(float(value))
+            way.append((x, y))
+            if radius:
+                dots.append(el("circle", cx=short(x), cy=short(y), r=short(radius), class_=class_))
+    line = el("polyline", points=" ".join(f"{short(x)},{short(y)}" for x, y in way))
+    return el("g", line, dots, class_="course")
+
+
+def _proofs(frame: Frame, bound: FloatArray) -> Element:
+    """A dash below each assignment, at what no other could get below."""
+    wide = min(0.4 * frame.width / bound.size, 9.0)
+    known = [(at + 0.5, one) for at, one in enumerate(bound.tolist()) if one == one]
+    way = "".join(
+        f"M{short(frame.x(step) - wide)} {short(frame.y(one))}h{short(2 * wide)}"
+        for step, one in known
+    )
+    return el("path", d=way or "M0 0", class_="proof")

@@ -14,7 +14,8 @@ from bckm import views
 from bckm._arrays import blocks
 from bckm._types import FloatArray, IntArray
 from bckm.metric import read_metric
-from bckm.report._topics import Checked, Words, check_rules
+from bckm.report._sentences import Words
+from bckm.report._topics import Checked, check_rules
 from bckm.report._words import (
     Name,
     Sentence,
@@ -97,13 +98,16 @@ class Facts:
     @classmethod
     def of(cls, study: Study) -> Facts:
         """Collect them; the hard rules are checked anew."""
-        words = Words(study)
+        words, checked = Words(study), check_rules(study)
         lost = sorted(study.result.given_up, key=lambda one: -one.paid)
         profile = views.profile(study)
         return cls(
             study=study,
-            checked=check_rules(study),
-            given_up=tuple((words.broken(one.rule, one.message), one) for one in lost),
+            checked=checked,
+            given_up=tuple(
+                (words.broken(one.rule, one.message, checked.lost.get(one.message)), one)
+                for one in lost
+            ),
             amounts=views.amounts(study),
             profile=profile,
             clusters=_clusters(study, profile),
@@ -139,9 +143,11 @@ class Facts:
             told.append(f"all {asked:,} rules kept" if asked > 1 else "the one rule kept")
         asked, kept = self.total(soft=True)
         if asked:
-            wishes = counted(asked, "wish", "wishes")
-            lost = f"{asked - kept:,} of {wishes} given up"
-            told.append(lost if kept < asked else f"all {wishes} fulfilled")
+            soft = counted(asked, "soft rule")
+            lost = f"{asked - kept:,} of {soft} given up"
+            told.append(
+                lost if kept < asked else f"all {soft} kept" if asked > 1 else f"{soft} kept"
+            )
         return "; ".join(told) + "."
 
     @property

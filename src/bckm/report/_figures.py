@@ -16,6 +16,7 @@ from bckm.report._words import Name, counted, number, share, signed
 
 FEATURES = 30  # rows of the profile before the rest is folded away
 CHARTS = 24  # pictures of amounts
+TALL, WIDE = 14, 10  # more clusters and at most so many features: one row for each cluster
 
 
 def amounts(facts: Facts) -> Part:
@@ -110,27 +111,24 @@ def profile(facts: Facts) -> Part:
 
 
 def _heat(facts: Facts, features: Sequence[int], label: str) -> Element:
+    """Features from top to bottom; from left to right where few of them meet many clusters."""
     profile, k = facts.profile, facts.study.n_clusters
-    body = []
-    for j in features:
-        cells = [
-            el(
-                "td",
-                number(float(f"{profile.mean[i, j]:.3g}")),
-                el("small", signed(float(profile.z[i, j]))),
-                class_=heat_class(float(profile.z[i, j])),
-            )
-            for i in range(k)
+    names = [Name(facts.study.feature_names[j]) for j in features]
+    whole = [el("td", _mean(profile.overall[j]), class_="all") for j in features]
+    cells = [[_cell(profile.mean[i, j], profile.z[i, j]) for i in range(k)] for j in features]
+    numbers = [f"{i}" for i in range(k)]
+    if k > TALL and len(features) <= WIDE:
+        columns = list(zip(*cells, strict=True))
+        head = _row("col", "Cluster", [el("th", name, scope="col", class_="n") for name in names])
+        body = [_row("row", "all", whole)]
+        body += [_row("row", i, row) for i, row in zip(numbers, columns, strict=True)]
+    else:
+        every = [el("th", one, scope="col", class_="n") for one in ("all", *numbers)]
+        head = _row("col", "Feature", every)
+        body = [
+            _row("row", name, [first, *row])
+            for name, first, row in zip(names, whole, cells, strict=True)
         ]
-        whole = el("td", number(float(f"{profile.overall[j]:.3g}")), class_="all")
-        head = el("th", Name(facts.study.feature_names[j]), scope="row")
-        body.append(el("tr", head, whole, cells))
-    head = el(
-        "tr",
-        el("th", "Feature", scope="col"),
-        el("th", "all", scope="col", class_="n"),
-        [el("th", f"{i}", scope="col", class_="n") for i in range(k)],
-    )
     return el(
         "div",
         el("table", el("caption", label), el("thead", head), el("tbody", body), class_="heat"),
@@ -141,32 +139,33 @@ def _heat(facts: Facts, features: Sequence[int], label: str) -> Element:
     )
 
 
+def _row(scope: str, first: str, cells: Sequence[Element]) -> Element:
+    return el("tr", el("th", first, scope=scope), cells)
+
+
+def _mean(value: float) -> str:
+    return number(float(f"{value:.3g}"))
+
+
+def _cell(mean: float, z: float) -> Element:
+    return el("td", _mean(mean), el("small", signed(float(z))), class_=heat_class(float(z)))
+
+
 def course(facts: Facts) -> Part | None:
     """How the fit went."""
     course = views.convergence(facts.study.result)
     if not course.iteration.size:
         return None
     bound = bool(np.isfinite(course.bound).any())
-    told = (
-        " The bound is what no labels can get below at the centres of that step; the centres then "
-        "move to the means, which may lead below it."
-    )
-    return Part(
-        "course",
-        "Convergence",
-        [
-            el(
-                "figure",
-                convergence_chart(course),
-                el(
-                    "figcaption",
-                    el("span", el("span", class_="key plain"), "objective after each step"),
-                    el("span", el("span", class_="key dash"), "bound of the step")
-                    if bound
-                    else None,
-                    class_="legend",
-                ),
-                el("figcaption", "Of the start that won.", told if bound else None),
-            ),
-        ],
-    )
+    keys: list[Child] = [
+        el("span", el("span", class_="key ring"), "samples assigned to centres"),
+        el("span", el("span", class_="key ball"), "centres moved to the means"),
+    ]
+    if "moves" in course.kind:
+        keys.append(el("span", el("span", class_="key gem"), "single samples moved"))
+    if bound:
+        keys.append(el("span", el("span", class_="key wrong"), "no assignment could be lower"))
+    told = "Inertia and penalty of the start that won, step by step."
+    legend = el("figcaption", keys, class_="legend")
+    figure = el("figure", convergence_chart(course), legend, el("figcaption", told))
+    return Part("course", "Convergence", [figure])

@@ -83,7 +83,7 @@ def _cards(facts: Facts) -> Element:
         ("Rules kept", f"{kept:,} of {asked:,}"),
     ]
     if wishes:
-        told.append(("Wishes fulfilled", f"{fulfilled:,} of {wishes:,}"))
+        told.append(("Soft rules kept", f"{fulfilled:,} of {wishes:,}"))
     told.append(facts.figures[0])
     return el(
         "dl", [el("div", el("dt", name), el("dd", one)) for name, one in told], class_="cards"
@@ -140,39 +140,61 @@ def _came_out(facts: Facts) -> Part:
         class_="cards",
     )
     loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:LOADS]
-    size = facts.amounts[0]
-    head: list[tuple[str, str | None]] = [("Cluster", None), ("Size", "n")]
-    head += [(visible(one.name, 24), "n") for one in loads]
-    head += [("Share of inertia", "n"), ("Distance", "n"), ("Stands out by", "wide-text")]
+    shown = [facts.amounts[0], *loads]
+    few = 3 if facts.study.n_clusters <= 12 else 2  # many clusters need short rows
+    head: list[tuple[Child, str | None]] = [("Cluster", None)]
+    head += [((_title(one), _bounds(one)), "n") for one in shown]
+    head += [("Inertia", "n"), ("Distance", "n"), ("Stands out by", "wide-text")]
     head += [("Nearest to its centre", "names")]
     styles = views.palette(views.plane(facts.study).centres)
-    rows = [
+    rows: list[list[Child]] = [
         [
             (_swatch(styles[i]), f"{i}"),
-            _held(size, i),
-            *[_held(one, i) for one in loads],
+            *[_held(one, i) for one in shown],
             share(one.share),
             number(float(f"{one.distance:.3g}")),
-            _features(one.features),
-            listed([*one.members], 3) if one.members else "–",
+            _features(one.features[:few]),
+            _lines(one.members[:few]),
         ]
         for i, one in enumerate(facts.clusters)
     ]
     caption = (
-        "Each cluster. Small print: what is allowed. Distance: root of the mean squared distance "
-        f"from the centre{' in km' if facts.study.metric == 'haversine' else ''}"
+        "Each cluster; small print: what is allowed. Inertia: its share of the whole. Distance: "
+        "root of the mean squared distance from the centre"
+        f"{' in km' if facts.study.metric == 'haversine' else ''}"
         f"{', after scaling' if facts.study.scaling.kind != 'none' else ''}."
     )
-    return Part(
-        "result",
-        "What came out",
-        [
-            el("p", " ".join(facts.ending)),
-            figures,
-            el("p"),
-            table(head, rows, caption),
-        ],
-    )
+    ending = el("p", " ".join(facts.ending))
+    return Part("result", "What came out", [ending, figures, table(head, rows, caption)])
+
+
+def _title(amount: views.Amount) -> str:
+    return "Size" if amount.kind == "size" else visible(amount.name, 24)
+
+
+def _uniform(amount: views.Amount) -> bool:
+    bounds = [one for one in (amount.lower, amount.upper) if one is not None]
+    return all((one == one[0]).all() for one in bounds)
+
+
+def _bounds(amount: views.Amount, i: int | None = None) -> Child:
+    """What a cluster may hold, or all of them where that is the same; else nothing."""
+    if not amount.bounded or (i is None) != _uniform(amount):
+        return None
+    low = -np.inf if amount.lower is None else float(amount.lower[i or 0])
+    high = np.inf if amount.upper is None else float(amount.upper[i or 0])
+    return el("small", between(low, high))
+
+
+def _held(amount: views.Amount, i: int) -> list[Child]:
+    """What a cluster holds, and what it may."""
+    held = number(float(amount.values[i]))
+    wrong = bool(amount.broken[i])
+    return [el("span", held, " ▲", class_="bad") if wrong else held, _bounds(amount, i)]
+
+
+def _lines(names: Sequence[str]) -> Child:
+    return [el("div", name) for name in names] or "–"
 
 
 def _swatch(style: views.Style) -> Element:
@@ -186,26 +208,13 @@ def _swatch(style: views.Style) -> Element:
     )
 
 
-def _held(amount: views.Amount, i: int) -> list[Child]:
-    """What a cluster holds, and what it may."""
-    found: list[Child] = [number(float(amount.values[i]))]
-    if amount.bounded:
-        low = -np.inf if amount.lower is None else float(amount.lower[i])
-        high = np.inf if amount.upper is None else float(amount.upper[i])
-        if amount.broken[i]:
-            found = [el("span", found[0], " ▲", class_="bad")]
-        found.append(el("small", between(low, high)))
-    return found
-
-
 def _features(found: Sequence[tuple[str, float, float]]) -> Child:
     if not found:
         return el("span", "close to the average", class_="muted")
-    parts: list[Child] = []
-    for at, (name, mean, z) in enumerate(found):
-        word = "high " if z > 0 else "low "
-        parts += [", " if at else "", word, name, f" ({number(float(f'{mean:.3g}'))})"]
-    return parts
+    return [
+        el("div", "high " if z > 0 else "low ", name, f" {number(float(f'{mean:.3g}'))}")
+        for name, mean, z in found
+    ]
 
 
 def _rules(facts: Facts) -> Part:
@@ -232,16 +241,16 @@ def _rules(facts: Facts) -> Part:
         if checked.broken
         else None
     )
-    head: list[tuple[str, str | None]] = [("Kind", None), ("Kept", None), ("Verdict", None)]
-    label = "Checked when this report was made, by code that shares nothing with the solvers."
+    head: list[tuple[Child, str | None]] = [("Kind", None), ("Kept", None), ("Verdict", None)]
+    label = "Kinds of rules, and how many of each are kept"
+    how = "Checked when this report was made, by code that shares nothing with the solvers."
     return Part(
         "rules",
         "Rules kept and given up",
         [
             alarm,
-            table(head, rows, label)
-            if rows
-            else el("p", "Nothing was asked that could be broken."),
+            el("p", how if rows else "Nothing was asked that could be broken."),
+            table(head, rows, label) if rows else None,
             _losses(facts),
         ],
     )
@@ -255,10 +264,10 @@ def _losses(facts: Facts) -> Child:
     rows: list[list[Child]] = [
         [sentence, number(one.paid), _saved(one.saved)] for sentence, one in facts.given_up[:200]
     ]
-    head: list[tuple[str, str | None]] = [
+    head: list[tuple[Child, str | None]] = [
         ("What was given up", "wide-text"),
         ("Paid", "n"),
-        ("Saved", None),
+        ("Saved", "n"),
     ]
     finite = [one.saved for _, one in facts.given_up if np.isfinite(one.saved)]
     paid = sum(one.paid for _, one in facts.given_up)
@@ -292,7 +301,7 @@ def _repeat(facts: Facts) -> Part:
             study.feature_names, scaling.shift.tolist(), scaling.factor.tolist(), strict=True
         )
     ]
-    head: list[tuple[str, str | None]] = [
+    head: list[tuple[Child, str | None]] = [
         ("Feature", None),
         ("Subtracted", "n"),
         ("Divided by", "n"),

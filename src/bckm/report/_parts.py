@@ -24,7 +24,7 @@ def bullets(lines: Sequence[Sentence]) -> Element:
 
 
 def table(
-    head: Sequence[tuple[str, str | None]],
+    head: Sequence[tuple[Child, str | None]],
     rows: Sequence[Sequence[Child]],
     label: str,
     class_: str | None = None,

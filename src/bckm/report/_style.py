@@ -42,7 +42,7 @@ _RULES = """
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui,-apple-system,
 "Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans",sans-serif;overflow-wrap:anywhere}
-main,header,footer{max-width:66rem;margin:0 auto;padding:0 1.25rem}
+main,header,footer{max-width:70rem;margin:0 auto;padding:0 1.25rem}
 header{padding-top:3rem}
 h1{font-size:2.1rem;line-height:1.2;margin:0 0 .6rem;letter-spacing:-.015em}
 h2{font-size:1.35rem;line-height:1.3;margin:0 0 .8rem;letter-spacing:-.01em}
@@ -60,13 +60,15 @@ border-bottom:1px solid var(--line);font-size:.9rem}
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.2rem 1.3rem;margin:0;padding:0}
 nav a{text-decoration:none}
 nav a:hover{text-decoration:underline}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.75rem;margin:0}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(7.6rem,1fr));gap:.75rem;
+margin:0 0 1.4rem}
 .cards div{background:var(--soft);border-radius:.6rem;padding:.75rem .9rem}
 .cards dt{color:var(--muted);font-size:.82rem}
 .cards dd{margin:.1rem 0 0;font-size:1.3rem;font-weight:600;line-height:1.25;
 font-variant-numeric:tabular-nums}
-.topics{display:grid;grid-template-columns:repeat(auto-fill,minmax(19rem,1fr));gap:1rem}
-.topic{border:1px solid var(--line);border-radius:.6rem;padding:.9rem 1rem;min-width:0}
+.topics{columns:18rem;column-gap:1rem}
+.topic{border:1px solid var(--line);border-radius:.6rem;padding:.9rem 1rem;margin:0 0 1rem;
+break-inside:avoid}
 .topic ul{margin:.3rem 0 0;padding-left:1.1rem}
 .topic p{margin:.3rem 0}
 .topic .muted{font-size:.875rem}
@@ -87,9 +89,10 @@ thead th{font-size:.82rem;color:var(--muted);font-weight:600;border-bottom:2px s
 vertical-align:bottom}
 tbody th{font-weight:600}
 .n{text-align:right;white-space:nowrap}
-td small{display:block}
-.wide-text{min-width:15rem}
-.names{min-width:11rem}
+td small,th small{display:block;font-weight:400}
+th.wide-text{font-weight:400}thead th.wide-text{font-weight:600}
+.wide-text{min-width:14rem}
+.names{min-width:12rem}
 .heat{border-collapse:separate;border-spacing:2px}
 .heat th,.heat td{border:0;padding:.3rem .5rem}
 .heat td{text-align:right;white-space:nowrap;border-radius:.25rem}
@@ -107,7 +110,7 @@ svg.wide{max-width:58rem}
 svg.swatch{display:inline-block;width:.95rem;height:.95rem;vertical-align:-.1rem;margin-right:.4rem}
 text{font-family:inherit;fill:var(--muted);font-size:11.5px}
 .axis{font-size:12px}
-.value{fill:var(--ink);font-size:11px}
+.value{fill:var(--ink);font-size:11px;stroke:var(--halo);stroke-width:2.5px;paint-order:stroke}
 .grid{stroke:var(--line);stroke-width:1}
 .frame{fill:none;stroke:var(--line)}
 .band{fill:var(--band)}
@@ -119,6 +122,7 @@ text{font-family:inherit;fill:var(--muted);font-size:11.5px}
 .marks path{fill:currentColor}
 .dots path{fill:none;stroke:currentColor;stroke-width:5.2px;stroke-linecap:round}
 .small path{stroke-width:3.6px}
+.swatch.dots path{stroke-width:8px}
 .marks.small path{stroke-width:0}
 .link{fill:none;stroke:var(--ink);stroke-width:1;opacity:.5}
 .apart{stroke-dasharray:2 3}
@@ -126,21 +130,24 @@ text{font-family:inherit;fill:var(--muted);font-size:11.5px}
 .apart.lost{stroke-dasharray:5 3}
 .hub{fill:var(--ground);stroke:currentColor;stroke-width:2}
 .hubs{fill:var(--ink);font-size:11px;font-weight:600}
-.halo{fill:var(--ink);font-size:10px;font-weight:600;stroke:var(--halo);stroke-width:3px;
-paint-order:stroke}
-.course polyline,.bounds polyline{fill:none;stroke-width:2}
-.course{color:var(--accent)}
-.bounds{color:var(--muted)}
-.course polyline,.bounds polyline{stroke:currentColor}
-.bounds polyline{stroke-dasharray:4 4;stroke-width:1.4}
-.course circle,.bounds circle{fill:currentColor}
+.crowd .hubs{font-size:7.5px}
+.crowd .hub{stroke-width:1.2}
+.leader{stroke:currentColor;stroke-width:1.2}
+.course{stroke:var(--accent);fill:var(--accent)}
+.course polyline{fill:none;stroke-width:1.6}
+.course .half{fill:var(--ground);stroke-width:1.4}
+.course .moves{fill:var(--edge);stroke:var(--edge)}
+.proof{stroke:var(--wrong);stroke-width:1.8;fill:none}
 .key{display:inline-block;width:1.6rem;border-top:2px solid;vertical-align:.25rem;
 margin-right:.4rem}
 .key.dash{border-top-style:dashed}
 .key.dot{border-top-style:dotted}
 .key.wrong{border-color:var(--wrong)}
 .key.box{height:.8rem;border:1.5px dashed var(--edge);background:var(--band);vertical-align:-.1rem}
-.key.plain{border-color:var(--accent)}
+.key.ring,.key.ball,.key.gem{width:.6rem;height:.6rem;border:1.5px solid var(--accent);
+border-radius:50%;vertical-align:0}
+.key.ball{background:var(--accent)}
+.key.gem{background:var(--edge);border-color:var(--edge)}
 .legend span{margin-right:1.1rem;white-space:nowrap}
 .facts{display:grid;grid-template-columns:minmax(8rem,max-content) 1fr;gap:.3rem 1.2rem;margin:0}
 .facts dt{color:var(--muted)}
@@ -151,11 +158,10 @@ bdi{unicode-bidi:isolate}
 footer{padding-top:2.6rem;padding-bottom:3rem;color:var(--muted);font-size:.85rem}
 @media (max-width:40rem){
 header{padding-top:1.6rem}h1{font-size:1.6rem}.lead{font-size:1.08rem}
-.topics{grid-template-columns:1fr}
 .cards{grid-template-columns:repeat(2,1fr)}.cards dd{font-size:1.1rem}
 .facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:.5rem}
 text{font-size:14px}.value{font-size:13px}.axis{font-size:14px}
-svg.wide text{font-size:17px}svg.wide .hubs{font-size:11.5px}svg.wide .halo{font-size:12px}
+svg.wide text{font-size:17px}svg.wide .hubs{font-size:11.5px}svg.wide .crowd .hubs{font-size:8px}
 }
 @media print{
 nav{display:none}body{font-size:10.5pt}header{padding-top:0}section{padding-top:1.2rem}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 import numpy as np
 
@@ -19,9 +20,9 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 def text_of(facts: Facts, width: int, blocks: bool) -> str:
     """The short form; `blocks` are characters that not every terminal has."""
     study = facts.study
-    lines = [plain([Name(study.title)]), plain([facts.headline]), ""]
+    lines = [plain([Name(study.title)]), *wrap(facts.headline, width), ""]
     lines += _pairs(facts.figures, width)
-    lines += [*facts.ending, ""]
+    lines += [*wrap(" ".join(facts.ending), width), ""]
     lines += _clusters(facts, width, blocks)
     lines += _rules(facts, width)
     found = "\n".join(line.rstrip() for line in lines) + "\n"
@@ -116,10 +117,12 @@ def _rules(facts: Facts, width: int) -> list[str]:
     for sentence in facts.checked.broken[:LOSSES]:
         lines.append(shorten(f"  BROKEN: {plain(sentence)}", width))
     if facts.given_up:
-        lines.append("given up, the dearest first:")
-    for sentence, lost in facts.given_up[:LOSSES]:
-        saved = number(lost.saved) if np.isfinite(lost.saved) else "unknown"
-        cost = f" (paid {number(lost.paid)}, saved {saved})"
-        lines.append(shorten(f"  {plain(sentence)}", max(width - len(cost), 20)) + cost)
+        told = facts.given_up[:LOSSES]
+        paid = _aligned(["paid", *[number(lost.paid) for _, lost in told]])
+        saved = [number(lost.saved) if np.isfinite(lost.saved) else "–" for _, lost in told]
+        saved = _aligned(["saved", *saved])
+        words = ["given up, the dearest first", *[plain(sentence) for sentence, _ in told]]
+        rows = zip(paid, saved, words, strict=True)
+        lines += ["", *[shorten("  ".join(row), width) for row in rows]]
     more = len(facts.given_up) - LOSSES
-    return [*lines, f"  … and {more:,} more"] if more > 0 else lines
+    return [*lines, f"… and {more:,} more"] if more > 0 else lines

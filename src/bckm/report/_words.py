@@ -100,13 +100,13 @@ def share(value: float, digits: int = 3) -> str:
     Examples
     --------
     >>> from bckm.report._words import share
-    >>> share(0.125), share(1.0), share(0.00001)
+    >>> tuple(share(one).replace(chr(160), " ") for one in (0.125, 1.0, 0.00001))
     ('12.5 %', '100 %', '0.001 %')
     """
     if value != value or abs(value) == float("inf"):
         return number(value)
     found = f"{100 * abs(value):.{digits}g}"
-    return f"{MINUS if value < 0 else ''}{found if 'e' not in found else '< 0.0001'} %"
+    return f"{MINUS if value < 0 else ''}{found if 'e' not in found else '< 0.0001'}\u00a0%"
 
 
 def signed(value: float) -> str:
