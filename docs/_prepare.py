@@ -6,6 +6,15 @@ import re
 from pathlib import Path
 
 PAGES = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
+# what is drawn below the output of each script, from the `study` that its main returns
+PICTURES = {
+    "delivery_tours": ["Clusters(study)", "Sizes(study, 'kg')", "Sizes(study, 'litre')"],
+    "few_known_labels": ["Comparison(study, links=False)"],
+    "inverted_file_index": ["Sizes(study)"],
+    "refit_with_little_churn": ["Clusters(study)"],
+    "sales_territories": ["Comparison(study)", "Sizes(study, 'demand')"],
+    "school_classes": ["Comparison(study)"],
+}
 HEADER = """\
 Examples
 ========
@@ -19,7 +28,7 @@ k-means. They lie in the folder ``examples`` of the repository and take a few se
 def write(root: Path, out: Path) -> None:
     """Write the sources of all pages that are not in docs/ themselves."""
     for path in sorted((root / "examples").glob("*.py")):
-        _keep(out / "examples" / path.name, script(path.read_text("utf-8")))
+        _keep(out / "examples" / path.name, script(path.read_text("utf-8"), PICTURES[path.stem]))
     _keep(out / "examples" / "GALLERY_HEADER.rst", HEADER)
     for name in PAGES:
         _keep(out / name, page((root / name).read_text("utf-8")))
@@ -27,10 +36,22 @@ def write(root: Path, out: Path) -> None:
     _keep(out / "searching.md", re.sub(r"\]\((?=[\w-]+[/.])", "](/", text))
 
 
-def script(text: str) -> str:
-    """The question in the first line becomes the title that a gallery needs."""
+def script(text: str, pictures: list[str]) -> str:
+    """The question in the first line becomes the title that a gallery needs; pictures follow."""
     question, rest = text.removeprefix('"""').split("\n", 1)
-    return f'"""\n{question}\n{"=" * len(question)}\n{rest}'
+    drawn = [re.sub(r"^(\w+)\(study", r"_ = \1Display.from_study(study", one) for one in pictures]
+    names = sorted({f"{one.partition('(')[0]}Display" for one in pictures})
+    end = [
+        "study = main().study",
+        "",
+        "# what is shown above",
+        f"from bckm.plotting import {', '.join(names)}",
+        "",
+        *drawn,
+        "",
+    ]
+    rest = rest.replace('if __name__ == "__main__":\n    main()\n', "\n".join(end))
+    return "\n".join(['"""', question, "=" * len(question), rest])
 
 
 def page(text: str) -> str:
