@@ -168,7 +168,8 @@ svg.wide text{font-size:17px}svg.wide .hubs{font-size:11.5px}svg.wide .crowd .hu
 nav{display:none}body{font-size:10pt}header{padding-top:0}section{padding-top:1.2rem}
 main,header,footer{padding-left:0;padding-right:0}table{font-size:8.5pt}th,td{padding:.25rem .4rem}
 .charts{grid-template-columns:1fr 1fr;gap:.8rem 1rem}.wide-text,.names{min-width:0}
-.scroll{overflow:visible}.heat{font-size:7pt}.heat th,.heat td{padding:.1rem .2rem}figure,.topic,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
+.scroll{overflow:visible}.heat{font-size:7pt}.heat th,.heat td{padding:.1rem .2rem}
+figure,.topic,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
 .heat,.band,.cards div{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 .sheet th[scope=row],.sheet thead th:first-child{position:static}
 }
