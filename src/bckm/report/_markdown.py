@@ -21,7 +21,7 @@ LOSSES = 50  # given-up rules
 FEATURES = 20  # rows of the profile
 CLUSTERS = 12  # columns of the profile
 _SPECIAL = re.compile(r"[&<>|\\`*_\[\]~$:#@^={}()!\"']")
-_START = re.compile(r"^(\s*)([-+.]|\d+(?=[.)]))")
+_START = re.compile(r"^(\s*)([-+.]|\d+(?=[.)]|&#41;)|)")
 
 
 def safe(text: str) -> str:
@@ -37,7 +37,7 @@ def safe(text: str) -> str:
     # an address is no link without its dot or its sign
     found = re.sub(r"(?i)www\.", lambda one: one[0][:-1] + "&#46;", found)
     found = found.replace("&#64;", "&#64;&#8288;")
-    return _START.sub(lambda one: one[1] + "".join(f"&#{ord(c)};" for c in one[2]), found)
+    return _START.sub(lambda one: "".join(f"&#{ord(c)};" for c in one[0]), found)
 
 
 def _told(parts: Iterable[str]) -> str:
