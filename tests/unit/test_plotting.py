@@ -102,13 +102,13 @@ def test_every_display_comes_from_an_estimator(display):
 
 def test_bounds_of_an_estimator_are_drawn():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    kg = np.arange(1.0, 31.0)
+    kg = np.linspace(1.0, 2.0, 30)
     model = bckm.ConstrainedKMeans(3, size_max=12, random_state=0).fit(X)
     assert SizesDisplay.from_estimator(model, X).amount.upper.tolist() == [12] * 3
-    model = bckm.ConstrainedKMeans(3, size_max=200, random_state=0).fit(X, demand=kg)
+    model = bckm.ConstrainedKMeans(3, size_max=20, random_state=0).fit(X, demand=kg)
     assert not SizesDisplay.from_estimator(model, X).amount.bounded
     display = SizesDisplay.from_estimator(model, X, demand=kg, name="demand")
-    assert display.amount.upper.tolist() == [200] * 3
+    assert display.amount.upper.tolist() == [20] * 3
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -7,7 +7,7 @@ import bckm
 from bckm import views
 from bckm.statements import AttributeSum, Quota
 from bckm.views import _components, _rows
-from tests.studies import random_study, study_of
+from tests.studies import random_study, result_of, study_of
 
 # ------------------------------------------------------------------ plane
 
@@ -296,17 +296,21 @@ def test_shown_keeps_links_and_small_clusters():
 
 
 def test_convergence_tells_what_is_proven():
-    rng = np.random.default_rng(0)
-    rules = bckm.Constraints(size_max=15)
-    result = bckm.kmeans(rng.normal(size=(40, 2)), 4, rules, random_state=0, search="local")
-    course = views.convergence(result)
-    assert course.inertia.tolist() == [step.inertia for step in result.history]
-    assert (np.diff(course.inertia) <= 1e-9).all()
-    moves = np.array(course.kind) == "moves"
-    assert np.isnan(course.bound[moves]).all()
-    assert not course.optimal[moves].any()
-    assert course.optimal[~moves].all()
-    assert (course.bound[~moves] <= course.assigned[~moves] * (1 + 1e-9)).all()
+    optimal, feasible = bckm.Status.OPTIMAL, bckm.Status.FEASIBLE
+    steps = (
+        bckm.Step(2, 1, 9.0, 11.0, 11.0, optimal, 5, 0.1),
+        bckm.Step(2, 2, 7.0, 8.0, 7.5, feasible, 4, 0.2),
+        bckm.Step(2, 3, 6.0, 6.5, -np.inf, feasible, 3, 0.3),
+        bckm.Step(2, 4, 5.0, 5.0, 5.0, optimal, 2, 0.4, "moves"),
+    )
+    course = views.convergence(result_of(np.eye(2), np.array([0, 1]), 2, history=steps))
+    assert course.iteration.tolist() == [1, 2, 3, 4]
+    assert course.inertia.tolist() == [9, 7, 6, 5]
+    assert course.assigned.tolist() == [11, 8, 6.5, 5]
+    np.testing.assert_array_equal(course.bound, [11, 7.5, np.nan, np.nan])
+    assert course.optimal.tolist() == [True, False, False, False]
+    assert course.kind == ("assign", "assign", "assign", "moves")
+    assert course.seconds.tolist() == [0.1, 0.2, 0.3, 0.4]
 
 
 def test_profile_of_weighted_samples():
