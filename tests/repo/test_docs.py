@@ -36,7 +36,8 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("tutorial", 45), ("choosing", 15), ("moving", 15), ("index", 5)]
+    ("page", "least"),
+    [("tutorial", 60), ("choosing", 15), ("moving", 15), ("index", 5), ("files", 25)],
 )
 def test_examples_run(page, least, folder):  # some write files
     assert run_examples(DOCS / f"{page}.md") >= least
