@@ -17,7 +17,7 @@ from bckm import report
 from bckm.report import _html
 from tests.hostile import HOSTILE, MARK
 
-TAGS = """a bdi body caption circle code dd details div dl dt figcaption figure footer g h1 h2 h3
+TAGS = """a bdi body circle code dd details div dl dt figcaption figure footer g h1 h2 h3
 head header html li line main meta nav p path polyline pre rect section small span strong style
 summary svg table tbody td text th thead title tr ul""".split()  # noqa: SIM905
 ATTRIBUTES = """aria-hidden aria-label charset class content cx cy d height href http-equiv id lang

@@ -36,7 +36,7 @@ _WIDTH = 480.0  # of small pictures; wide ones have 640
 def amount_chart(amount: views.Amount) -> Element:
     """Columns of what clusters hold, before the band of what they may hold."""
     k = amount.values.size
-    write: Callable[[float], str] = share if amount.kind == "share" else number
+    write: Callable[[float], str] = _percent if amount.kind == "share" else number
     lower = _filled(amount.lower, k, -np.inf)
     upper = _filled(amount.upper, k, np.inf)
     low, high = _extent(amount.values, lower, upper)
@@ -54,6 +54,10 @@ def amount_chart(amount: views.Amount) -> Element:
         x_axis(frame, _every(k, frame.width, 26), lambda i: f"{i:.0f}"),
         text(left + frame.width / 2, 202, "cluster", class_="axis"),
     )
+
+
+def _percent(value: float) -> str:
+    return share(value, 2)
 
 
 def _filled(bound: FloatArray | None, k: int, free: float) -> FloatArray:
@@ -97,6 +101,8 @@ def _columns(
 ) -> list[Child]:
     from_zero = frame.y_range[0] <= 0
     room = frame.width / values.size
+    words = [write(value) for value in values.tolist()]
+    labelled = values.size <= _LABELS and 7.2 * max(map(len, words)) < room
     width = max(min(0.62 * room, 34.0), 1.0)
     found: list[Child] = []
     for i, value in enumerate(values.tolist()):
@@ -116,8 +122,8 @@ def _columns(
         found.append(one)
         if wrong[i]:  # not by colour alone
             found.append(el("path", d=mark(x, frame.top - 7, "v", 4), class_="off"))
-        if values.size <= _LABELS and 6.4 * len(write(value)) < room:
-            found.append(text(x, min(y, frame.y(max(value, 0))) - 7, write(value), class_="value"))
+        if labelled:
+            found.append(text(x, min(y, frame.y(max(value, 0))) - 7, words[i], class_="value"))
     return found
 
 

@@ -10,7 +10,7 @@ from bckm import views
 from bckm.report._charts import LINES, amount_chart, convergence_chart, plane_chart
 from bckm.report._facts import Facts
 from bckm.report._html import Child, Element, el
-from bckm.report._parts import Part
+from bckm.report._parts import Part, scrolled
 from bckm.report._style import heat_class
 from bckm.report._words import Name, counted, number, share, signed
 
@@ -110,7 +110,7 @@ def profile(facts: Facts) -> Part:
     )
 
 
-def _heat(facts: Facts, features: Sequence[int], label: str) -> Element:
+def _heat(facts: Facts, features: Sequence[int], label: str) -> Child:
     """Features from top to bottom; from left to right where few of them meet many clusters."""
     profile, k = facts.profile, facts.study.n_clusters
     names = [Name(facts.study.feature_names[j]) for j in features]
@@ -129,14 +129,8 @@ def _heat(facts: Facts, features: Sequence[int], label: str) -> Element:
             _row("row", name, [first, *row])
             for name, first, row in zip(names, whole, cells, strict=True)
         ]
-    return el(
-        "div",
-        el("table", el("caption", label), el("thead", head), el("tbody", body), class_="heat"),
-        class_="scroll",
-        role="region",
-        tabindex=0,
-        aria_label="Profile of each cluster by feature",
-    )
+    sheet = el("table", el("thead", head), el("tbody", body), class_="heat sheet")
+    return scrolled(sheet, label)
 
 
 def _row(scope: str, first: str, cells: Sequence[Element]) -> Element:
@@ -157,10 +151,10 @@ def course(facts: Facts) -> Part | None:
     if not course.iteration.size:
         return None
     bound = bool(np.isfinite(course.bound).any())
-    keys: list[Child] = [
-        el("span", el("span", class_="key ring"), "samples assigned to centres"),
-        el("span", el("span", class_="key ball"), "centres moved to the means"),
-    ]
+    keys: list[Child] = []
+    if "assign" in course.kind:
+        keys.append(el("span", el("span", class_="key ring"), "samples assigned to centres"))
+        keys.append(el("span", el("span", class_="key ball"), "centres moved to the means"))
     if "moves" in course.kind:
         keys.append(el("span", el("span", class_="key gem"), "single samples moved"))
     if bound:

@@ -16,7 +16,7 @@ _SVG = frozenset(["circle", "g", "line", "path", "polyline", "rect", "svg", "tex
 _VOID = frozenset(["meta"])
 _NO_MARKUP = frozenset(["text", "title"])  # elements that hold text and nothing else
 _HTML = """
-a bdi body caption code dd details div dl dt figcaption figure footer h1 h2 h3 head header html li
+a bdi body code dd details div dl dt figcaption figure footer h1 h2 h3 head header html li
 main meta nav p pre section small span strong style summary table tbody td th thead title tr ul
 """
 _KNOWN = """

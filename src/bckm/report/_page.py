@@ -19,6 +19,7 @@ from bckm.report._words import Name, Told, between, counted, listed, number, sha
 
 SHOWN = 5  # sentences before the rest is folded away
 LOSSES = 20  # given-up rules before the rest is folded away
+ROWS = 25  # clusters in the table before the rest is folded away
 LOADS = 4  # columns of the table of clusters for sums
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -80,8 +81,9 @@ def _cards(facts: Facts) -> Element:
         ("Samples", number(facts.study.n_samples)),
         ("Clusters", number(facts.study.n_clusters)),
         ("Sizes", between(int(sizes.min()), int(sizes.max())).replace("exactly ", "")),
-        ("Rules kept", f"{kept:,} of {asked:,}"),
     ]
+    if asked:
+        told.append(("Rules kept", f"{kept:,} of {asked:,}"))
     if wishes:
         told.append(("Soft rules kept", f"{fulfilled:,} of {wishes:,}"))
     told.append(facts.figures[0])
@@ -140,21 +142,22 @@ def _came_out(facts: Facts) -> Part:
         class_="cards",
     )
     loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:LOADS]
-    shown = [facts.amounts[0], *loads]
+    size, named = facts.amounts[0], facts.study.sample_id is not None
     few = 3 if facts.study.n_clusters <= 12 else 2  # many clusters need short rows
     head: list[tuple[Child, str | None]] = [("Cluster", None)]
-    head += [((_title(one), _bounds(one)), "n") for one in shown]
-    head += [("Inertia", "n"), ("Distance", "n"), ("Stands out by", "wide-text")]
-    head += [("Nearest to its centre", "names")]
+    head += [((_title(size), _bounds(size)), "n"), ("Stands out by", "wide-text")]
+    head += [((_title(one), _bounds(one)), "n") for one in loads]
+    head += [("Inertia", "n"), ("Distance", "n"), ("Nearest to its centre", "names")]
     styles = views.palette(views.plane(facts.study).centres)
     rows: list[list[Child]] = [
         [
             (_swatch(styles[i]), f"{i}"),
-            *[_held(one, i) for one in shown],
+            _held(size, i),
+            _features(one.features[:few]),
+            *[_held(load, i) for load in loads],
             share(one.share),
             number(float(f"{one.distance:.3g}")),
-            _features(one.features[:few]),
-            _lines(one.members[:few]),
+            _lines(one.members[:few]) if named else ", ".join(one.members),
         ]
         for i, one in enumerate(facts.clusters)
     ]
@@ -165,7 +168,12 @@ def _came_out(facts: Facts) -> Part:
         f"{', after scaling' if facts.study.scaling.kind != 'none' else ''}."
     )
     ending = el("p", " ".join(facts.ending))
-    return Part("result", "What came out", [ending, figures, table(head, rows, caption)])
+    first = ROWS if len(rows) > ROWS + 5 else len(rows)
+    body: list[Child] = [ending, figures, table(head, rows[:first], caption, "sheet")]
+    if rows[first:]:
+        more = counted(len(rows) - first, "more cluster")
+        body.append(el("details", el("summary", more), table(head, rows[first:], caption, "sheet")))
+    return Part("result", "What came out", body)
 
 
 def _title(amount: views.Amount) -> str:
@@ -212,7 +220,7 @@ def _features(found: Sequence[tuple[str, float, float]]) -> Child:
     if not found:
         return el("span", "close to the average", class_="muted")
     return [
-        el("div", "high " if z > 0 else "low ", name, f" {number(float(f'{mean:.3g}'))}")
+        el("div", "high " if z > 0 else "low ", name, f": {number(float(f'{mean:.3g}'))}")
         for name, mean, z in found
     ]
 
@@ -249,7 +257,7 @@ def _rules(facts: Facts) -> Part:
         "Rules kept and given up",
         [
             alarm,
-            el("p", how if rows else "Nothing was asked that could be broken."),
+            el("p", how if rows else "No rules were asked."),
             table(head, rows, label) if rows else None,
             _losses(facts),
         ],

@@ -28,7 +28,7 @@ def table(
     rows: Sequence[Sequence[Child]],
     label: str,
     class_: str | None = None,
-) -> Element:
+) -> Child:
     """A table with headers; the first cell of each row is one, too."""
     kinds = [kind for _, kind in head]
     body = [
@@ -39,17 +39,18 @@ def table(
         )
         for row in rows
     ]
-    return el(
-        "div",
-        el(
-            "table",
-            el("caption", label),
-            el("thead", el("tr", [el("th", w, scope="col", class_=kind) for w, kind in head])),
-            el("tbody", body),
-            class_=class_,
-        ),
-        class_="scroll",
-        role="region",
-        tabindex=0,
-        aria_label=label,
+    found = el(
+        "table",
+        el("thead", el("tr", [el("th", w, scope="col", class_=kind) for w, kind in head])),
+        el("tbody", body),
+        class_=class_,
     )
+    return scrolled(found, label)
+
+
+def scrolled(sheet: Element, label: str) -> Child:
+    """A table that may be wider than the page, below what it shows."""
+    return [
+        el("p", label, class_="muted label"),
+        el("div", sheet, class_="scroll", role="region", tabindex=0, aria_label=label),
+    ]

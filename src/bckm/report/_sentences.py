@@ -49,12 +49,15 @@ class Words:
         """What a sample is called; `name` is what the rule itself calls it."""
         if self.study.sample_id is not None:
             return Name(self.study.sample_id[p])
-        return f"sample {p:,}" if name is None else Name(str(name))
+        return f"Sample {p:,}" if name is None else Name(str(name))
 
     def samples(
         self, places: Sequence[int], ids: tuple[object, ...] | None = None, most: int = 6
     ) -> Sentence:
         """Names of several samples."""
+        if self.study.sample_id is None and ids is None:
+            numbers = [f"{p:,}" for p in places[:most]] + [""] * (len(places) - most)
+            return ("Samples " if len(places) > 1 else "Sample ", *listed(numbers, most))
         names = ids if ids is not None else (None,) * len(places)
         # those that are not named are not looked up: a set may hold all samples
         shown = [self.sample(p, name) for p, name in zip(places[:most], names, strict=False)]
@@ -71,10 +74,10 @@ class Words:
                 told = (" should be together, but lie in clusters ", *listed(here), ".")
                 return (*self.samples(samples, ids), *told)
             case CannotLink(samples, _, ids):
-                names = ids if ids is not None else (None,) * len(samples)
                 where = [int(labels[p]) for p in samples]
                 at = [q for q, i in enumerate(where) if where.count(i) > 1]
-                close = self.samples([samples[q] for q in at], tuple(names[q] for q in at))
+                called = None if ids is None else tuple(ids[q] for q in at)
+                close = self.samples([samples[q] for q in at], called)
                 here = [f"{i}" for i in sorted({where[q] for q in at})]
                 word = "cluster " if len(here) == 1 else "clusters "
                 return (*close, " should be apart, but share ", word, *listed(here), ".")

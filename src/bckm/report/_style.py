@@ -49,8 +49,9 @@ h2{font-size:1.35rem;line-height:1.3;margin:0 0 .8rem;letter-spacing:-.01em}
 h3{font-size:1rem;margin:0 0 .35rem}
 p{margin:0 0 .8rem;max-width:46rem}
 .lead{font-size:1.2rem;line-height:1.45;margin-bottom:1.6rem}
-.muted,small,figcaption,caption{color:var(--muted)}
-small,figcaption,caption{font-size:.875rem}
+.muted,small,figcaption{color:var(--muted)}
+small,figcaption,.label{font-size:.875rem}
+.label{margin-bottom:.4rem}
 section{padding:2.2rem 0 0;margin:0}
 a{color:var(--accent)}
 a:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:2px solid var(--accent);
@@ -82,7 +83,6 @@ details{margin:.5rem 0 0}
 summary{cursor:pointer;color:var(--accent);font-size:.9rem}
 .scroll{overflow-x:auto;margin:0 0 .8rem;-webkit-overflow-scrolling:touch}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
-caption{text-align:left;padding:0 0 .5rem}
 th,td{padding:.42rem .75rem;border-bottom:1px solid var(--line);text-align:left;
 vertical-align:top;overflow-wrap:break-word}
 thead th{font-size:.82rem;color:var(--muted);font-weight:600;border-bottom:2px solid var(--line);
@@ -91,14 +91,15 @@ tbody th{font-weight:600}
 .n{text-align:right;white-space:nowrap}
 td small,th small{display:block;font-weight:400}
 th.wide-text{font-weight:400}thead th.wide-text{font-weight:600}
-.wide-text{min-width:14rem}
+.wide-text{min-width:13rem}
 .names{min-width:12rem}
 .heat{border-collapse:separate;border-spacing:2px}
 .heat th,.heat td{border:0;padding:.3rem .5rem}
 .heat td{text-align:right;white-space:nowrap;border-radius:.25rem}
 .heat td small{color:inherit;font-size:.75rem;opacity:.9}
-.heat th[scope=row]{position:sticky;left:0;background:var(--ground);min-width:8rem;max-width:14rem;
+.sheet th[scope=row],.sheet thead th:first-child{position:sticky;left:0;background:var(--ground);
 z-index:1}
+.heat th[scope=row]{min-width:6.5rem;max-width:14rem}
 .heat .all{background:var(--soft)}
 .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));
 gap:1.6rem 2rem}
@@ -164,10 +165,13 @@ text{font-size:14px}.value{font-size:13px}.axis{font-size:14px}
 svg.wide text{font-size:17px}svg.wide .hubs{font-size:11.5px}svg.wide .crowd .hubs{font-size:8px}
 }
 @media print{
-nav{display:none}body{font-size:10.5pt}header{padding-top:0}section{padding-top:1.2rem}
-.scroll{overflow:visible}figure,.topic,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
+nav{display:none}body{font-size:10pt}header{padding-top:0}section{padding-top:1.2rem}
+main,header,footer{padding-left:0;padding-right:0}table{font-size:8.5pt}th,td{padding:.25rem .4rem}
+.charts{grid-template-columns:1fr 1fr;gap:.8rem 1rem}.wide-text,.names{min-width:0}
+.scroll{overflow:visible}.heat{font-size:7pt}.heat th,.heat td{padding:.1rem .2rem}
+figure,.topic,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
 .heat,.band,.cards div{-webkit-print-color-adjust:exact;print-color-adjust:exact}
-.heat th[scope=row]{position:static}
+.sheet th[scope=row],.sheet thead th:first-child{position:static}
 }
 """
 
