@@ -1,6 +1,7 @@
 """The pages of docs/: their examples run, their links lead somewhere, and none is missing."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import bckm
+from bckm.cli import cli
+from bckm.plan._model import FIT, KINDS, SETTINGS
+from tests.repo.commands import run_commands
 from tests.repo.pages import DOCS, ROOT, anchors, entries, links, run_examples
 
 PAGES = sorted(DOCS.rglob("[!_]*.md"))
@@ -23,11 +27,38 @@ MADE = {
 }
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the table of the tutorial, to work in."""
+    shutil.copy(ROOT / "src" / "bckm" / "data" / "customers.csv", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.mark.parametrize(
-    ("page", "least"), [("tutorial", 45), ("choosing", 15), ("moving", 15), ("index", 5)]
+    ("page", "least"),
+    [("tutorial", 60), ("choosing", 15), ("moving", 15), ("index", 5), ("files", 25)],
 )
-def test_examples_run(page, least):
+def test_examples_run(page, least, folder):  # some write files
     assert run_examples(DOCS / f"{page}.md") >= least
+
+
+def test_commands_run(folder):
+    assert run_commands(DOCS / "command-line.md", folder) >= 20
+
+
+def test_command_line_page_knows_every_option_and_key():
+    page = (DOCS / "command-line.md").read_text("utf-8")
+    for command in cli.commands.values():
+        assert f"bckm {command.name}" in page
+        for option in command.params:
+            for word in (*option.opts, *option.secondary_opts):
+                known = f"`{word}`" in page or f"`{word} " in page
+                assert known or not word.startswith("-") or word == "--peer", word
+    for kind, keys in KINDS.items():
+        assert f"`[[{kind}]]`" in page
+        for key in (*keys, *SETTINGS, *FIT):
+            assert f"`{key}`" in page, key
 
 
 @pytest.mark.parametrize(
@@ -72,7 +103,9 @@ def test_api_lists_every_public_name_once():
     assert {f"bckm.{name}" for name in bckm.__all__} <= set(names)
 
 
-@pytest.mark.parametrize("module", ["methods", "datasets"])
+@pytest.mark.parametrize(
+    "module", ["methods", "datasets", "plan", "plotting", "report", "tables", "views"]
+)
 def test_api_lists_what_a_module_offers(module):
     found = __import__(f"bckm.{module}", fromlist=["x"])
     offered = getattr(found, "__all__", None) or [

@@ -13,8 +13,8 @@ import pytest
 import bckm
 from bckm import _container
 from bckm._container import read_container, write_container
+from bckm._fields import Fields
 from bckm.archive._constraints import constraints_tree, read_constraints
-from bckm.archive._fields import Fields
 from bckm.archive._statements import Pool
 from tests.archives import make
 from tests.archives.telling import tell, told

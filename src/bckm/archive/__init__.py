@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bckm._container import Container, read_container, write_container
-from bckm.archive._fields import Fields
+from bckm._fields import Fields
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
 from bckm.archive._study import read_study, study_tree

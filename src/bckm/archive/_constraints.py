@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from bckm._fields import Fields, narrow, scalar
 from bckm._listing import Softened
 from bckm._stated import Link, Place
-from bckm.archive._fields import Fields, narrow, scalar
 from bckm.archive._statements import Pool
 from bckm.constraints import Constraints
 from bckm.statements import AttributeSum, LinearRows, Quota, Stay

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bckm._fields import Fields, mapping_of, narrow, scalar
 from bckm._scaling import Bounds, _Total
-from bckm.archive._fields import Fields, mapping_of, narrow, scalar
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
 from bckm.estimators import ConstrainedKMeans

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from bckm import rules
-from bckm.archive._fields import Fields, narrow, scalar
+from bckm._fields import Fields, narrow, scalar
+from bckm._steps import history_tree, read_history
 from bckm.archive._statements import Pool
-from bckm.result import GivenUp, Result, Status, Step
+from bckm.result import GivenUp, Result, Status
 from bckm.statements import AttributeSum, LinearRows, Quota, Stay
 
-_WHOLE = ("start", "iteration", "moved")
-_NUMBERS = ("inertia", "assigned", "lower_bound", "seconds")
 _SOURCES = {
     rules.SumBound: AttributeSum,
     rules.QuotaBound: Quota,
@@ -84,29 +83,6 @@ def read_result(fields: Fields, pool: Pool) -> Result:
             _given_up(Fields(one, "a given-up rule"), pool, labels.size, k)
             for one in fields.all("given_up")
         ),
-    )
-
-
-def history_tree(history: Any) -> dict[str, Any]:
-    """Steps as columns."""
-    return {
-        **{name: narrow([getattr(step, name) for step in history]) for name in _WHOLE},
-        **{name: np.array([getattr(step, name) for step in history], float) for name in _NUMBERS},
-        "status": [step.status.value for step in history],
-        "kind": [step.kind for step in history],
-    }
-
-
-def read_history(fields: Fields) -> tuple[Step, ...]:
-    """Steps from their columns."""
-    status, kind = fields.texts("status"), fields.texts("kind")
-    if set(kind) - {"assign", "moves"}:
-        raise ValueError("a step is of no known kind")
-    columns = {name: fields.whole_numbers(name, len(status)).tolist() for name in _WHOLE}
-    columns |= {name: fields.floats(name, (len(status),), False).tolist() for name in _NUMBERS}
-    return tuple(
-        Step(status=Status(word), kind=what, **dict(zip(columns, values, strict=True)))
-        for word, what, *values in zip(status, kind, *columns.values(), strict=True)
     )
 
 

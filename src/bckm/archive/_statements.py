@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bckm.archive._fields import Fields, narrow, scalar
+from bckm._fields import Fields, narrow, scalar
 from bckm.statements import AttributeSum, LinearRows, Quota, Stay, _objects
 
 Statement = AttributeSum | Quota | Stay | LinearRows
