@@ -77,7 +77,7 @@ def run_commands(path, folder):
     commands were run.
     """
     shell, number = Shell(folder), 0
-    for block in BLOCK.findall(path.read_text("utf-8")):
+    for block in BLOCK.findall(path.read_text("utf-8").replace("\\\n", "")):
         for line, expected in re.findall(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", block, re.M):
             shown = re.fullmatch(r"cat (\S+)", line)
             if shown and not (folder / shown[1]).exists():
