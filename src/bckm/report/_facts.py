@@ -178,7 +178,7 @@ class Facts:
         told += [
             ("Iterations", f"{result.n_iter:,}"),
             ("Time", seconds(result.seconds)),
-            ("Solver", result.solver),
+            ("Solver", Name(result.solver)),
         ]
         return told
 

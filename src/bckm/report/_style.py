@@ -169,7 +169,8 @@ nav{display:none}body{font-size:10pt}header{padding-top:0}section{padding-top:1.
 main,header,footer{padding-left:0;padding-right:0}table{font-size:8.5pt}th,td{padding:.25rem .4rem}
 .charts{grid-template-columns:1fr 1fr;gap:.8rem 1rem}.wide-text,.names{min-width:0}
 .scroll{overflow:visible}.heat{font-size:7pt}.heat th,.heat td{padding:.1rem .2rem}
-figure,.topic,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
+.cards{grid-template-columns:repeat(auto-fit,minmax(5.5rem,1fr))}.cards dd{font-size:1rem}
+figure,.topic,.cards div,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
 .heat,.band,.cards div{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 .sheet th[scope=row],.sheet thead th:first-child{position:static}
 }
