@@ -2,7 +2,7 @@
 
 Start with `kmeans` or `ConstrainedKMeans`; `check` says whether rules can be obeyed and why not;
 `verify` checks any labels against any rules; `certify` proves how far from optimal a result can be;
-`Study` puts a result beside its data and rules, for reports and files.
+`Study` puts a result beside its data and rules, for reports and files; `save` and `load` keep it.
 """
 
 from importlib import import_module
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bckm.api import kmeans
+    from bckm.archive import load, save
     from bckm.certificate import BoundStep, Certificate, Ending, certify
     from bckm.checker import Violation, verify
     from bckm.constraints import Constraints
     from bckm.estimators import ConstrainedKMeans
     from bckm.exceptions import (
+        DamagedFileError,
         DroppedRulesWarning,
         InfeasibleError,
         UndecidedError,
@@ -35,6 +37,7 @@ __all__ = [
     "Certificate",
     "ConstrainedKMeans",
     "Constraints",
+    "DamagedFileError",
     "DroppedRulesWarning",
     "Ending",
     "Feasibility",
@@ -55,6 +58,8 @@ __all__ = [
     "certify",
     "check",
     "kmeans",
+    "load",
+    "save",
     "verify",
 ]
 
@@ -62,10 +67,12 @@ __all__ = [
 # needs no NumPy, and only users of the estimator wait for scikit-learn.
 _HOMES = {
     "api": "kmeans",
+    "archive": "load save",
     "certificate": "BoundStep Certificate Ending certify",
     "constraints": "Constraints",
     "estimators": "ConstrainedKMeans",
-    "exceptions": "DroppedRulesWarning InfeasibleError UndecidedError UnsupportedError",
+    "exceptions": "DamagedFileError DroppedRulesWarning InfeasibleError UndecidedError "
+    "UnsupportedError",
     "feasibility": "Feasibility check",
     "fixed": "assign_to",
     "result": "GivenUp Result Status Step",

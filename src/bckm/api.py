@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numbers
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -15,6 +17,7 @@ from bckm._reading import read_centres, read_not_negative, read_time_limit, read
 from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.checker import verify
+from bckm.checkpoint import Checkpoint, identity
 from bckm.constraints import Constraints, as_constraints
 from bckm.exceptions import UnsupportedError
 from bckm.feasibility import feasible_start
@@ -24,7 +27,7 @@ from bckm.lloyd import Limits
 from bckm.metric import Metric, read_metric
 from bckm.problem import Problem
 from bckm.result import CERTIFIABLE, Result, Step
-from bckm.search.explore import ENDED, SEARCHES, Task, explore
+from bckm.search.explore import ENDED, SEARCHES, Seed, Task, explore
 from bckm.seeding import scatter, spread
 
 _SEEDINGS = {"k-means++": spread, "random": scatter}
@@ -52,6 +55,7 @@ def kmeans(
     n_jobs: int | None = None,
     random_state: Any = None,
     on_step: Callable[[Step], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Cluster samples under rules, or prove that the rules cannot be obeyed.
 
@@ -89,11 +93,11 @@ def kmeans(
         it is over or the same best clustering was found three times.
     metric : {"euclidean", "cosine", "haversine"}
         What distances are. "cosine": only the direction of a sample counts; k-means of the rows
-        divided by their length, where |x - y|^2 = 2 (1 - cos). "haversine": X has two columns,
-        latitude and longitude in degrees (`numpy.degrees` converts radians); k-means of points on a
-        sphere of radius 6371.0088 km, so that the inertia is in km^2. Distances are chords, which
-        are shorter than arcs by 0.1 % at 1,000 km. `init`, if an array, and the centres of the
-        result are in the terms of X.
+        divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "haversine": X has two
+        columns, latitude and longitude in degrees (`numpy.degrees` converts radians); k-means of
+        points on a sphere of radius 6371.0088 km, so that the inertia is in km^2. Distances are
+        chords, which are shorter than arcs by 0.1 % at 1,000 km. `init`, if an array, and the
+        centres of the result are in the terms of X.
     bounds : {"matched", "fixed"}
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.
@@ -117,6 +121,17 @@ def kmeans(
     on_step : callable, optional
         Called with each `Step`. Ctrl-C (or KeyboardInterrupt raised here) ends the fit with the
         best labels so far; before feasible labels are known it is passed on.
+    checkpoint : path, optional
+        File in which a long fit keeps its state. If the process is killed, the machine loses power,
+        or a time limit or Ctrl-C ended the fit, the same call goes on where it was, and ends with
+        exactly the result of a fit that was never interrupted (but for `seconds`, which are of this
+        call). The state is kept between runs, that is after each start and each child of search, at
+        most every five seconds: a run that was under way is made again, and a fit of one start
+        without search keeps nothing before its end. `time_limit`, `n_jobs` and `on_step` may
+        change, everything else must be as before: the file of another fit is refused, as is a
+        damaged one. The file stays after the end, and the same call then returns the result without
+        a new search. `random_state` must be a whole number or None, which draws a seed and keeps it
+        in the file.
 
     Returns
     -------
@@ -129,6 +144,8 @@ def kmeans(
         If no labels obey the constraints; it names a minimal conflict.
     UndecidedError
         If `time_limit` passed before feasible labels or a proof were found.
+    DamagedFileError
+        If `checkpoint` is a file, but not what this function wrote.
 
     Examples
     --------
@@ -156,6 +173,7 @@ def kmeans(
         raise ValueError(f"search must be one of {names}; got {search!r}.")
     if bounds not in ("matched", "fixed"):
         raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
+    kept = None if checkpoint is None else Checkpoint(checkpoint)
     constraints = located(as_constraints(constraints), X, sample_id)
     space = read_metric(metric)
     points = space.embedded(X)
@@ -169,29 +187,52 @@ def kmeans(
     if bounds == "fixed" and given is None:
         raise ValueError("bounds='fixed' ties label i to centre i: pass the centres as init.")
     number = _starts(n_init, init, problem, search)
-    *generators, rng = _generators(random_state, number + 1)
+    seed = random_state if kept is None else kept.seed(random_state)
+    *generators, rng = _generators(seed, number + 1)
     engine = choose(solver, problem)
-    start = feasible_start(problem.structure, problem.rules, deadline)
+    before = None
+    if kept is not None:
+        settings = {
+            "starts": number,
+            "search": search,
+            "metric": space.name,
+            "bounds": bounds,
+            "max_iter": max_iter,
+            "tol": tol,
+            "random_state": None if random_state is None else int(random_state),
+        }
+        asked = identity(problem, engine, points, sample_weight, init, settings)
+        before = kept.resume(problem, asked)
+    start = None if kept is None else kept.start
+    if start is None:
+        start = feasible_start(problem.structure, problem.rules, deadline)
     free = bounds == "matched" and not problem.structure.interchangeable
     task = Task(problem, engine, start, Limits(max_iter, tol, deadline), free, on_step, began)
     seeding = spread if given is not None else _SEEDINGS[init]
+    seeds: Sequence[Seed]
     if given is not None:
-        seeds = iter([given])  # the same centres lead to the same result
+        seeds = [lambda: given]  # the same centres lead to the same result
     else:
-        seeds = (seeding(problem, own, n == 0) for n, own in enumerate(generators))
+        seeds = [partial(_drawn, seeding, problem, own, n == 0) for n, own in enumerate(generators)]
     # given centres are where to begin, unless a search among all is asked for; and where labels are
     # tied to them, others would be other labels
     stay = bounds == "fixed" or (given is not None and search == "auto")
-    found = explore(task, search, seeds, None if stay else partial(seeding, problem), rng)
+    fresh = None if stay else partial(seeding, problem)
+    if kept is None:
+        found = explore(task, search, seeds, fresh, rng)
+    else:
+        kept.start = start
+        found = explore(task, search, seeds, fresh, rng, before=before, note=kept.note)
+        kept.write()
     best = found.run
     costs = problem.structure.n_items * problem.structure.n_clusters
     worth = best.priced or engine.bounds_cheaply or costs <= SMALL
     if worth and best.bound is None and best.status not in ENDED:
-        # the last centres are means that nothing was assigned to: what is it worth there?
-        assigner = found.assigner or engine.prepare(problem)
-        before = assigner.counters.copy()
+        # the last centres are means that nothing was assigned to: what is it worth there? That is
+        # not to depend on what an engine did before, which a checkpoint does not keep
+        assigner = engine.prepare(problem)
         last = assigner(best.centres, best.labels, deadline)
-        found.counters += assigner.counters - before
+        found.counters += assigner.counters
         best.bound, best.prices = last.bound, last.prices
     bound = best.bound
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
@@ -281,6 +322,16 @@ def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
     # steps with sums take longer
     most = SMALL // SLOWER if problem.structure.loads.number else SMALL
     return int(np.clip(most // (distinct * problem.structure.n_clusters), 1, MOST_STARTS))
+
+
+def _drawn(
+    seeding: Callable[[Problem, np.random.Generator, bool], FloatArray],
+    problem: Problem,
+    own: np.random.Generator,
+    first: bool,
+) -> FloatArray:
+    """First centres; the same ones each time, so the generator stays as it is."""
+    return seeding(problem, deepcopy(own), first)
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:

@@ -276,7 +276,8 @@ def _problem_of(result: Any) -> Problem:
     if problem is None:
         raise ValueError(
             f"this result of {result.labels.size:,} samples does not carry its problem: certify "
-            f"takes at most {CERTIFIABLE:,} items (samples, where must-linked ones count once)."
+            f"takes at most {CERTIFIABLE:,} items (samples, where must-linked ones count once) "
+            "and no result that was loaded from a file; certify before you save."
         )
     return problem
 

@@ -16,13 +16,13 @@ from bckm._scaling import Bounds
 from bckm.api import kmeans
 from bckm.constraints import Constraints
 from bckm.metric import read_metric
-from bckm.result import Step
+from bckm.result import Result, Step
 
 
 class ConstrainedKMeans(FittedCentres):
     """k-means under rules, as a scikit-learn estimator.
 
-    Solves, over labels y and centres c,
+    Solves, over labels y and centres c::
 
         min  sum_p w_p |x_p - c_{y_p}|^2
         s.t. size_min_i <= #{p : y_p = i} <= size_max_i   for every cluster i,
@@ -112,7 +112,7 @@ class ConstrainedKMeans(FittedCentres):
         All of the above, with history and time, as `kmeans` returned it.
     n_features_in_ : int
         Number of features seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the features; only when X had names that are all strings.
 
     See Also
@@ -282,6 +282,16 @@ class ConstrainedKMeans(FittedCentres):
             random_state=seed,
             on_step=_write if self.verbose else None,
         )
+        self._copy(result)
+        self.n_dropped_ = len(asked.dropped)
+        self.dropped_rules_ = asked.dropped
+        self._space = read_metric(self.metric)
+        self._bounds = Bounds(own, rules, X.shape[0])
+        self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
+        return self
+
+    def _copy(self, result: Result) -> None:
+        """Show a result in the attributes that scikit-learn knows."""
         self.labels_ = result.labels.astype(np.int32)
         self.cluster_centers_ = result.centres
         self.inertia_ = result.inertia
@@ -291,13 +301,7 @@ class ConstrainedKMeans(FittedCentres):
         self.lower_bound_ = result.lower_bound
         self.penalty_ = result.penalty
         self.given_up_ = result.given_up
-        self.n_dropped_ = len(asked.dropped)
-        self.dropped_rules_ = asked.dropped
         self.result_ = result
-        self._space = read_metric(self.metric)
-        self._bounds = Bounds(own, rules, X.shape[0])
-        self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
-        return self
 
 
 def _write(step: Step) -> None:

@@ -79,3 +79,20 @@ class UnsupportedError(ValueError):
     ...     print(error)
     solver 'nearest' cannot express size bounds; use solver='auto'.
     """
+
+
+class DamagedFileError(ValueError):
+    """A file is not what `bckm` writes, or no longer; the message names it and says what is wrong.
+
+    Examples
+    --------
+    >>> import bckm, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "empty.bckm")
+    ...     path.touch()
+    ...     try:
+    ...         bckm.load(path)
+    ...     except bckm.DamagedFileError as error:
+    ...         print(str(error).replace(folder, "here"))
+    here/empty.bckm is empty: nothing was written to it, or it was cut short; write it again.
+    """

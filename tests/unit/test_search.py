@@ -22,7 +22,8 @@ from bckm.lloyd import Limits, Run
 from bckm.problem import Problem
 from bckm.search import explore
 from bckm.search.evolve import FEWEST, MOST, Child, Population, displaced, mixed
-from bckm.search.explore import SEARCHES, Found, Task, renumber
+from bckm.search.explore import SEARCHES, Task, renumber
+from bckm.search.found import Found
 from bckm.search.local import LocalSearch
 from tests.drawing import Drawn, draw, inertias, obeying
 from tests.families import FAMILIES
@@ -938,7 +939,9 @@ def test_an_engine_that_does_nothing(search, hasty):
     steps = []
     task = Task(problem, Lazy(), start, Limits(9, 0.0, Deadline()), False, steps.append, 0.0)
     rng = np.random.default_rng(0)
-    found = explore.explore(task, search, [problem.points[:K]], lambda _: problem.points[:K], rng)
+    found = explore.explore(
+        task, search, [lambda: problem.points[:K]], lambda _: problem.points[:K], rng
+    )
     assert isinstance(found, Found)
     assert problem.structure.feasible(found.run.labels)
     first = problem.within(start, problem.means(start, problem.points[:K]))

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from bckm._types import FloatArray, IntArray
-from bckm.plotting._drawing import INK, PALE, Display, heading, say, span, tidy
+from bckm.plotting._drawing import INK, PALE, Display, heading, plain_ticks, say, span, tidy
 from bckm.plotting._numbers import write_numbers
+from bckm.rules import plural
 from bckm.study import Study
 from bckm.views import WRONG, Links, Plane, Style, clean, links, palette, plane, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection, PathCollection
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
     from matplotlib.text import Annotation
 
+_WORDS = {
+    ("together", True): "together, as asked",
+    ("apart", True): "apart, as asked",
+    ("together", False): "should be together",
+    ("apart", False): "should be apart",
+}
 _FEW_LINKS = 150  # up to so many are drawn without transparency
+_AREAS = {"o": 1.0, "s": 0.9, "D": 0.8, "P": 1.3, "X": 1.2, "*": 1.7}  # to look equally large
 _HEAVY = 5_000  # points beyond which they become pixels in vector files
 
 
@@ -43,8 +52,8 @@ class ClustersDisplay(Display):
         From `bckm.views.links`.
     samples : array of int, optional
         Which samples to draw; all by default.
-    title : str
-        Above the picture.
+    title, note : str
+        Above the picture; the note is smaller.
     names : sequence of str, optional
         What is written at the centres; the number of each cluster by default.
 
@@ -71,7 +80,6 @@ class ClustersDisplay(Display):
     >>> display = ClustersDisplay.from_study(study, outlines=True)
     >>> len(display.scatter_), len(display.links_["apart", True].get_segments())
     (2, 1)
-    >>> display.figure_.savefig("/dev/null", format="png")
     """
 
     plane: Plane
@@ -80,6 +88,7 @@ class ClustersDisplay(Display):
     links: Links = field(default_factory=Links)
     samples: IntArray | None = None
     title: str = ""
+    note: str = ""
     names: Sequence[str] | None = None
 
     @classmethod
@@ -88,7 +97,7 @@ class ClustersDisplay(Display):
         study: Study,
         *,
         most_samples: int = 20_000,
-        most_links: int = 2_000,
+        most_links: int = 600,
         ax: Axes | None = None,
         **plot: Any,
     ) -> Self:
@@ -108,8 +117,7 @@ class ClustersDisplay(Display):
         found = plane(study)
         k = study.n_clusters
         sizes = study.result.sizes
-        held = f"{k} clusters of {span(sizes)}" if k > 1 else "1 cluster of"
-        title = f"{clean(study.title)}: {held if k > 1 else f'{held} {span(sizes)}'} samples"
+        title = f"{clean(study.title)}: {plural(k, 'cluster')} of {span(sizes)} samples"
         display = cls(
             plane=found,
             labels=study.result.labels,
@@ -130,6 +138,7 @@ class ClustersDisplay(Display):
         legend: bool = True,
         size: float | None = None,
         alpha: float | None = None,
+        adjustable: Literal["datalim", "box"] = "datalim",
         title: str | None = None,
     ) -> Self:
         """Draw.
@@ -144,22 +153,28 @@ class ClustersDisplay(Display):
         size, alpha : float, optional
             Area of the markers in square points and their opacity; by the number of samples where
             nothing is said.
+        adjustable : {"datalim", "box"}
+            What gives way so that both axes have one unit: their limits, or the shape of the frame.
         title : str, optional
             Instead of the title of the display.
         """
-        ax = self._begin(ax, 7.2, 5.6)
+        ax = self._begin(ax, 7.2, 3.2 if self.plane.kind == "line" else 5.6)
         drawn = np.arange(self.labels.size) if self.samples is None else self.samples
         tidy(ax, grid="x" if self.plane.kind == "line" else "both")
         self.scatter_ = self._points(drawn, size, alpha)
         self.outlines_ = self._hulls(drawn) if outlines else []
         self.links_ = self._lines() if links else {}
-        self._frame(ax)
+        self._frame(ax, adjustable)
         self.numbers_: list[Annotation] = []
         if numbers:
             self.numbers_ = write_numbers(ax, self.plane.centres, self.styles, self.names)
         if legend and self.links_:
-            self._legend(ax)
-        heading(ax, self.title if title is None else title, self._note(drawn.size, links))
+            ax.legend(
+                handles=self.handles(), loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=4,
+                frameon=False, fontsize=9, labelcolor=INK,
+            )  # fmt: skip
+        notes = [self.note, *self._left_out(drawn.size, links)]
+        heading(ax, self.title if title is None else title, "; ".join(filter(None, notes)))
         return self
 
     def _points(
@@ -175,7 +190,7 @@ class ClustersDisplay(Display):
                 self.ax_.scatter(
                     self.plane.points[mine, 0],
                     self.plane.points[mine, 1],
-                    s=area,
+                    s=area * _AREAS.get(style.marker, 1.0),
                     color=style.colour,
                     marker=style.marker,
                     alpha=opacity,
@@ -204,7 +219,7 @@ class ClustersDisplay(Display):
         from matplotlib.collections import LineCollection
 
         found = {}
-        opacity = float(np.clip(_FEW_LINKS / max(len(self.links), 1), 0.15, 1.0))
+        opacity = float(np.clip(_FEW_LINKS / max(len(self.links), 1), 0.1, 1.0))
         for kept in (True, False):
             for kind, dashes in (("together", "solid"), ("apart", (0, (3, 2)))):
                 pairs = [
@@ -215,16 +230,16 @@ class ClustersDisplay(Display):
                 lines = LineCollection(
                     list(self.plane.points[np.array(pairs)]),
                     colors=PALE if kept else WRONG,
-                    linewidths=0.9 if kept else 1.8,
+                    linewidths=0.9 if kept else 0.9 + 0.9 * opacity,
                     linestyles=[dashes],
-                    alpha=opacity if kept else max(opacity, 0.6),
+                    alpha=opacity if kept else max(opacity, 0.2),
                     zorder=1.5 if kept else 3,
                 )
                 found[kind, kept] = lines
                 self.ax_.add_collection(lines)
         return found
 
-    def _frame(self, ax: Axes) -> None:
+    def _frame(self, ax: Axes, adjustable: Literal["datalim", "box"]) -> None:
         say(ax.xaxis.label, self.plane.x_label)
         say(ax.yaxis.label, self.plane.y_label)
         ax.autoscale_view()
@@ -232,44 +247,34 @@ class ClustersDisplay(Display):
             ax.set_ylim(-1.6, 1.6)
             ax.yaxis.set_visible(False)
             ax.spines["left"].set_visible(False)
+        plain_ticks(ax)
         if self.plane.kind == "map":
             ax.xaxis.set_major_formatter(lambda value, _: degrees(value, "E", "W"))
             ax.yaxis.set_major_formatter(lambda value, _: degrees(value, "N", "S"))
         if self.plane.aspect is not None:
-            ax.set_aspect(self.plane.aspect, adjustable="datalim")
+            ax.set_aspect(self.plane.aspect, adjustable=adjustable)
 
-    def _legend(self, ax: Axes) -> None:
-        words = {
-            ("together", True): "together, as asked",
-            ("apart", True): "apart, as asked",
-            ("together", False): "should be together",
-            ("apart", False): "should be apart",
-        }
+    def handles(self, counted: bool = True) -> list[Line2D]:
+        """What the lines mean, for a legend, with their numbers if these are to be told."""
         from matplotlib.lines import Line2D
 
-        handles = [
+        return [
             Line2D(
                 [], [],
                 color=PALE if kept else WRONG,
                 linewidth=1.0 if kept else 1.8,
                 linestyle="-" if kind == "together" else "--",
-                label=f"{words[kind, kept]} ({len(lines.get_segments()):,})",
+                label=_WORDS[kind, kept] + (f" ({len(lines.get_paths()):,})" if counted else ""),
             )
             for (kind, kept), lines in self.links_.items()
         ]  # fmt: skip
-        ax.legend(
-            handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=4,
-            frameon=False, fontsize=9, labelcolor=INK,
-        )  # fmt: skip
 
-    def _note(self, drawn: int, links: bool) -> str:
-        notes = []
+    def _left_out(self, drawn: int, links: bool) -> Iterator[str]:
         if drawn < self.labels.size:
-            notes.append(f"{drawn:,} of {self.labels.size:,} samples are drawn")
+            yield f"{drawn:,} of {self.labels.size:,} samples are drawn"
         if links and self.links.left_out:
             whole = len(self.links) + self.links.left_out
-            notes.append(f"{len(self.links):,} of {whole:,} links are drawn")
-        return "; ".join(notes)
+            yield f"{len(self.links):,} of {whole:,} links are drawn"
 
 
 def degrees(value: float, positive: str, negative: str) -> str:

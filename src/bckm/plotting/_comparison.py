@@ -44,8 +44,8 @@ class ComparisonDisplay(Display):
     >>> rules = bckm.Constraints(size_max=2)
     >>> study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
     >>> display = ComparisonDisplay.from_study(study)
-    >>> display.axes_[0].get_title(loc="left")
-    'plain k-means: inertia 1.333, 1 rule broken'
+    >>> display.before.note, display.after.note
+    ('inertia 1.333, 1 rule broken', 'inertia 73, no rule broken')
     """
 
     before: ClustersDisplay
@@ -59,7 +59,7 @@ class ComparisonDisplay(Display):
         *,
         names: tuple[str, str] | None = None,
         most_samples: int = 20_000,
-        most_links: int = 1_000,
+        most_links: int = 600,
         axes: Any = None,
         **plot: Any,
     ) -> Self:
@@ -102,7 +102,8 @@ class ComparisonDisplay(Display):
                     styles=styles,
                     links=links(study, most_links),
                     samples=picked,
-                    title=f"{clean(name)}: {_verdict(study)}",
+                    title=clean(name),
+                    note=_verdict(study),
                 )
             )
         return cls(*sides).plot(axes, **plot)
@@ -139,15 +140,34 @@ class ComparisonDisplay(Display):
             Further arguments of `ClustersDisplay.plot`.
         """
         plt = pyplot()
-        if axes is None:
-            wide = self.after.plane.kind == "line"
-            _, axes = plt.subplots(1, 2, figsize=(11, 3.2 if wide else 5.0), layout="constrained")
+        own = axes is None
+        if own:
+            flat = self.after.plane.kind == "line"
+            _, axes = plt.subplots(
+                1, 2, figsize=(10, 3.2 if flat else 5.0), layout="constrained", sharey=True
+            )
         self.axes_ = np.asarray(axes, object).ravel()
         if self.axes_.size != 2:
             raise ValueError(f"a comparison needs two axes; got {self.axes_.size}.")
+        legend = plot.pop("legend", True)
         for side, ax in zip((self.before, self.after), self.axes_, strict=True):
-            side.plot(ax, links=links, **plot)
+            side.plot(ax, links=links, legend=False, adjustable="box", **plot)
         self.ax_, self.figure_ = self.after.ax_, self.after.figure_
+        if own:
+            self.ax_.set_ylabel("")
+        lines = {
+            line.get_label(): line
+            for side in (self.before, self.after)
+            for line in side.handles(counted=False)
+        }
+        if legend and lines:
+            # one for both; axes of somebody else may have no room around them
+            place: Any = {"loc": "outside lower center"} if own else {"loc": "best"}
+            target = self.figure_ if own else self.ax_
+            target.legend(
+                handles=list(lines.values()), ncols=4 if own else 1, frameon=False, fontsize=9,
+                **place,
+            )  # fmt: skip
         return self
 
 

@@ -26,9 +26,10 @@ _STEEP = 20.0  # a fall by such a factor is drawn on a logarithmic scale
 class ConvergenceDisplay(Display):
     """The inertia after each step, and how far its assignment can have been from the best.
 
-    Dots are assignments, open diamonds rounds of moves. Under the cost of each assignment, at the
-    centres it was made for, a bar reaches down to what no labels can get below there; where it has
-    no length the assignment is proven optimal.
+    A filled marker is an assignment that is proven to be the best at its centres. Under an open one
+    hangs a bar as long as the gap between what it cost at these centres and what no labels can get
+    below there: a better assignment can be at most that much better. Open diamonds are rounds of
+    moves, which prove nothing.
 
     Parameters
     ----------
@@ -43,10 +44,10 @@ class ConvergenceDisplay(Display):
         Axes and figure of matplotlib.
     lines_ : list of Line2D
         The inertia of each course.
-    moves_ : list of Line2D
-        The diamonds of each course.
+    open_, moves_ : list of Line2D
+        The open markers of assignments and of moves of each course.
     gaps_ : list of LineCollection
-        The bars of each course; drawn where there is one course only, or if asked for.
+        The bars of courses that have any; drawn where there is one course only, or if asked for.
 
     Examples
     --------
@@ -153,6 +154,7 @@ class ConvergenceDisplay(Display):
         ax = self._begin(ax, 6.4, 3.8)
         tidy(ax)
         self.lines_: list[Line2D] = []
+        self.open_: list[Line2D] = []
         self.moves_: list[Line2D] = []
         self.gaps_: list[LineCollection] = []
         alone = len(self.courses) == 1
@@ -165,8 +167,12 @@ class ConvergenceDisplay(Display):
         if x == "iteration":
             from matplotlib.ticker import MaxNLocator
 
-            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        self._legend(ax, alone)
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+            last = max((one.iteration.size for one in self.courses.values()), default=1)
+            ax.set_xlim(
+                0.5 if last < 20 else 0.0, max(last, 1) + (0.5 if last < 20 else 0.02 * last)
+            )
+        self._legend(ax)
         heading(ax, self._title() if title is None else title)
         return self
 
@@ -175,26 +181,24 @@ class ConvergenceDisplay(Display):
         colour = COLOURS[at % len(COLOURS)]
         marker = "o" if len(self.courses) == 1 else MARKERS[at % len(MARKERS)]
         moves = np.array([kind == "moves" for kind in course.kind], bool)
-        size = 5.0 if where.size <= 60 else 0.0
-        (line,) = ax.plot(
-            where, course.inertia, color=colour, linewidth=1.5, marker=marker, markersize=size,
-            markevery=np.flatnonzero(~moves).tolist(), zorder=3,
-        )  # fmt: skip
-        line.set_label(name)
-        (diamonds,) = ax.plot(
-            where[moves], course.inertia[moves], "D", markersize=6, markerfacecolor="white",
-            markeredgecolor=colour, markeredgewidth=1.3, zorder=4, label="_moves",
-        )  # fmt: skip
+        size = 5.5 if where.size <= 60 else 3.0
+        (line,) = ax.plot(where, course.inertia, color=colour, linewidth=1.5, zorder=2)
+        line.set(label=name, marker=marker, markersize=size)
+        line.set_markevery(np.flatnonzero(course.optimal).tolist())
         self.lines_.append(line)
-        self.moves_.append(diamonds)
-        proven = np.isfinite(course.bound)
-        if gaps and proven.any():
-            bars = ax.vlines(
-                where[proven], course.bound[proven], course.assigned[proven],
-                color=PALE, alpha=0.6, linewidth=5, zorder=1,
-            )  # fmt: skip
+        hollow = {"markerfacecolor": "white", "markeredgecolor": colour, "markeredgewidth": 1.3}
+        opened = ~course.optimal & ~moves
+        for those, shape, kept in ((opened, marker, self.open_), (moves, "D", self.moves_)):
+            (marks,) = ax.plot(where[those], course.inertia[those], linestyle="", zorder=3)
+            marks.set(marker=shape, markersize=size, **hollow)
+            kept.append(marks)
+        hangs = opened & np.isfinite(course.bound)
+        if gaps and hangs.any():
+            top = course.inertia[hangs]
+            down = np.maximum(course.assigned[hangs] - course.bound[hangs], 0.0)
+            bars = ax.vlines(where[hangs], top - down, top)
+            bars.set(color=colour, alpha=0.35, linewidth=5, zorder=1)
             self.gaps_.append(bars)
-            ax.plot(where[proven], course.bound[proven], "_", color=PALE, markersize=9, zorder=2)
 
     def _values(self) -> Any:
         return np.concatenate([course.inertia for course in self.courses.values()])
@@ -203,28 +207,33 @@ class ConvergenceDisplay(Display):
         values = self._values()
         return bool(values.size and values.min() > 0 and values.max() > _STEEP * values.min())
 
-    def _legend(self, ax: Axes, alone: bool) -> None:
+    def _legend(self, ax: Axes) -> None:
         from matplotlib.lines import Line2D
 
-        handles: list[Line2D] = []
-        if not alone:
-            handles += self.lines_
-        elif self.lines_[0].get_xydata().size:  # type: ignore[union-attr]
-            handles.append(self.lines_[0])
-        for diamonds in self.moves_:
-            if len(diamonds.get_xdata()):  # type: ignore[arg-type]
-                look = Line2D([], [], linestyle="", marker="D", markerfacecolor="white")
-                look.set(markeredgecolor=PALE, markersize=6, label="after moves of few samples")
+        alone = len(self.courses) == 1
+        shape = self.lines_[0].get_marker() if alone else "o"
+        colour = COLOURS[0] if alone else PALE
+        handles = [] if alone else list(self.lines_)
+        kinds = (
+            (any(one.optimal.any() for one in self.courses.values()), shape, colour,
+             "assignment, proven the best at its centres"),
+            (any(len(one.get_xydata()) for one in self.open_), shape, "white",  # type: ignore[arg-type]
+             "assignment; bar: the most a better one could save" if self.gaps_ else
+             "assignment, not proven the best"),
+            (any(len(one.get_xydata()) for one in self.moves_), "D", "white",  # type: ignore[arg-type]
+             "moves of few samples"),
+        )  # fmt: skip
+        for there, marker, inside, told in kinds:
+            if there:
+                look = Line2D([], [], linestyle="", marker=marker, markersize=5.5, label=told)
+                look.set(markerfacecolor=inside, markeredgecolor=colour, markeredgewidth=1.3)
                 handles.append(look)
-                break
-        if self.gaps_:
-            look = Line2D([], [], linestyle="", marker="_", color=PALE, markersize=9)
-            look.set_label("least possible at the centres of the step")
-            handles.append(look)
         if handles:
-            legend = ax.legend(handles=handles, frameon=False, fontsize=9, loc="upper right")
+            # a label that begins with "_" would be left out, so none does
+            words = [f" {one.get_label()}" for one in handles]
+            legend = ax.legend(handles, words, frameon=False, fontsize=9, loc="upper right")
             for text in legend.get_texts():
-                say(text, text.get_text(), 45)
+                say(text, text.get_text())
 
     def _title(self) -> str:
         number = sum(course.inertia.size > 0 for course in self.courses.values())

@@ -45,6 +45,7 @@ def tidy(ax: Axes, grid: str = "both") -> None:
     ax.spines[["left", "bottom"]].set_color("0.6")
     ax.tick_params(color="0.6", labelsize=9)
     ax.set_axisbelow(True)
+    ax.yaxis.get_offset_text().set(ha="right", fontsize=8)  # not where the title is
     ax.grid(False)
     if grid:
         ax.grid(axis=grid, color="0.9", linewidth=0.8)  # type: ignore[arg-type]
@@ -85,6 +86,16 @@ def say(artist: Text, text: str, most: int = TITLE) -> Text:
     return artist
 
 
+def plain_ticks(ax: Axes) -> None:
+    """Numbers in full, as far as they can be read: 1000001, not 1 and elsewhere +1e6."""
+    from matplotlib.ticker import ScalarFormatter
+
+    for axis in (ax.xaxis, ax.yaxis):
+        formatter = ScalarFormatter(useOffset=False, useMathText=False)
+        formatter.set_powerlimits((-4, 8))
+        axis.set_major_formatter(formatter)
+
+
 def heading(ax: Axes, title: str, note: str = "") -> None:
     """What a picture says, above it; and below that, smaller, what it leaves out."""
     artist = ax.set_title("", loc="left", fontsize=11, pad=20 if note else 8)
@@ -110,13 +121,13 @@ def thinned(count: int, room: int = 25) -> list[int]:
     return list(range(0, count, step))
 
 
-def figures(value: float) -> str:
+def figures(value: float, digits: int = 4) -> str:
     """A number as people write it: 1,234 or 0.0123."""
     if value == 0 or not abs(value) < 1e15:
         return f"{value:g}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.4g}"
+    return f"{value:.{digits}g}"
 
 
 def span(values: Any, unit: str = "") -> str:

@@ -115,31 +115,29 @@ class SilhouetteDisplay(Display):
         self._ticks(ax, top + sizes / 2, sizes, whole)
         say(ax.xaxis.label, "silhouette")
         say(ax.yaxis.label, "cluster")
-        heading(ax, self._title() if title is None else title, self._note())
+        told = f"Silhouette {values.mean():.2f} on average"
+        heading(ax, told if title is None else title, self._note())
         return self
 
     def _ticks(self, ax: Axes, middle: Any, sizes: IntArray, whole: float) -> None:
         """Number the clusters, but none that would touch the number before it."""
         inch = ax.get_window_extent().height / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
-        room = 0.13 * whole / max(inch, 0.1)
+        room = 0.105 * whole / max(inch, 0.1)
         shown: list[int] = []
         for i in np.flatnonzero(sizes):
             if not shown or middle[i] - middle[shown[-1]] >= room:
                 shown.append(int(i))
         ax.set_yticks([middle[i] for i in shown], [str(i) for i in shown])
-        ax.tick_params(axis="y", length=0, labelsize=8, labelcolor=PALE)
-
-    def _title(self) -> str:
-        values = self.silhouette.values
-        near = int((values < 0).sum())
-        told = f"Silhouette {values.mean():.2f} on average"
-        if not near:
-            return f"{told}, no sample is nearer to another cluster"
-        verb = "sample is" if near == 1 else "samples are"
-        return f"{told}; {near:,} of {values.size:,} {verb} nearer to another cluster"
+        ax.tick_params(axis="y", length=0, labelsize=8 if len(shown) <= 30 else 7, labelcolor=PALE)
 
     def _note(self) -> str:
-        if not self.silhouette.sampled:
-            return ""
-        whole = "" if self.n_samples is None else f" of {self.n_samples:,}"
-        return f"from {self.silhouette.values.size:,}{whole} samples, chosen evenly"
+        values = self.silhouette.values
+        near = int((values < 0).sum())
+        told = "no sample is" if not near else "1 sample is" if near == 1 else f"{near:,} are"
+        chosen = ""
+        if self.silhouette.sampled:
+            whole = "all" if self.n_samples is None else f"{self.n_samples:,}"
+            chosen = f"; {values.size:,} of {whole} samples, chosen evenly"
+        elif near > 1:
+            told = f"{near:,} of {values.size:,} samples are"
+        return f"{told} nearer to another cluster{chosen}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from bckm._types import FloatArray, IntArray
 from bckm.plotting._drawing import INK, PALE, Display, figures, heading, say, thinned, tidy
+from bckm.rules import plural
 from bckm.study import Study
 from bckm.views import COLOURS, WRONG, Amount, amounts, clean
 
@@ -115,7 +116,7 @@ class SizesDisplay(Display):
         ax.set_ylim(low, high)
         ax.set_xlim(-0.7, k - 0.3)
         self._ticks(ax)
-        heading(ax, self._title() if title is None else title)
+        heading(ax, self._title() if title is None else title, self._note())
         return self
 
     def _view(self, values: FloatArray) -> tuple[float, float]:
@@ -144,10 +145,22 @@ class SizesDisplay(Display):
             if wrong:
                 bar.set(hatch="///", edgecolor="white", linewidth=0.0)
         if values.size <= _NAMED:
-            texts = ax.bar_label(bars, [self._say(v) for v in values], padding=2, fontsize=8.5)
-            for text in texts:
-                text.set(color=INK, zorder=4)
+            self._write(ax, values)
         return bars
+
+    def _write(self, ax: Axes, values: FloatArray) -> None:
+        """Write values at the foot of their bars, if they fit; above low ones."""
+        low, high = self._view(values)
+        words = [f"{100 * v:.0f}" if self.amount.kind == "share" else figures(v, 3) for v in values]
+        if max(map(len, words)) * 5.4 > 0.68 * _points(ax) / values.size:
+            return
+        for x, (value, word) in enumerate(zip(values.tolist(), words, strict=True)):
+            tall, up = abs(value) > 0.1 * (high - low), value >= 0
+            ax.annotate(
+                word, (x, 0.0 if tall else value), (0, 4 if up else -4),
+                textcoords="offset points", ha="center", va="bottom" if up else "top",
+                fontsize=8.5, color="white" if tall else INK, zorder=4,
+            )  # fmt: skip
 
     def _bounds(self, ax: Axes, low: float, high: float) -> dict[str, LineCollection]:
         k = self.amount.values.size
@@ -205,8 +218,8 @@ class SizesDisplay(Display):
 
     def _ticks(self, ax: Axes) -> None:
         k = self.order_.size
-        room = int(25 * ax.get_window_extent().width / ax.get_figure(root=True).dpi / 5)  # type: ignore[union-attr]
-        at = thinned(k, max(room, 5))
+        room = int(_points(ax) / (5.6 * (len(str(k)) + 1.2)))
+        at = thinned(k, max(room, 3))
         ax.set_xticks(at, [str(self.order_[i]) for i in at])
         ax.tick_params(axis="x", length=0)
         say(ax.xaxis.label, "cluster")
@@ -215,18 +228,23 @@ class SizesDisplay(Display):
             ax.yaxis.set_major_formatter(lambda value, _: self._say(value))
 
     def _title(self) -> str:
-        one = self.amount
-        values = one.values[np.isfinite(one.values)]
-        name = "Sizes" if one.name == "size" else clean(one.name)
-        low = (
-            (self._say(float(edge)) for edge in (values.min(), values.max())) if values.size else ()
-        )
-        ends = list(dict.fromkeys(low))
-        told = f"{name}: {' to '.join(ends)}" if ends else name
-        if not one.bounded:
-            return f"{told}, no bounds"
-        wrong = int(one.broken.sum())
-        kind = "soft bounds" if one.soft else "bounds"
+        values = self.amount.values[np.isfinite(self.amount.values)]
+        ends = (values.min(), values.max()) if values.size else ()
+        told = " to ".join(dict.fromkeys(self._say(float(end)) for end in ends))
+        name = "Sizes" if self.amount.name == "size" else clean(self.amount.name)
+        return f"{name}: {told} {self.amount.unit}".rstrip()
+
+    def _note(self) -> str:
+        if not self.amount.bounded:
+            return "no bounds were asked for"
+        wrong, k = int(self.amount.broken.sum()), self.amount.values.size
+        kind = "soft bounds" if self.amount.soft else "bounds"
         if not wrong:
-            return f"{told}, all within their {kind}"
-        return f"{told}; {wrong} of {one.values.size} clusters beyond their {kind}"
+            return f"all within their {kind}"
+        return f"{wrong} of {plural(k, 'cluster')} beyond {'its' if k == 1 else 'their'} {kind}"
+
+
+def _points(ax: Axes) -> float:
+    """Width of the axes in points."""
+    figure = ax.get_figure(root=True)
+    return 72.0 * ax.get_window_extent().width / (figure.dpi if figure is not None else 100.0)

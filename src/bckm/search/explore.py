@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,8 +15,11 @@ from bckm.lloyd import Limits, Run, alternate, run_from
 from bckm.problem import Problem
 from bckm.result import Status, Step
 from bckm.search.evolve import Child, Population
+from bckm.search.found import Found
 from bckm.search.local import LocalSearch
 from bckm.seeding import match
+
+Seed = Callable[[], FloatArray]  # first centres
 
 SEARCHES = ("auto", "none", "local", "global")
 ENDED = (Status.INTERRUPTED, Status.TIME_LIMIT)
@@ -51,21 +53,15 @@ class Task:
     began: float
 
 
-@dataclass(eq=False)
-class Found:
-    """The best clustering so far, its engine (if it had one), and what was counted on the way."""
-
-    run: Run
-    assigner: Assigner | None
-    counters: Counter[str]
-
-
 def explore(
     task: Task,
     search: str,
-    seeds: Iterable[FloatArray],
+    seeds: Sequence[Seed],
     fresh: Callable[[np.random.Generator], FloatArray] | None,
     rng: np.random.Generator,
+    *,
+    before: Found | None = None,
+    note: Callable[[Found], None] | None = None,
 ) -> Found:
     """Cluster from each of the first centres, then search as asked; see `bckm.kmeans`.
 
@@ -77,20 +73,29 @@ def explore(
         What all starts share.
     search : one of SEARCHES
         How to go on after the starts.
-    seeds : iterable of arrays (k, d)
-        First centres of each start.
+    seeds : sequence of callables
+        Each returns the first centres of a start, (k, d), and always the same.
     fresh : callable or None
         Draws further first centres; None where no other than the given ones are wanted.
     rng : Generator
         For everything that is drawn after the starts.
+    before : Found, optional
+        What an earlier call with the same arguments noted: it goes on from there.
+    note : callable, optional
+        Told after each run what is found so far, as long as no clock had a say in it; it may keep
+        a copy, not the thing itself.
     """
     k, d = task.problem.structure.n_clusters, task.problem.points.shape[1]
-    # an answer from the beginning: Ctrl-C and time limits never leave with nothing
-    first = run_from(task.problem, task.start, np.zeros((k, d)))
-    first.status = Status.INTERRUPTED
-    explorer = _Explorer(task, search, Found(first, None, Counter()))
+    if before is None:
+        # an answer from the beginning: Ctrl-C and time limits never leave with nothing
+        first = run_from(task.problem, task.start, np.zeros((k, d)))
+        first.status = Status.INTERRUPTED
+        before = Found(first)
+    for _ in range(before.drawn):
+        rng.spawn(1)
+    explorer = _Explorer(task, search, before, rng, note)
     try:
-        explorer.run(seeds, fresh, rng)
+        explorer.run(seeds, fresh)
     except KeyboardInterrupt:
         explorer.interrupted()
     except _Stop:
@@ -126,22 +131,25 @@ class _Stop(Exception):  # noqa: N818 - no error
 
 
 class _Explorer:
-    def __init__(self, task: Task, search: str, found: Found) -> None:
-        self.task, self.search, self.found = task, search, found
+    def __init__(
+        self,
+        task: Task,
+        search: str,
+        found: Found,
+        rng: np.random.Generator,
+        note: Callable[[Found], None] | None,
+    ) -> None:
+        self.task, self.search, self.found, self.rng, self.note = task, search, found, rng, note
         s = task.problem.structure
         self.moves = None
         # "auto" is to stay quick: in Python moves are not; and they need dense points
         quick = not missing and not task.problem.sparse and s.n_clusters <= MANY
         if search in ("local", "global") or (search == "auto" and quick):
             self.moves = LocalSearch(task.problem)
-        self.population = Population()
-        self.number = 0  # of the run at hand
-        self.hand: Run | None = None  # that run, as far as it is known
-        self.plain = 0.0  # work of the starts before any search
-        self.spent = 0.0  # work of search
+        self.hand: Run | None = None  # the run that is being made, as far as it is known
         self.breeds = False  # whether children are to come
-        self.bred = False  # whether they have begun
         self.slowest = 0.0  # seconds of a loop
+        self.hurried = False  # whether a child got less for want of time
         features = task.problem.points.shape[1]
         self.noise = ROUNDING * float(features * task.problem.variance * task.problem.mass.sum())
         costs = s.n_items * s.n_clusters
@@ -149,46 +157,67 @@ class _Explorer:
 
     def run(
         self,
-        seeds: Iterable[FloatArray],
+        seeds: Sequence[Seed],
         fresh: Callable[[np.random.Generator], FloatArray] | None,
-        rng: np.random.Generator,
     ) -> None:
+        """Do what is left to do; after each run `found` says what that is."""
+        at, whole = self.found, self.search == "global"
         self.breeds = fresh is not None and self.moves is not None and self.search != "local"
-        swift = self.task.engine.swift
-        for centres in seeds:
-            self.start(centres)
-        if self.breeds and self.search == "global" and self.number == 1 and not swift:
-            self.start(centres, whole=True)  # given centres: never worse than what they lead to
+        plan = [(seed, False) for seed in seeds]
+        if self.breeds and whole and len(seeds) == 1 and not self.task.engine.swift:
+            plan.append((seeds[0], True))  # given centres: never worse than what they lead to
+        if at.finished == 0:
+            for seed, all_steps in plan[at.begun :]:
+                self.begin(seed(), whole=all_steps)
         if fresh is None or not self.breeds:
             return
         if self.search == "auto":
             # about what a child takes where it goes all the way
-            each = 0.0 if self.brief else self.plain / self.number
-            while self.spent + each < SEARCH * self.plain:
-                self.child(rng)
-        elif self.search == "global":
-            starts, agree = self.number, 1
-            best = self.evolve(rng)
-            while agree < AGREE and np.isfinite(self.task.limits.deadline.at):
-                self.population = Population()
-                for own in rng.spawn(starts):
-                    self.start(fresh(own))
-                before, best = best, min(best, self.evolve(rng))
-                same = not self.better(best, self.population.best)
-                agree = 1 if self.better(best, before) else agree + same
+            each = 0.0 if self.brief else at.plain / len(plan)
+            while at.spent + each < SEARCH * at.plain:
+                self.child()
+                self.noted()
+        elif at.finished == 0:
+            self.evolve()
+        while whole and at.agree < AGREE and np.isfinite(self.task.limits.deadline.at):
+            while at.begun < len(plan):
+                self.begin(fresh(self.draw()))
+            self.evolve()
 
-    def evolve(self, rng: np.random.Generator) -> float:
-        """Breed until nothing better comes; the cost of the best in this population."""
-        since = 0
-        while since < PATIENCE:
-            before = self.population.best
-            self.child(rng)
-            since = 0 if self.better(self.population.best, before) else since + 1
-        best = self.population.runs[0]
+    def begin(self, centres: FloatArray, *, whole: bool = False) -> None:
+        """Make a start of this population."""
+        self.start(centres, whole=whole)
+        self.found.begun += 1
+        self.noted()
+
+    def evolve(self) -> None:
+        """Breed until nothing better comes; then a new population is due."""
+        at = self.found
+        while at.since < PATIENCE:
+            before = at.population.best
+            self.child()
+            at.since = 0 if self.better(at.population.best, before) else at.since + 1
+            self.noted()
+        best = at.population.runs[0]
         if best.bound is None and not self.task.engine.swift:  # the engine has not seen it yet
             assigner = self.task.engine.prepare(self.task.problem)
             self.keep(self.improved(assigner, self.loop(assigner, best.centres, best)), assigner)
-        return self.population.best
+        least = min(at.least, at.population.best)
+        same = not self.better(least, at.population.best)
+        at.agree = 1 if self.better(least, at.least) else at.agree + same
+        at.least, at.population = least, Population()
+        at.finished, at.begun, at.since = at.finished + 1, 0, 0
+        self.noted()
+
+    def noted(self) -> None:
+        """Tell what is found, unless time had a say in it: then it would not be so elsewhere."""
+        if self.note is not None and not self.hurried and not self.task.limits.deadline.passed:
+            self.note(self.found)
+
+    def draw(self) -> np.random.Generator:
+        """A new generator: how much one run draws does not change the next."""
+        self.found.drawn += 1
+        return self.rng.spawn(1)[0]
 
     def better(self, cost: float, than: float) -> bool:
         """Whether a cost is lower by more than rounding; what costs nothing cannot be beaten."""
@@ -201,15 +230,14 @@ class _Explorer:
             self.grow(Child(match(task.problem, centres) if task.free else centres, task.start))
             return
         # a start does not depend on those before it: not even on the last basis of the engine
-        assigner, before = task.engine.prepare(task.problem), self.spent
+        assigner, before = task.engine.prepare(task.problem), self.found.spent
         run = self.loop(assigner, centres)
-        self.plain, self.spent = self.plain + self.spent - before, before
+        self.found.plain, self.found.spent = self.found.plain + self.found.spent - before, before
         self.keep(self.improved(assigner, run, assigner.work), assigner)
 
-    def child(self, rng: np.random.Generator) -> None:
-        self.bred = True
-        # each draws from its own generator: how much one draws does not change the next
-        self.grow(Child.of(self.task.problem, self.population, rng.spawn(1)[0]))
+    def child(self) -> None:
+        self.found.bred = True
+        self.grow(Child.of(self.task.problem, self.found.population, self.draw()))
 
     def grow(self, child: Child) -> None:
         """Make a clustering of a child; only the best get all steps, or any of a slow engine."""
@@ -220,25 +248,27 @@ class _Explorer:
         else:
             most = min(BRIEF, task.limits.max_iter) if self.brief else None
             run = self.loop(assigner, child.centres, most=most)
-        self.spent += CHILD
+        self.found.spent += CHILD
         if self.brief:
             run = self.moved(run)
-            worth = self.better(run.cost, self.population.best) and run.status not in ENDED
-            if not (worth and self.bred and self.in_time):
+            worth = self.better(run.cost, self.found.population.best) and run.status not in ENDED
+            if not (worth and self.found.bred and self.in_time):
                 self.keep(run, assigner)
                 return
             assigner = assigner or task.engine.prepare(task.problem)
             run = self.loop(assigner, run.centres, run)  # worth all steps
         assert assigner is not None
         run = self.improved(assigner, run, assigner.work)
-        if self.better(run.cost, self.population.best):  # worth all moves
+        if self.better(run.cost, self.found.population.best):  # worth all moves
             run = self.improved(assigner, run)
         self.keep(run, assigner)
 
     @property
     def in_time(self) -> bool:
         """Whether a loop is no large part of the time that is left; always, without a limit."""
-        return self.task.limits.deadline.left > LOOPS * self.slowest
+        enough = self.task.limits.deadline.left > LOOPS * self.slowest
+        self.hurried |= not enough
+        return enough
 
     def approach(self, child: Child) -> Run:
         """Bring labels of a parent near the centres of the child by moves: no slow engine."""
@@ -248,7 +278,7 @@ class _Explorer:
         for _ in range(BRIEF):
             found = self.moves(run.labels, run.centres, deadline, fixed=True)
             self.found.counters += found.counts
-            self.spent += found.work
+            self.found.spent += found.work
             run = run_from(task.problem, found.labels, run.centres)
         run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
         if not deadline.passed or (run.labels != child.labels).any():
@@ -260,22 +290,22 @@ class _Explorer:
         if assigner is not None:
             self.found.counters += assigner.counters
         if self.search in ("auto", "global"):
-            self.population.add(run)
-        self.take(run, assigner)
-        self.number, self.hand = self.number + 1, None
+            self.found.population.add(run)
+        self.take(run)
+        self.found.number, self.hand = self.found.number + 1, None
         if run.status in ENDED:
             self.found.run.status = run.status
             raise _Stop
 
-    def take(self, run: Run, assigner: Assigner | None) -> None:
+    def take(self, run: Run) -> None:
         # the same clusters under other labels are not better, whatever rounding says
-        if self.number == 0 or self.better(run.cost, self.found.run.cost):
-            self.found.run, self.found.assigner = run, assigner
+        if self.found.number == 0 or self.better(run.cost, self.found.run.cost):
+            self.found.run = run
 
     def interrupted(self) -> None:
         """Ctrl-C, wherever it came: what is at hand may be the best."""
         if self.hand is not None:
-            self.take(self.hand, None)
+            self.take(self.hand)
         self.found.run.status = Status.INTERRUPTED
 
     def loop(
@@ -297,10 +327,10 @@ class _Explorer:
             exchange=task.free and most is None and not task.problem.pinned,
             history=history,
             on_step=task.on_step,
-            number=history[0].start if history else self.number,
+            number=history[0].start if history else self.found.number,
             began=task.began,
         )
-        self.spent += assigner.work - work
+        self.found.spent += assigner.work - work
         self.slowest = max(self.slowest, time.perf_counter() - now)
         if before is not None and run.labels is before.labels:  # keep it as it was found
             before.bound, before.prices, before.status = run.bound, run.prices, run.status
@@ -316,9 +346,9 @@ class _Explorer:
         if self.brief or self.search != "global":
             effort = np.inf
         while effort > 0:
-            spent = self.spent
+            spent = self.found.spent
             after = self.moved(run, effort)
-            effort -= self.spent - spent
+            effort -= self.found.spent - spent
             if after is run or after.status in ENDED:
                 return after
             run = self.loop(assigner, after.centres, after)
@@ -332,10 +362,10 @@ class _Explorer:
         if self.moves is None or run.status in ENDED or len(run.history) >= task.limits.max_iter:
             return run
         if self.search == "auto":
-            effort = (SEARCH if self.bred else MOVES) * self.plain - self.spent
+            effort = (SEARCH if self.found.bred else MOVES) * self.found.plain - self.found.spent
         descent = self.moves(run.labels, run.centres, task.limits.deadline, effort)
         self.found.counters += descent.counts
-        self.spent += descent.work
+        self.found.spent += descent.work
         after = run_from(task.problem, descent.labels, run.centres)
         after.status = Status.TIME_LIMIT if task.limits.deadline.passed else Status.CONVERGED
         if np.array_equal(after.labels, run.labels) or not after.cost < run.cost:
@@ -350,7 +380,7 @@ class _Explorer:
         task = self.task
         inertia = task.problem.objective(run.cost)
         step = Step(
-            start=history[0].start if history else self.number,
+            start=history[0].start if history else self.found.number,
             iteration=len(history) + 1,
             inertia=inertia,
             assigned=inertia,

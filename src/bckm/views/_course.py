@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from bckm._arrays import blocks, squared_distances
-from bckm._types import FloatArray, IntArray
+from bckm._types import BoolArray, FloatArray, IntArray
 from bckm.metric import read_metric
-from bckm.result import Result
+from bckm.result import Result, Status
 from bckm.study import Study
 from bckm.views._links import shown
 from bckm.views._plane import unwrapped
@@ -31,6 +31,8 @@ class Convergence:
     bound : array
         What no labels can get below at these centres: to be compared with `assigned`, not with
         `inertia`. NaN where the step proves nothing.
+    optimal : array of bool
+        Whether the assignment of the step is proven to be the best at its centres.
     kind : tuple of {"assign", "moves"}
         What was done.
     seconds : array
@@ -49,6 +51,7 @@ class Convergence:
     inertia: FloatArray
     assigned: FloatArray
     bound: FloatArray
+    optimal: BoolArray
     kind: tuple[str, ...]
     seconds: FloatArray
 
@@ -80,6 +83,10 @@ def convergence(result: Result) -> Convergence:
                 for step, good in zip(steps, proven, strict=True)
             ],
             float,
+        ),
+        optimal=np.array(
+            [good and s.status == Status.OPTIMAL for s, good in zip(steps, proven, strict=True)],
+            bool,
         ),
         kind=tuple(step.kind for step in steps),
         seconds=np.array([step.seconds for step in steps], float),

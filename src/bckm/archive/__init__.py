@@ -1,0 +1,138 @@
+"""Results, models and studies as files: one each, without pickle, written whole or not at all.
+
+The format is that of `bckm._container`: a zip of a JSON header and plain arrays. Loading runs no
+code from the file. Files of older versions stay readable, see ``tests/archives``.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from bckm._container import Container, read_container, write_container
+from bckm._fields import Fields
+from bckm.archive._result import read_result, result_tree
+from bckm.archive._statements import Pool
+from bckm.archive._study import read_study, study_tree
+from bckm.exceptions import DamagedFileError
+from bckm.result import Result
+from bckm.study import Study
+
+if TYPE_CHECKING:
+    from bckm.estimators import ConstrainedKMeans
+
+KINDS = ("result", "model", "study")
+
+
+def save(thing: Result | ConstrainedKMeans | Study, path: str | os.PathLike[str]) -> None:
+    """Write a result, a model or a study to one file.
+
+    A file that is there is replaced in one moment: whatever happens meanwhile, the old one or the
+    new one is there. The same thing is the same bytes, everywhere.
+
+    Parameters
+    ----------
+    thing : Result, ConstrainedKMeans or Study
+        What to keep. Of a result everything but `problem`; of a model all parameters and what it
+        learned, but a `random_state` that is a generator is kept as None, and metadata requests of
+        scikit-learn are not kept; of a study everything.
+    path : str or path
+        Any name will do; ``.bckm`` says what it is.
+
+    Raises
+    ------
+    TypeError
+        If it holds what a file cannot hold: ids, categories, settings or parameters other than
+        text, numbers, truth values, None, and arrays, lists and mappings of them.
+
+    See Also
+    --------
+    bckm.load : The way back.
+
+    Examples
+    --------
+    >>> import bckm, pathlib, tempfile
+    >>> result = bckm.kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "result.bckm")
+    ...     bckm.save(result, path)
+    ...     again = bckm.load(path)
+    >>> again.labels.tolist() == result.labels.tolist(), again.inertia
+    (True, 1.0)
+    """
+    pool = Pool()
+    if isinstance(thing, Result):
+        kind, tree = "result", result_tree(thing, pool)
+    elif isinstance(thing, Study):
+        kind, tree = "study", study_tree(thing, pool)
+    else:
+        from bckm.archive._model import model_tree  # needs scikit-learn, which is slow to import
+        from bckm.estimators import ConstrainedKMeans
+
+        if type(thing) is not ConstrainedKMeans:
+            raise TypeError(
+                "save takes a Result, a ConstrainedKMeans or a Study; got a "
+                f"{type(thing).__name__}."
+            )
+        kind, tree = "model", model_tree(thing, pool)
+    write_container(path, kind, {"statements": pool.trees(), kind: tree})
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read what `save` wrote.
+
+    Runs no code from the file. What is damaged, cut short, changed by hand or not written by `bckm`
+    is refused; so are labels of a study that break its rules.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    Result, ConstrainedKMeans or Study
+        What was saved. A result has no `problem`, so `bckm.certify` does not take it.
+
+    Raises
+    ------
+    DamagedFileError
+        If the file is not what `save` wrote, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import bckm, pathlib, tempfile
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "model.bckm")
+    ...     bckm.save(bckm.ConstrainedKMeans(2, size_max=2, random_state=0).fit(X), path)
+    ...     model = bckm.load(path)
+    >>> model.predict(X).tolist() == model.labels_.tolist()
+    True
+    """
+    found = read_container(path, KINDS)
+    try:
+        return _read(found)
+    except ValueError as error:
+        raise _inconsistent(path, error) from None
+    except (TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise _inconsistent(path, f"{type(error).__name__}: {error}") from error
+
+
+def _inconsistent(path: str | os.PathLike[str], why: object) -> DamagedFileError:
+    return DamagedFileError(
+        f"{os.fspath(path)} is damaged or was changed by hand: {str(why).rstrip('.')}. Write it "
+        "again with bckm.save."
+    )
+
+
+def _read(found: Container) -> Result | ConstrainedKMeans | Study:
+    fields = Fields(found.content, "the content")
+    pool = Pool.read(fields.all("statements"))
+    if found.kind == "result":
+        return read_result(fields.of("result"), pool)
+    if found.kind == "study":
+        return read_study(fields.of("study"), pool)
+    from bckm.archive._model import read_model
+
+    return read_model(fields.of("model"), pool)

@@ -1,0 +1,152 @@
+"""`Constraints` as a tree: columns of numbers, so that a million links are a few arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bckm._fields import Fields, narrow, scalar
+from bckm._listing import Softened
+from bckm._stated import Link, Place
+from bckm.archive._statements import Pool
+from bckm.constraints import Constraints
+from bckm.statements import AttributeSum, LinearRows, Quota, Stay
+
+
+def constraints_tree(c: Constraints, pool: Pool) -> dict[str, Any]:
+    """Everything that was asked; statements go to the pool."""
+    return {
+        "by": c.by,
+        "must_link": _links_tree(c.must_link, c.by),
+        "cannot_link": _links_tree(c.cannot_link, c.by),
+        "size_min": None if c.size_min is None else np.asarray(c.size_min, np.int64),
+        "size_max": None if c.size_max is None else np.asarray(c.size_max, np.int64),
+        "rows": [pool.number(block) for block in c.rows],
+        "fixed": _places_tree(c.fixed, c.by),
+        "forbidden": _places_tree(c.forbidden, c.by),
+        "stay": [pool.number(stay) for stay in c.stay],
+        "softened": [
+            {
+                "constraints": constraints_tree(part.constraints, pool),
+                "weight": np.asarray(part.weight, float),
+                "relative": part.relative,
+            }
+            for part in c.softened
+        ],
+    }
+
+
+def read_constraints(fields: Fields, pool: Pool) -> Constraints:
+    """`Constraints` from a file."""
+    by = fields.text("by")
+    found = Constraints(by=by)  # which refuses any other word
+    rows = [{"at": number} for number in fields.all("rows")]
+    stay = [{"at": number} for number in fields.all("stay")]
+    blocks = (AttributeSum, Quota, LinearRows)
+    return found._with(
+        must_link=_links(fields.of("must_link"), by),
+        cannot_link=_links(fields.of("cannot_link"), by),
+        size_min=fields.bound("size_min", whole=True),
+        size_max=fields.bound("size_max", whole=True),
+        rows=tuple(pool.at(Fields(one, "a row"), "at", blocks) for one in rows),
+        fixed=_places(fields.of("fixed"), by),
+        forbidden=_places(fields.of("forbidden"), by),
+        stay=tuple(pool.at(Fields(one, "a stay"), "at", Stay) for one in stay),
+        softened=tuple(
+            _softened(Fields(one, "soft rules"), pool) for one in fields.all("softened")
+        ),
+    )
+
+
+def _softened(fields: Fields, pool: Pool) -> Softened:
+    inner = read_constraints(fields.of("constraints"), pool)
+    weight = fields.bound("weight")
+    if weight is None or (weight < 0).any():
+        raise ValueError("soft rules have no price")
+    if weight.ndim and weight.size != len(inner.must_link) + len(inner.cannot_link):
+        raise ValueError("soft links have no price each")
+    return Softened(inner, weight, fields.flag("relative"))
+
+
+def _links_tree(links: Sequence[Link], by: str) -> dict[str, Any]:
+    words = list(dict.fromkeys(link.why for link in links))
+    place = {why: at for at, why in enumerate(words)}
+    return {
+        "samples": _samples((p for link in links for p in link), by),
+        "length": narrow([len(link) for link in links]),
+        "words": words,
+        "why": narrow([place[link.why] for link in links]),
+        "among": narrow([-1 if link.among is None else link.among for link in links]),
+        **_called_tree(link.ids for link in links),
+    }
+
+
+def _links(fields: Fields, by: str) -> tuple[Link, ...]:
+    length = fields.whole_numbers("length", least=1)
+    samples = _read_samples(fields, by, int(length.sum()))
+    words, why = fields.texts("words"), fields.whole_numbers("why", length.size)
+    if why.max(initial=-1) >= len(words):
+        raise ValueError("a link has no reason")
+    among = fields.whole_numbers("among", length.size, least=-1).tolist()
+    called = _called(fields, length.tolist())
+    ends = np.cumsum(length).tolist()
+    return tuple(
+        Link(samples[end - size : end], words[at], ids, None if number < 0 else number)
+        for end, size, at, ids, number in zip(
+            ends, length.tolist(), why.tolist(), called, among, strict=True
+        )
+    )
+
+
+def _places_tree(places: Sequence[Place], by: str) -> dict[str, Any]:
+    return {
+        "samples": _samples((place.sample for place in places), by),
+        "clusters": narrow([place.cluster for place in places]),
+        **_called_tree(place.ids for place in places),
+    }
+
+
+def _places(fields: Fields, by: str) -> tuple[Place, ...]:
+    clusters = fields.whole_numbers("clusters").tolist()
+    samples = _read_samples(fields, by, len(clusters))
+    called = _called(fields, [1] * len(clusters))
+    return tuple(Place(*one) for one in zip(samples, clusters, called, strict=True))
+
+
+def _samples(samples: Iterable[Any], by: str) -> Any:
+    """Positions are numbers; ids may be anything that a file can hold."""
+    if by == "position":
+        return narrow(list(samples))
+    return [scalar(one, "the id") for one in samples]
+
+
+def _read_samples(fields: Fields, by: str, size: int) -> list[Any]:
+    if by == "position":
+        return list(fields.whole_numbers("samples", size).tolist())
+    found = fields.scalars("samples")
+    if len(found) != size:
+        raise ValueError(f"{fields.name} names {len(found)} samples instead of {size}")
+    return found
+
+
+def _called_tree(all_ids: Iterable[tuple[Any, ...] | None]) -> dict[str, Any]:
+    """What samples were called, where they were: one list for all."""
+    ids = list(all_ids)
+    return {
+        "named": np.array([one is not None for one in ids], bool),
+        "ids": [scalar(each, "the id") for one in ids for each in one or ()],
+    }
+
+
+def _called(fields: Fields, length: list[int]) -> list[tuple[Any, ...] | None]:
+    named, ids = fields.flags("named", len(length)), fields.scalars("ids")
+    found: list[tuple[Any, ...] | None] = []
+    at = 0
+    for size, has in zip(length, named.tolist(), strict=True):
+        found.append(tuple(ids[at : at + size]) if has else None)
+        at += size if has else 0
+    if at != len(ids):
+        raise ValueError(f"{fields.name} has {len(ids)} ids instead of {at}")
+    return found

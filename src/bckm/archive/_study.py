@@ -1,0 +1,76 @@
+"""`Study` as a tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bckm._fields import Fields, mapping_of
+from bckm.archive._constraints import constraints_tree, read_constraints
+from bckm.archive._result import read_result, result_tree
+from bckm.archive._statements import Pool
+from bckm.checker import verify
+from bckm.metric import read_metric
+from bckm.study import Study
+from bckm.units import SCALINGS, Scaling
+
+
+def study_tree(study: Study, pool: Pool) -> dict[str, Any]:
+    """A result, its data and its rules."""
+    weight = study.sample_weight
+    return {
+        "result": result_tree(study.result, pool),
+        "X": np.asarray(study.X, float),
+        "constraints": constraints_tree(study.constraints, pool),
+        "broken": len(_broken(study)),
+        "feature_names": list(study.feature_names),
+        "sample_id": None if study.sample_id is None else list(study.sample_id),
+        "sample_weight": None if weight is None else np.asarray(weight, float),
+        "metric": study.metric,
+        "scaling": {
+            "kind": study.scaling.kind,
+            "shift": np.asarray(study.scaling.shift, float),
+            "factor": np.asarray(study.scaling.factor, float),
+        },
+        "title": study.title,
+        "settings": dict(study.settings),
+    }
+
+
+def read_study(fields: Fields, pool: Pool) -> Study:
+    """A `Study` from a file; labels that broke no rule when it was written break none now."""
+    result = read_result(fields.of("result"), pool)
+    n = result.labels.size
+    X = fields.floats("X", (n, None))  # noqa: N806
+    d = X.shape[1]
+    names, scaling = fields.texts("feature_names"), fields.of("scaling")
+    kind, metric = scaling.text("kind"), read_metric(fields.text("metric"))
+    if len(names) != d or result.centres.shape[1] != d or kind not in SCALINGS:
+        raise ValueError(f"features, centres and scaling do not fit data of shape {X.shape}")
+    ids = None if fields["sample_id"] is None else tuple(fields.texts("sample_id"))
+    if ids is not None and len(ids) != n:
+        raise ValueError(f"there are {len(ids)} ids for {n} samples")
+    study = Study(
+        result=result,
+        X=X,
+        constraints=read_constraints(fields.of("constraints"), pool),
+        feature_names=tuple(names),
+        scaling=Scaling(kind, scaling.floats("shift", (d,)), scaling.floats("factor", (d,))),
+        sample_id=ids,
+        sample_weight=None
+        if fields["sample_weight"] is None
+        else fields.floats("sample_weight", (n,)),
+        metric=metric.name,
+        title=fields.text("title"),
+        settings=mapping_of(fields["settings"], "settings"),
+    )
+    broken = _broken(study)
+    if broken and fields.whole("broken") == 0:
+        raise ValueError(f"it was changed after it was written: {broken[0]}".rstrip("."))
+    study.constraints.soft_rules(n, study.n_clusters)  # which refuses those that do not fit
+    return study
+
+
+def _broken(study: Study) -> list[Any]:
+    return verify(study.result.labels, study.constraints, study.n_clusters)
