@@ -20,8 +20,11 @@ SHOWN = 10  # sentences about rules of one kind
 LOSSES = 50  # given-up rules
 FEATURES = 20  # rows of the profile
 CLUSTERS = 12  # columns of the profile
-# a colon before a space, and an underscore within a word, mean nothing
-_SPECIAL = re.compile(r"[&<>|\\`*\[\]~$#@{}]|:(?=\S)|(?<![^\W_])_|_(?![^\W_])")
+# a colon before a space, and an underscore within a word, mean nothing; a dot within one or two
+# slashes make links of addresses, and of what looks like them
+_SPECIAL = re.compile(
+    r"[&<>|\\`*\[\]~$#@{}]|:(?=\S)|(?<![^\W_])_|_(?![^\W_])|(?<=\w)\.(?=[^\W\d_])|/(?=/)"
+)
 # what begins a list, a code block or an underline, where a name begins a line
 _START = re.compile(r"^(\s*)(\d*)([-+=.)]|)")
 
@@ -36,8 +39,7 @@ def safe(text: str) -> str:
     ('a&#124;b', '&#60;b&#62;', '1&#46; x')
     """
     found = _SPECIAL.sub(lambda one: _coded(one[0]), clean(text))
-    # an address is no link without its dot or its sign
-    found = re.sub(r"(?i)www\.", lambda one: one[0][:-1] + "&#46;", found)
+    # what follows the sign of a mail address must not look like one
     found = found.replace("&#64;", "&#64;&#8288;")
     return _START.sub(lambda one: _coded(one[1]) + one[2] + _coded(one[3]), found)
 
