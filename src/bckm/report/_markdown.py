@@ -14,7 +14,18 @@ import numpy as np
 from bckm import views
 from bckm.report._facts import Cluster, Facts, written
 from bckm.report._topics import Topic
-from bckm.report._words import Name, Told, between, clean, counted, number, share, signed, visible
+from bckm.report._words import (
+    Name,
+    Told,
+    between,
+    clean,
+    counted,
+    measured,
+    number,
+    share,
+    signed,
+    visible,
+)
 
 SHOWN = 10  # sentences about rules of one kind
 LOSSES = 50  # given-up rules
@@ -107,8 +118,7 @@ def _came_out(facts: Facts) -> list[str]:
 
 def _features(one: Cluster) -> str:
     told = [
-        f"{'high' if z > 0 else 'low'} {_told([name])} ({number(float(f'{mean:.3g}'))})"
-        for name, mean, z in one.features
+        f"{'high' if z > 0 else 'low'} {_told([name])} ({mean})" for name, mean, z in one.features
     ]
     return "; ".join(told) or "close to the average"
 
@@ -169,17 +179,12 @@ def _profile(facts: Facts) -> list[str]:
         return []
     lines = ["## Profile of each cluster", ""]
     lines += ["Mean of each feature, and how many standard deviations from the mean of all.", ""]
-    rows = (
-        [
-            _told([Name(facts.study.feature_names[j])]),
-            number(float(f"{profile.overall[j]:.3g}")),
-            *(
-                f"{number(float(f'{profile.mean[i, j]:.3g}'))} ({signed(profile.z[i, j])})"
-                for i in range(k)
-            ),
-        ]
-        for j in facts.strongest[:FEATURES]
-    )
+    rows = []
+    for j in facts.strongest[:FEATURES]:
+        spread = float(profile.spread[j])
+        means = [measured(float(one), spread) for one in (profile.overall[j], *profile.mean[:, j])]
+        told = [f"{one} ({signed(z)})" for one, z in zip(means[1:], profile.z[:, j], strict=True)]
+        rows.append([_told([Name(facts.study.feature_names[j])]), means[0], *told])
     return lines + table(["Feature", "All", *map(str, range(k))], rows, k + 1)
 
 
