@@ -202,7 +202,7 @@ class Facts:
             ("scaling", (Told(SCALINGS.get(study.scaling.kind, study.scaling.kind)),)),
             ("weights", ("none" if study.sample_weight is None else "one per sample",)),
             (
-                "versions",
+                "versions" if "versions" in study.settings else "versions at this report",
                 (Told(", ".join(f"{name} {one}" for name, one in self.versions.items())),),
             ),
         ]
