@@ -122,6 +122,7 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--save", "a.x", "--summary", "a.x"), 2, "same file"),
         (("-k", 3, "--solver", "nearest", "--size", "9:", "--columns", "x_km"), 2, "nearest"),
         (("-k", 3, "--metric", "haversine", "--columns", "x_km"), 2, "latitude"),
+        (("-k", 3, "--metric", "haversine", "--scale", "robust"), 2, "degrees"),
     ],
 )
 def test_mistakes_get_a_sentence_and_a_code(run, customers, args, code, words):
@@ -212,3 +213,11 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(run, customers, tmp_path):
     other = run("fit", customers, "-k", 8, "--checkpoint", "fit.ckpt", *FEATURES)
     assert other.code == 2
     assert "fit.ckpt" in other.err
+    (tmp_path / "fit.ckpt").write_bytes(b"PK")
+    assert run(*args, *limit).code == 5
+
+
+def test_a_finished_fit_leaves_no_checkpoint(run, customers, tmp_path):
+    args = ("fit", customers, "-k", 3, "--size", "90:110", *FEATURES)
+    assert run(*args, "--checkpoint", "fit.ckpt").code == 0
+    assert not (tmp_path / "fit.ckpt").exists()

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -118,7 +119,10 @@ def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
 
         json_writer(summary(study))("-")
     outputs.finish()
-    ctx.exit(STOPPED if status in ("time limit", "interrupted") else 0)
+    if status in ("time limit", "interrupted"):
+        ctx.exit(STOPPED)
+    if given["checkpoint"]:  # all of it is written: nothing is left to go on with
+        Path(given["checkpoint"]).unlink(missing_ok=True)
 
 
 def _check_outputs(data: str, out: str, given: dict[str, Any]) -> None:
@@ -183,7 +187,7 @@ def _fitted(
             "source": table.source,
             "command": shlex.join(["bckm", *sys.argv[1:]]),
             "date": time.strftime("%Y-%m-%d"),
-            "fit": settings,
+            **settings,
             "notes": list(asked.notes),
             "versions": _versions(),
         },
@@ -195,6 +199,7 @@ def _kmeans(
     asked: Asked, settings: dict[str, Any], given: dict[str, Any], progress: Progress
 ) -> Result:
     from bckm.api import kmeans
+    from bckm.exceptions import DamagedFileError, InfeasibleError
     from bckm.plan import PlanError
 
     names = ("solver", "search", "n_init", "max_iter", "tol", "time_limit")
@@ -209,14 +214,12 @@ def _kmeans(
             random_state=settings["seed"],
             n_jobs=given["jobs"],
             on_step=progress.step,
-            **({"checkpoint": given["checkpoint"]} if given["checkpoint"] else {}),
+            checkpoint=given["checkpoint"],
             **{name: settings[name] for name in names if name in settings},
         )
+    except (InfeasibleError, DamagedFileError):
+        raise
     except ValueError as error:
-        from bckm.exceptions import InfeasibleError
-
-        if isinstance(error, InfeasibleError):
-            raise
         raise PlanError(str(error)) from error
 
 

@@ -55,7 +55,7 @@ def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> 
             raise Failure(f"--report {path}: must end in .html or .md.", USAGE)
     ensure_writable([saved], {f"--report {path}": path for path in report})
     with told():
-        from bckm import report as reports
+        import bckm.report as reports
 
         study, outputs = load_study(saved), Outputs()
         if as_json:
@@ -72,6 +72,6 @@ def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> 
 
 
 def _write(study: Study, path: str) -> Any:
-    from bckm import report
+    from bckm.report import write
 
-    return report.write(study, path)
+    return write(study, path)
