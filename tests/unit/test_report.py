@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import bckm
 from bckm import report
+from bckm.report import _style
 from bckm.report._compare import rand_index
 from bckm.report._facts import Facts, squares
 from bckm.report._html import Css, el
@@ -340,3 +341,48 @@ def test_comparison_without_ids_says_what_it_cannot_tell() -> None:
         report.compare([one])
     with pytest.raises(ValueError, match="3 names for 2 studies"):
         report.compare([one, part], ["a", "b", "c"])
+
+
+def contrast(one: str, other: str) -> float:
+    """As accessibility guidelines define it."""
+
+    def light(colour: str) -> float:
+        wide = colour if len(colour) == 7 else "#" + "".join(2 * c for c in colour[1:])
+        parts = np.array([int(wide[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    high, low = sorted([light(one), light(other)], reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_text_and_marks_have_contrast() -> None:
+    sheet = str(_style.stylesheet())
+    light, dark = sheet.split("@media screen and (prefers-color-scheme:dark)")
+    for part, marks in ((light, 3.0), (dark, 4.5)):
+        words = dict(re.findall(r"--([a-z]+):(#[0-9a-f]+)", part))
+        for ground in ("ground", "soft"):
+            for ink in ("ink", "muted", "accent", "good", "wrong"):
+                assert contrast(words[ground], words[ink]) >= 4.5, (ground, ink)
+        assert contrast(words["band"], words["accent"]) >= 3
+        colours = re.findall(r"\.c\d\{color:(#[0-9a-f]{6})\}", part)
+        assert len(colours) == 6
+        assert all(contrast(words["ground"], one) >= marks for one in colours)
+        heat = re.findall(r"\.heat \.[np]\d\{background:(#[0-9a-f]+);color:(#[0-9a-f]+)\}", part)
+        assert len(heat) == 8
+        assert all(contrast(*pair) >= 4.5 for pair in heat)
+
+
+def test_means_keep_the_digits_that_count() -> None:
+    X = np.array([[2019.0], [2019.5], [2023.25], [2023.75]])
+    result = bckm.kmeans(X, 2, init=[[2019.0], [2023.0]], n_init=1)
+    page = report.html(bckm.Study.of(result, X, feature_names=["year"]))
+    assert "2,019.25" in page
+    assert "2,023.5" in page
+
+
+def test_a_date_is_told_only_if_it_was_given() -> None:
+    X = [[0.0], [1.0], [9.0], [10.0]]
+    result = bckm.kmeans(X, 2, random_state=0)
+    page = report.html(bckm.Study.of(result, X, settings={"date": "2024-02-29"}))
+    assert page.count("2024-02-29") == 2  # on top, and where it is told how to repeat it

@@ -22,7 +22,7 @@ from bckm.report._svg import (
     x_axis,
     y_axis,
 )
-from bckm.report._words import Name, between, counted, number, plain, share, visible
+from bckm.report._words import Name, between, counted, exact, number, plain, share, visible
 from bckm.study import Study
 
 POINTS = 5_000  # drawn in the plane
@@ -40,14 +40,14 @@ def amount_chart(amount: views.Amount) -> Element:
     lower = _filled(amount.lower, k, -np.inf)
     upper = _filled(amount.upper, k, np.inf)
     low, high = _extent(amount.values, lower, upper)
-    left = 14.0 + 6.6 * max(len(write(value)) for value in ticks(low, high))
+    left = 14.0 + 6.6 * max(len(exact(value)) for value in ticks(low, high))
     frame = Frame(left, 16, _WIDTH - left - 8, 150, (-0.5, k - 0.5), (low, high))
     band, edges = _band(frame, lower, upper)
     return picture(
         _WIDTH,
         206,
         _told(amount, lower, upper, write),
-        y_axis(frame, write),
+        y_axis(frame, _percent if amount.kind == "share" else exact),
         band,
         el("g", _columns(frame, amount.values, amount.broken, write), class_="columns"),
         edges,
@@ -216,8 +216,8 @@ def _plane_frame(plane: views.Plane) -> tuple[Frame, float]:
 
 
 def _plane_axes(frame: Frame, kind: str) -> list[Child]:
-    found: list[Child] = [] if kind == "line" else y_axis(frame, number)
-    return [*found, *x_axis(frame, ticks(*frame.x_range), number)]
+    found: list[Child] = [] if kind == "line" else y_axis(frame, exact)
+    return [*found, *x_axis(frame, ticks(*frame.x_range), exact)]
 
 
 def colour_class(style: views.Style) -> str:
@@ -309,7 +309,7 @@ def convergence_chart(course: views.Convergence) -> Element:
     known = known[np.isfinite(known)]
     low, high = padded(float(known.min()), float(known.max()), 0.08)
     many = course.iteration.size
-    left = 14.0 + 6.6 * max(len(number(value)) for value in ticks(low, high))
+    left = 14.0 + 6.6 * max(len(exact(value)) for value in ticks(low, high))
     frame = Frame(left, 10, _WIDTH - left - 8, 170, (0.2, many + 0.3), (low, high))
     step = max(1, -(-many // 8))
     return picture(
@@ -317,7 +317,7 @@ def convergence_chart(course: views.Convergence) -> Element:
         220,
         f"Objective over {counted(many, 'step')}: from {number(course.inertia[0])} to "
         f"{number(course.inertia[-1])}.",
-        y_axis(frame, number),
+        y_axis(frame, exact),
         _course(frame, course),
         _proofs(frame, course.bound),
         x_axis(frame, [float(i) for i in range(1, many + 1, step)], lambda i: f"{i:.0f}"),

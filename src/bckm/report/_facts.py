@@ -22,6 +22,7 @@ from bckm.report._words import (
     Told,
     between,
     counted,
+    measured,
     number,
     plain,
     seconds,
@@ -50,7 +51,7 @@ class Cluster:
         Root of the mean squared distance of its samples from the centre; NaN if it is empty.
     members : tuple of str
         Samples nearest to the centre.
-    features : tuple of (str, float, float)
+    features : tuple of (str, str, float)
         What stands out: feature, mean, and standard deviations from the mean of all.
     """
 
@@ -59,7 +60,7 @@ class Cluster:
     share: float
     distance: float
     members: tuple[str, ...]
-    features: tuple[tuple[str, float, float], ...]
+    features: tuple[tuple[str, str, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +179,7 @@ class Facts:
         told += [
             ("Iterations", f"{result.n_iter:,}"),
             ("Time", seconds(result.seconds)),
-            ("Solver", result.solver),
+            ("Solver", Name(result.solver)),
         ]
         return told
 
@@ -201,7 +202,7 @@ class Facts:
             ("scaling", (Told(SCALINGS.get(study.scaling.kind, study.scaling.kind)),)),
             ("weights", ("none" if study.sample_weight is None else "one per sample",)),
             (
-                "versions",
+                "versions" if "versions" in study.settings else "versions at this report",
                 (Told(", ".join(f"{name} {one}" for name, one in self.versions.items())),),
             ),
         ]
@@ -292,11 +293,12 @@ def _members(samples: IntArray, study: Study) -> tuple[str, ...]:
 
 def _standing_out(
     study: Study, profile: views.Profile, i: int
-) -> tuple[tuple[str, float, float], ...]:
-    z = profile.z[i]
+) -> tuple[tuple[str, str, float], ...]:
+    z, mean, spread = profile.z[i], profile.mean[i], profile.spread
     first = [j for j in np.argsort(-np.abs(z), kind="stable")[:MEMBERS] if abs(z[j]) >= TOLD]
     return tuple(
-        (Name(study.feature_names[j]), float(profile.mean[i, j]), float(z[j])) for j in first
+        (Name(study.feature_names[j]), measured(float(mean[j]), float(spread[j])), float(z[j]))
+        for j in first
     )
 
 

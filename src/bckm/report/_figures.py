@@ -12,7 +12,7 @@ from bckm.report._facts import Facts
 from bckm.report._html import Child, Element, el
 from bckm.report._parts import Part, scrolled
 from bckm.report._style import heat_class
-from bckm.report._words import Name, counted, number, share, signed
+from bckm.report._words import Name, counted, measured, share, signed
 
 FEATURES = 30  # rows of the profile before the rest is folded away
 CHARTS = 24  # pictures of amounts
@@ -114,8 +114,10 @@ def _heat(facts: Facts, features: Sequence[int], label: str) -> Child:
     """Features from top to bottom; from left to right where few of them meet many clusters."""
     profile, k = facts.profile, facts.study.n_clusters
     names = [Name(facts.study.feature_names[j]) for j in features]
-    whole = [el("td", _mean(profile.overall[j]), class_="all") for j in features]
-    cells = [[_cell(profile.mean[i, j], profile.z[i, j]) for i in range(k)] for j in features]
+    whole = [
+        el("td", measured(profile.overall[j], profile.spread[j]), class_="all") for j in features
+    ]
+    cells = [[_cell(profile, i, j) for i in range(k)] for j in features]
     numbers = [f"{i}" for i in range(k)]
     if k > TALL and len(features) <= WIDE:
         columns = list(zip(*cells, strict=True))
@@ -137,12 +139,10 @@ def _row(scope: str, first: str, cells: Sequence[Element]) -> Element:
     return el("tr", el("th", first, scope=scope), cells)
 
 
-def _mean(value: float) -> str:
-    return number(float(f"{value:.3g}"))
-
-
-def _cell(mean: float, z: float) -> Element:
-    return el("td", _mean(mean), el("small", signed(float(z))), class_=heat_class(float(z)))
+def _cell(profile: views.Profile, i: int, j: int) -> Element:
+    z = float(profile.z[i, j])
+    mean = measured(float(profile.mean[i, j]), float(profile.spread[j]))
+    return el("td", mean, el("small", signed(z)), class_=heat_class(z))
 
 
 def course(facts: Facts) -> Part | None:

@@ -14,14 +14,30 @@ import numpy as np
 from bckm import views
 from bckm.report._facts import Cluster, Facts, written
 from bckm.report._topics import Topic
-from bckm.report._words import Name, Told, between, clean, counted, number, share, signed, visible
+from bckm.report._words import (
+    Name,
+    Told,
+    between,
+    clean,
+    counted,
+    measured,
+    number,
+    share,
+    signed,
+    visible,
+)
 
 SHOWN = 10  # sentences about rules of one kind
 LOSSES = 50  # given-up rules
 FEATURES = 20  # rows of the profile
 CLUSTERS = 12  # columns of the profile
-_SPECIAL = re.compile(r"[&<>|\\`*_\[\]~$:#@^={}()!\"']")
-_START = re.compile(r"^(\s*)([-+.]|\d+(?=[.)]|&#41;)|)")
+# a colon before a space, and an underscore within a word, mean nothing; a dot within one or two
+# slashes make links of addresses, and of what looks like them
+_SPECIAL = re.compile(
+    r"[&<>|\\`*\[\]~$#@{}]|:(?=\S)|(?<![^\W_])_|_(?![^\W_])|(?<=\w)\.(?=[^\W\d_])|/(?=/)"
+)
+# what begins a list, a code block or an underline, where a name begins a line
+_START = re.compile(r"^(\s*)(\d*)([-+=.)]|)")
 
 
 def safe(text: str) -> str:
@@ -31,13 +47,16 @@ def safe(text: str) -> str:
     --------
     >>> from bckm.report._markdown import safe
     >>> safe("a|b"), safe("<b>"), safe("1. x")
-    ('a&#124;b', '&#60;b&#62;', '&#49;. x')
+    ('a&#124;b', '&#60;b&#62;', '1&#46; x')
     """
-    found = _SPECIAL.sub(lambda one: f"&#{ord(one[0])};", clean(text))
-    # an address is no link without its dot or its sign
-    found = re.sub(r"(?i)www\.", lambda one: one[0][:-1] + "&#46;", found)
+    found = _SPECIAL.sub(lambda one: _coded(one[0]), clean(text))
+    # what follows the sign of a mail address must not look like one
     found = found.replace("&#64;", "&#64;&#8288;")
-    return _START.sub(lambda one: "".join(f"&#{ord(c)};" for c in one[0]), found)
+    return _START.sub(lambda one: _coded(one[1]) + one[2] + _coded(one[3]), found)
+
+
+def _coded(text: str) -> str:
+    return "".join(f"&#{ord(one)};" for one in text)
 
 
 def _told(parts: Iterable[str]) -> str:
@@ -78,7 +97,7 @@ def _topic(topic: Topic) -> list[str]:
 
 def _came_out(facts: Facts) -> list[str]:
     lines = ["## What came out", "", *facts.ending, ""]
-    lines += table(["", ""], ([name, _told([Name(one)])] for name, one in facts.figures))
+    lines += table(["", ""], ([name, _told([one])] for name, one in facts.figures))
     loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:4]
     head = ["Cluster", "Stands out by", "Nearest to its centre", "Size"]
     head += [_told([Name(one.name)]) for one in loads]
@@ -86,7 +105,7 @@ def _came_out(facts: Facts) -> list[str]:
         [
             str(one.number),
             _features(one),
-            ", ".join(_told([member]) for member in one.members) or "–",
+            "; ".join(_told([member]) for member in one.members) or "–",
             number(one.size),
             *[number(load.values[one.number]) for load in loads],
             share(one.share),
@@ -99,10 +118,9 @@ def _came_out(facts: Facts) -> list[str]:
 
 def _features(one: Cluster) -> str:
     told = [
-        f"{'high' if z > 0 else 'low'} {_told([name])} ({number(float(f'{mean:.3g}'))})"
-        for name, mean, z in one.features
+        f"{'high' if z > 0 else 'low'} {_told([name])} ({mean})" for name, mean, z in one.features
     ]
-    return ", ".join(told) or "close to the average"
+    return "; ".join(told) or "close to the average"
 
 
 def _rules(facts: Facts) -> list[str]:
@@ -161,17 +179,12 @@ def _profile(facts: Facts) -> list[str]:
         return []
     lines = ["## Profile of each cluster", ""]
     lines += ["Mean of each feature, and how many standard deviations from the mean of all.", ""]
-    rows = (
-        [
-            _told([Name(facts.study.feature_names[j])]),
-            number(float(f"{profile.overall[j]:.3g}")),
-            *(
-                f"{number(float(f'{profile.mean[i, j]:.3g}'))} ({signed(profile.z[i, j])})"
-                for i in range(k)
-            ),
-        ]
-        for j in facts.strongest[:FEATURES]
-    )
+    rows = []
+    for j in facts.strongest[:FEATURES]:
+        spread = float(profile.spread[j])
+        means = [measured(float(one), spread) for one in (profile.overall[j], *profile.mean[:, j])]
+        told = [f"{one} ({signed(z)})" for one, z in zip(means[1:], profile.z[:, j], strict=True)]
+        rows.append([_told([Name(facts.study.feature_names[j])]), means[0], *told])
     return lines + table(["Feature", "All", *map(str, range(k))], rows, k + 1)
 
 

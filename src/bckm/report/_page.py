@@ -27,7 +27,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 def page(facts: Facts) -> str:
     """The whole document."""
     study = facts.study
-    title = Name(study.title)
+    title, date = Name(study.title), study.settings.get("date")
     parts = [one for one in _parts(facts) if one is not None]
     nav = [el("li", el("a", one.title, href=f"#{one.key}")) for one in parts]
     head = el(
@@ -46,6 +46,7 @@ def page(facts: Facts) -> str:
             "header",
             el("h1", title),
             el("p", facts.headline, class_="lead"),
+            el("p", Told(written(date)), class_="muted") if date else None,
             _cards(facts),
             el("nav", el("ul", nav), aria_label="Contents"),
         ),
@@ -216,13 +217,10 @@ def _swatch(style: views.Style) -> Element:
     )
 
 
-def _features(found: Sequence[tuple[str, float, float]]) -> Child:
+def _features(found: Sequence[tuple[str, str, float]]) -> Child:
     if not found:
         return el("span", "close to the average", class_="muted")
-    return [
-        el("div", "high " if z > 0 else "low ", name, f": {number(float(f'{mean:.3g}'))}")
-        for name, mean, z in found
-    ]
+    return [el("div", "high " if z > 0 else "low ", name, f": {mean}") for name, mean, z in found]
 
 
 def _rules(facts: Facts) -> Part:

@@ -9,11 +9,11 @@ _DARK_GROUND = "#12171c"
 _CONTRAST = 5.0  # of marks on the dark ground
 _LIGHT_WORDS = (
     "--ground:#fff;--soft:#f5f7f9;--ink:#1c2733;--muted:#566270;--line:#dfe4e9;--accent:#1f5fa8;"
-    "--band:#dcebdc;--edge:#5d8a5d;--wrong:#c24e00;--halo:#fff;color-scheme:light;"
+    "--band:#dcebdc;--edge:#5d8a5d;--good:#2c6a35;--wrong:#b84a00;--halo:#fff;color-scheme:light;"
 )
 _DARK_WORDS = (
     f"--ground:{_DARK_GROUND};--soft:#1a2128;--ink:#e4e9ee;--muted:#9aa7b4;--line:#2d3740;--accent:#7cb4f2;"
-    f"--band:#22382a;--edge:#6fae7d;--wrong:#ff9b52;--halo:{_DARK_GROUND};color-scheme:dark;"
+    f"--band:#22382a;--edge:#6fae7d;--good:#7fc48d;--wrong:#ff9b52;--halo:{_DARK_GROUND};color-scheme:dark;"
 )
 # From far below the mean of all (blue) to far above (orange), with the ink that is legible on it
 _HEAT_LIGHT = {
@@ -28,7 +28,7 @@ _HEAT_LIGHT = {
 }
 _HEAT_DARK = {
     "n4": ("#6fb4ee", "#06121d"),
-    "n3": ("#3c7fbd", "#fff"),
+    "n3": ("#3575b0", "#fff"),
     "n2": ("#275a89", "#fff"),
     "n1": ("#1c3a56", "#e4e9ee"),
     "p1": ("#4a3115", "#e4e9ee"),
@@ -76,7 +76,7 @@ break-inside:avoid}
 .soft{border-style:dashed}
 .tag{display:inline-block;font-size:.75rem;font-weight:600;border:1px solid var(--line);
 border-radius:1rem;padding:0 .5rem;margin-left:.4rem;color:var(--muted);vertical-align:middle}
-.good{color:var(--edge);font-weight:600}
+.good{color:var(--good);font-weight:600}
 .bad{color:var(--wrong);font-weight:600}
 .alarm{border:2px solid var(--wrong);border-radius:.6rem;padding:.9rem 1rem;margin:0 0 1rem}
 details{margin:.5rem 0 0}
@@ -96,7 +96,7 @@ th.wide-text{font-weight:400}thead th.wide-text{font-weight:600}
 .heat{border-collapse:separate;border-spacing:2px}
 .heat th,.heat td{border:0;padding:.3rem .5rem}
 .heat td{text-align:right;white-space:nowrap;border-radius:.25rem}
-.heat td small{color:inherit;font-size:.75rem;opacity:.9}
+.heat td small{color:inherit;font-size:.75rem}
 .sheet th[scope=row],.sheet thead th:first-child{position:sticky;left:0;background:var(--ground);
 z-index:1}
 .heat th[scope=row]{min-width:6.5rem;max-width:14rem}
@@ -169,7 +169,8 @@ nav{display:none}body{font-size:10pt}header{padding-top:0}section{padding-top:1.
 main,header,footer{padding-left:0;padding-right:0}table{font-size:8.5pt}th,td{padding:.25rem .4rem}
 .charts{grid-template-columns:1fr 1fr;gap:.8rem 1rem}.wide-text,.names{min-width:0}
 .scroll{overflow:visible}.heat{font-size:7pt}.heat th,.heat td{padding:.1rem .2rem}
-figure,.topic,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
+.cards{grid-template-columns:repeat(auto-fit,minmax(5.5rem,1fr))}.cards dd{font-size:1rem}
+figure,.topic,.cards div,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
 .heat,.band,.cards div{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 .sheet th[scope=row],.sheet thead th:first-child{position:static}
 }

@@ -47,7 +47,7 @@ def _pairs(figures: Sequence[tuple[str, str]], width: int) -> list[str]:
     """Names and values in as few lines as fit."""
     lines = [""]
     for name, value in figures:
-        one = f"{name.lower()} {plain([Name(value)])}"
+        one = f"{name.lower()} {plain([value])}"
         if lines[-1] and len(lines[-1]) + len(one) + 3 > width:
             lines.append("")
         lines[-1] += f" · {one}" if lines[-1] else one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -91,6 +92,36 @@ def number(value: float) -> str:
         found = f"{size:,.0f}"
     else:
         found = f"{size:.4g}"
+    return f"{MINUS if value < 0 and found != '0' else ''}{found}"
+
+
+def exact(value: float) -> str:
+    """A round number with all its digits, for axes.
+
+    Examples
+    --------
+    >>> from bckm.report._words import exact
+    >>> exact(2020.5), exact(100000.0)
+    ('2,020.5', '100,000')
+    """
+    return f"{MINUS if value < 0 else ''}{abs(value):,.10g}"
+
+
+def measured(value: float, spread: float) -> str:
+    """A number with the digits that count where values differ by about `spread`.
+
+    Examples
+    --------
+    >>> from bckm.report._words import measured
+    >>> measured(2021.456, 3.0), measured(35312.0, 12000.0), measured(0.01234, 0.002)
+    ('2,021.46', '35,300', '0.01234')
+    """
+    if value != value or not 1e-12 < spread < 1e15:
+        return number(value)
+    digits = 2 - math.floor(math.log10(spread))
+    found = f"{abs(round(value, digits)):,.{max(digits, 0)}f}"
+    if "." in found:
+        found = found.rstrip("0").rstrip(".")
     return f"{MINUS if value < 0 and found != '0' else ''}{found}"
 
 
