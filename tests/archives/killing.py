@@ -2,8 +2,8 @@
 
     python -m tests.archives.killing save|fit NUMBER SEED
 
-Prints JSON: how many were killed, how many of these while they wrote, and what went wrong. It forks,
-so it is a program of its own: forks of a process with threads are not safe.
+Prints JSON: how many were killed, how many of these while they wrote, and how often all was well.
+It forks, so it is a program of its own: forks of a process with threads are not safe.
 """
 
 from __future__ import annotations
