@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from bckm.cli._outputs import utf8
 from bckm.cli.bench import bench
 from bckm.cli.check import check
 from bckm.cli.compare import compare
@@ -92,6 +93,9 @@ def main(args: Sequence[str] | None = None) -> None:
     ...     print(stopped.code)
     2
     """
+    for stream in (sys.stdout, sys.stderr):  # names of rows may hold letters that a terminal lacks
+        if not utf8(stream) and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(args, prog_name="bckm", standalone_mode=False)
     except click.ClickException as error:

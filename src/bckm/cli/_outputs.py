@@ -31,6 +31,11 @@ def labels_path(data: str, out: str | None) -> str:
     return ".".join([f"{stem}-clusters", *suffixes])
 
 
+def utf8(stream: Any) -> bool:
+    """Whether a stream takes all letters, and blocks for bars."""
+    return (getattr(stream, "encoding", None) or "").lower().replace("-", "").startswith("utf")
+
+
 def ensure_writable(inputs: list[str], outputs: dict[str, str | None]) -> None:
     """Refuse before a long fit what would fail after it, or would overwrite its input."""
     given = {os.path.realpath(path): path for path in inputs if path != "-"}

@@ -32,6 +32,7 @@ from bckm.cli._outputs import (
     json_writer,
     labels_path,
     labels_writer,
+    utf8,
 )
 from bckm.cli._progress import Progress, progress_to
 from bckm.cli.check import tell
@@ -258,9 +259,10 @@ def _written(study: Study, table: Table, plan: Plan, out: str, given: dict[str, 
 def _say(study: Study, notes: tuple[str, ...], outputs: Outputs, *, to_stdout: bool) -> None:
     from bckm.report import text
 
-    lines = [text(study).rstrip("\n"), ""]
+    stream = sys.stdout if to_stdout else sys.stderr
+    lines = [text(study, blocks=utf8(stream)).rstrip("\n"), ""]
     if study.result.status.value in ("time limit", "interrupted"):
         lines += [f"Note: {study.result.status.message}.", ""]
     lines += [f"Note: {note}" for note in notes]
     lines += [f"Written: {one}" for one in outputs.told]
-    click.echo("\n".join(lines), err=not to_stdout)
+    click.echo("\n".join(lines), file=stream)

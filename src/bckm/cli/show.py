@@ -9,7 +9,7 @@ import click
 
 from bckm.cli._errors import BAD_DATA, USAGE, Failure, told
 from bckm.cli._options import json_option
-from bckm.cli._outputs import Outputs, ensure_writable, json_writer
+from bckm.cli._outputs import Outputs, ensure_writable, json_writer, utf8
 
 if TYPE_CHECKING:
     from bckm.study import Study
@@ -63,7 +63,7 @@ def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> 
         elif markdown:
             click.echo(reports.markdown(study), nl=False)
         elif not report:
-            click.echo(reports.text(study), nl=False)
+            click.echo(reports.text(study, blocks=utf8(sys.stdout)), nl=False)
         for path in report:
             outputs.write("report", path, lambda one: _write(study, one))
     for line in outputs.told:

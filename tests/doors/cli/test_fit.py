@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.cli.conftest import read
+from tests.doors.cli.conftest import read
 
 FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
 

@@ -17,8 +17,8 @@ from bckm.report._compare import rand_index
 from bckm.report._facts import Facts, squares
 from bckm.report._html import Css, el
 from bckm.report._words import Name, clean
+from tests.doors.test_report_hostile import wrong_in
 from tests.drawing import draw
-from tests.unit.test_report_hostile import wrong_in
 
 
 def drawn_study(seed: int) -> bckm.Study | None:

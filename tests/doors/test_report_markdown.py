@@ -9,8 +9,8 @@ import pytest
 import bckm
 from bckm import report
 from bckm.report import _markdown
+from tests.doors.test_report_hostile import hostile_study
 from tests.hostile import HOSTILE
-from tests.unit.test_report_hostile import hostile_study
 
 parsers = pytest.importorskip("markdown_it")
 PLAIN = {"text", "softbreak", "strong_open", "strong_close"}

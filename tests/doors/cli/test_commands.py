@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.cli.conftest import read
+from tests.doors.cli.conftest import read
 
 FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
 BCKM = [sys.executable, "-c", "from bckm.cli import main; main()"]
