@@ -165,7 +165,7 @@ def _fitted(
     from bckm.study import Study
 
     progress.phase("reading the rules")
-    asked = compile_plan(plan, table)
+    asked = compile_plan(plan, table, aside=[given["label_column"]])
     progress.phase("looking whether the rules can be obeyed")
     settings = {"seed": 0, "solver": "auto", "search": "auto", **plan.fit}
     try:
@@ -193,7 +193,13 @@ def _fitted(
             "versions": _versions(),
         },
     )
-    return study, asked.notes
+    return study, (*asked.notes, *_replaced(given["label_column"], table))
+
+
+def _replaced(column: str, table: Table) -> list[str]:
+    if column not in table.names:
+        return []
+    return [f"column {column!r} of the table is replaced by the new clusters (--label-column)."]
 
 
 def _kmeans(

@@ -95,16 +95,17 @@ def _bare(name: str) -> str:
     return name.strip().lstrip("0").casefold()
 
 
-def read_features(plan: Plan, read: Reader) -> tuple[FloatArray, tuple[str, ...]]:
+def read_features(
+    plan: Plan, read: Reader, aside: Sequence[str]
+) -> tuple[FloatArray, tuple[str, ...]]:
     """Columns that samples are clustered by, (n, d), and their names."""
     table = read.table
     names = plan.columns
     if twice := [name for name in names if names.count(name) > 1]:
         raise PlanError(f"column {twice[0]!r} is named twice.")
     if not names:
-        names = tuple(
-            name for name in table.names if name not in plan.used and table.is_numeric(name)
-        )
+        others = {*plan.used, *aside}
+        names = tuple(name for name in table.names if name not in others and table.is_numeric(name))
         if not names:
             raise PlanError(
                 f"{table.source} has no numeric column that no rule uses; name those to cluster by "

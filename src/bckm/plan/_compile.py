@@ -103,7 +103,7 @@ def compile_rules(plan: Plan, table: Table) -> AskedRules:
     return _compiled(plan, _reader(plan, table))
 
 
-def compile_plan(plan: Plan, table: Table) -> Asked:
+def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Asked:
     r"""Read off a table all that a plan asks: rules, features, weights.
 
     Parameters
@@ -112,6 +112,8 @@ def compile_plan(plan: Plan, table: Table) -> Asked:
         Settings and rules that name columns.
     table : Table
         The data.
+    aside : sequence of str
+        Columns that are no features unless the plan names them: that of old clusters.
 
     Raises
     ------
@@ -130,7 +132,7 @@ def compile_plan(plan: Plan, table: Table) -> Asked:
     """
     read = _reader(plan, table)
     rules = _compiled(plan, read)
-    X, names = read_features(plan, read)  # noqa: N806
+    X, names = read_features(plan, read, aside)  # noqa: N806
     weight = None
     if plan.weight is not None:
         weight = table.numbers(plan.weight)

@@ -156,6 +156,16 @@ def test_missing_values_can_be_filled_and_that_is_told(run, customers):
     assert "30 missing values of 'income'" in answer.out
 
 
+def test_old_clusters_are_no_feature_and_are_replaced(run, customers, tmp_path):
+    assert run("fit", customers, "-k", 3, "--columns", "x_km", "-o", "one.csv").code == 0
+    options = ("-o", "two.csv", "--missing", "median", "--save", "f.bckm")
+    answer = run("fit", "one.csv", "-k", 3, *options)
+    assert answer.code == 0
+    assert "column 'cluster' of the table is replaced" in answer.out
+    assert "x_km, y_km, kg, income:" in answer.out  # what it was clustered by
+    assert list(read(tmp_path / "two.csv")[0]) == [*read(customers)[0], "cluster"]
+
+
 def test_a_time_limit_gives_an_answer_and_code_4(run, customers, tmp_path):
     limit = ("--search", "global", "--time-limit", 0.3)
     answer = run("fit", customers, "-k", 9, "--size", "30:36", *FEATURES, *limit)
