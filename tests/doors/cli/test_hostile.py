@@ -9,7 +9,7 @@ from bckm.tables import Table, read_table, write_table
 from tests.doors.test_report_hostile import wrong_in
 from tests.hostile import HOSTILE
 
-SIGNS = tuple("=+-@\t\r\n＝＋－＠")
+SIGNS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 # what can be an id: what is left of it in a table is not nothing, and differs from all others
 _LEFT = Table.of({"id": [one.replace("\x00", "") for one in HOSTILE]}).texts("id")
 NAMES = list(dict.fromkeys(one.strip() for one in _LEFT if one is not None and one.strip()))
