@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
 
-.PHONY: demo test lint kernels pure sanitize campaign bench bench-rules bench-sizes bench-search experiments clean
+.PHONY: demo test lint docs kernels pure sanitize campaign bench bench-startup bench-rules bench-sizes bench-search experiments clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m bckm.demo
+	$(BIN)/bckm demo
 
 test: lint
 	$(BIN)/pytest -q -n 2
@@ -19,6 +19,13 @@ lint: $(VENV)/.dev-installed
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The pages of docs/ into build/docs, the examples run for their gallery; any warning is an error
+docs: $(VENV)/.docs-installed
+	rm -rf build/docs build/doctrees docs/generated/api
+	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --nitpicky --quiet \
+	  --doctree-dir build/doctrees docs build/docs
+	@echo "Open build/docs/index.html"
 
 kernels: $(VENV)/.installed  # compile them and show what the compiler says
 	$(BIN)/python -m pip install --verbose --no-deps --no-build-isolation --editable .
@@ -46,6 +53,10 @@ campaign: $(VENV)/.dev-installed  # the long tests, about a quarter of an hour
 bench: $(VENV)/.dev-installed
 	$(BIN)/python benchmarks/exact_step.py
 
+# CPU time until the command line answers
+bench-startup: $(VENV)/.dev-installed
+	$(BIN)/python benchmarks/startup.py $(OPTIONS)
+
 # Capacities and links of 100,000 samples against the fit without rules
 bench-rules: $(VENV)/.dev-installed
 	$(BIN)/python benchmarks/rules.py $(OPTIONS)
@@ -67,7 +78,7 @@ experiments: $(VENV)/.dev-installed
 	$(BIN)/python -m experiments all $(if $(DATA),--data $(DATA)) $(if $(QUICK),--quick)
 
 clean:
-	rm -rf build $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf build docs/generated $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -94,11 +105,15 @@ $(PIP) --no-build-isolation --editable
 endef
 
 $(VENV)/.installed: $(SOURCES) $(VENV)/.tools
-	$(INSTALL) .
+	$(INSTALL) '.[io,plot]'
 	@$(BIN)/python -c '$(REMARK)'
 	@touch $@
 
 $(VENV)/.dev-installed: $(SOURCES) $(VENV)/.tools
 	$(INSTALL) '.[dev]'
 	@$(BIN)/python -c '$(REMARK)'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.docs-installed: $(SOURCES) $(VENV)/.tools
+	$(INSTALL) '.[docs]'
 	@touch $@ $(VENV)/.installed

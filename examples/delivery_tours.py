@@ -43,6 +43,8 @@ class Facts:
         Vans that the clusters of plain k-means overload.
     plain_broken : int
         Rules that these clusters break.
+    study : Study
+        The tours with stops and rules, for pictures and reports.
     """
 
     load: dict[str, np.ndarray]
@@ -52,6 +54,7 @@ class Facts:
     broken: int
     overloaded: int
     plain_broken: int
+    study: bckm.Study
 
 
 def draw(n: int = 160, seed: int = 2) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -92,6 +95,7 @@ def main() -> Facts:
         broken=len(bckm.verify(result.labels, rules, k)),
         overloaded=int((over["kg"] | over["litre"]).sum()),
         plain_broken=len(bckm.verify(plain_labels, rules, k)),
+        study=bckm.Study.of(result, stops, rules, feature_names=["x km", "y km"], title="Tours"),
     )
     print(
         f"{len(stops)} parcels, {needs['kg'].sum():,.0f} kg and {needs['litre'].sum():,.0f} litres;"

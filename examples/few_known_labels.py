@@ -40,6 +40,8 @@ class Facts:
         The same of the nearest mean of the labelled samples alone (NaN where there are none).
     broken : int
         Links that any of the clusterings break.
+    study : Study
+        The last clustering that started at labels, for pictures and reports.
     """
 
     shares: tuple[float, ...]
@@ -47,6 +49,7 @@ class Facts:
     from_labels: tuple[float, ...]
     classifier: tuple[float, ...]
     broken: int
+    study: bckm.Study
 
 
 def draw(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +99,8 @@ def main(n: int = 1200) -> Facts:
             f"{known.size:4} ({share:4.0%})    {shown[0]:>16}   {shown[1]:>19}   {shown[2]:>21}"
             + ("   (plain k-means)" if not known.size else "")
         )
-    return Facts(SHARES, *zip(*found, strict=True), broken=broken)
+    study = bckm.Study.of(once, X, rules, title="Started at known labels")
+    return Facts(SHARES, *zip(*found, strict=True), broken=broken, study=study)
 
 
 if __name__ == "__main__":

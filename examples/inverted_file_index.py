@@ -7,8 +7,8 @@ k-means: the longest list; the expected scan of one list, sum n_i^2 / N, when qu
 distributed like the data; what queries find and scan with the same number of lists.
 
 Vectors near a full list live in a neighbouring one. `result.prices` say by how much: a query looks
-where |q - c_i|^2 - price_i is least, as the vectors did. The answer: a little less recall for each
-list looked into, a little less to scan, and no slow queries.
+where ``|q - c_i|^2 - price_i`` is least, as the vectors did. The answer: a little less recall for
+each list looked into, a little less to scan, and no slow queries.
 """
 
 from __future__ import annotations
@@ -50,12 +50,13 @@ class Index:
 
 @dataclass(frozen=True)
 class Facts:
-    """What came out: the balanced index, the plain one, and what was asked of the lists."""
+    """What came out: the balanced index, the plain one, what was asked, and all for a report."""
 
     balanced: Index
     plain: Index
     size_max: int
     broken: int
+    study: bckm.Study
 
 
 def draw(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -105,6 +106,7 @@ def main(n: int = 100_000, k: int = 100, probed: int = 5) -> Facts:
         plain=measure(plain, queries, truth, probed),
         size_max=high,
         broken=len(bckm.verify(balanced.labels, rules, k)),
+        study=bckm.Study.of(balanced, X, rules, title="Balanced lists"),
     )
     a, b = facts.balanced, facts.plain
     print(f"{n:,} vectors in {k} lists of {low:,} to {high:,}; queries look into {probed} lists\n")

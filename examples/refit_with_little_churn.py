@@ -34,7 +34,10 @@ class Refit:
 
 @dataclass(frozen=True)
 class Facts:
-    """What came out, for each way; `allowed` is one per cent of the old samples."""
+    """What came out, for each way; `allowed` is one per cent of the old samples.
+
+    The `study` is that of at most so many moves, for pictures and reports.
+    """
 
     nobody: Refit
     free: Refit
@@ -43,6 +46,7 @@ class Facts:
     allowed: int
     paid: float
     broken: int
+    study: bckm.Study
 
 
 def draw(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -94,6 +98,7 @@ def main() -> Facts:
         broken=sum(
             len(bckm.verify(results[way].labels, rules, SEGMENTS)) for way, rules in asked.items()
         ),
+        study=bckm.Study.of(result, X, asked[way], title="Few moves"),
     )
 
 

@@ -35,6 +35,8 @@ class Facts:
         How much larger the inertia is than that of plain k-means, as a share.
     broken : int
         Rules that the territories break.
+    study : Study
+        The territories with places and rules, for pictures and reports.
     """
 
     people: np.ndarray
@@ -43,6 +45,7 @@ class Facts:
     total: int
     price: float
     broken: int
+    study: bckm.Study
 
 
 def draw(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -83,6 +86,14 @@ def main(n: int = 500) -> Facts:
         total=int(people.sum()),
         price=result.inertia / plain.inertia - 1,
         broken=len(bckm.verify(result.labels, rules, SELLERS)),
+        study=bckm.Study.of(
+            result,
+            places,
+            rules,
+            feature_names=["latitude", "longitude"],
+            metric="haversine",
+            title="Territories",
+        ),
     )
     print(f"{n} places, {facts.total:,} people, {SELLERS} territories of {share:,.0f} ± 5 %\n")
     print("territory   centre (lat, lon)   places    people   of its share   radius")

@@ -49,6 +49,8 @@ class Facts:
         Wishes that are.
     soft_broken : int
         Hard rules that the classes with soft wishes break.
+    study : Study
+        The classes with soft wishes, homes and rules, for pictures and reports.
     """
 
     sizes: np.ndarray
@@ -60,6 +62,7 @@ class Facts:
     given_up: tuple[str, ...]
     granted: int
     soft_broken: int
+    study: bckm.Study
 
 
 def draw(seed: int = 0) -> tuple[np.ndarray, list[str]]:
@@ -132,6 +135,9 @@ def main() -> Facts:
         given_up=given_up,
         granted=granted,
         soft_broken=len(bckm.verify(kind.labels, weighed, CLASSES, sample_id=NAMES)),
+        study=bckm.Study.of(
+            kind, homes, weighed, feature_names=["east", "north"], sample_id=NAMES, title="Classes"
+        ),
     )
 
 

@@ -84,7 +84,12 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
+_MODULES = ("plotting", "report", "tables", "views")  # as bckm.report.write(...)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"bckm.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'bckm' has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(f"bckm.{_HOME[name]}"), name)
@@ -92,4 +97,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -60,7 +60,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         `assign` for labels that obey.
 
         Where the engine of `fit` knows prices of the size bounds (``result_.prices``), the label is
-        the i with the least |x - c_i|^2 - price_i, else the one with the nearest centre. Prices
+        the i with the least ``|x - c_i|^2 - price_i``, else the one with the nearest centre. Prices
         make crowded clusters dear: if `fit` went on until nothing changed (``tol=0``) with samples
         of weight 1, predicted labels of its X are `labels_`, but for samples on a border between
         two clusters (ties). With `sample_weight` prices belong to weighted distances, and a sample
@@ -198,7 +198,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters), or frame after `set_output`
-            Entry (p, i) is |x_p - c_i|.
+            Entry (p, i) is ``|x_p - c_i|``.
 
         Examples
         --------
@@ -212,8 +212,8 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
         """Return minus the inertia of X with each sample at its nearest centre: higher is better.
 
-        This is -sum_p w_p min_i |x_p - c_i|^2. Neither rules nor prices play a part, so for the X
-        of `fit` it is at least ``-inertia_``.
+        This is ``-sum_p w_p min_i |x_p - c_i|^2``. Neither rules nor prices play a part, so for
+        the X of `fit` it is at least ``-inertia_``.
 
         Parameters
         ----------

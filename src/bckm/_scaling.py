@@ -51,6 +51,11 @@ class Bounds:
             if isinstance(block, AttributeSum)  # parameters have no other rows
         }
 
+    @property
+    def of_demand(self) -> bool:
+        """Whether the parameters bound the demand of samples instead of their number."""
+        return bool(self._totals)
+
     def of_batch(
         self, n_samples: int, given: dict[str, Any], demand: Any, asked: Constraints
     ) -> Constraints:

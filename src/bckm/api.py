@@ -93,11 +93,11 @@ def kmeans(
         it is over or the same best clustering was found three times.
     metric : {"euclidean", "cosine", "haversine"}
         What distances are. "cosine": only the direction of a sample counts; k-means of the rows
-        divided by their length, where |x - y|^2 = 2 (1 - cos). "haversine": X has two columns,
-        latitude and longitude in degrees (`numpy.degrees` converts radians); k-means of points on a
-        sphere of radius 6371.0088 km, so that the inertia is in km^2. Distances are chords, which
-        are shorter than arcs by 0.1 % at 1,000 km. `init`, if an array, and the centres of the
-        result are in the terms of X.
+        divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "haversine": X has two
+        columns, latitude and longitude in degrees (`numpy.degrees` converts radians); k-means of
+        points on a sphere of radius 6371.0088 km, so that the inertia is in km^2. Distances are
+        chords, which are shorter than arcs by 0.1 % at 1,000 km. `init`, if an array, and the
+        centres of the result are in the terms of X.
     bounds : {"matched", "fixed"}
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
         "fixed" ties label i to row i of `init`, which must then be an array.

@@ -1,4 +1,4 @@
-"""The main job on bundled data: ``python -m bckm.demo``.
+"""The main job on bundled data: ``bckm demo``.
 
 240 customers of a delivery service are to be shared among 8 vans. Each van visits 28 to 32 of them;
 members of a household get the same van; the parties of a dispute must not share one.
@@ -21,13 +21,15 @@ SIZES = (28, 32)
 OUTPUT = "bckm-demo-labels.csv"
 
 
-def main(output: str = OUTPUT) -> bckm.Result:
+def main(output: str = OUTPUT, report: str | None = None) -> bckm.Result:
     """Cluster the bundled customers, print what was asked and what came out, write the labels.
 
     Parameters
     ----------
     output : str
         Where to write the labels as CSV.
+    report : str, optional
+        Where to write a report, .html or .md.
 
     Examples
     --------
@@ -43,11 +45,19 @@ def main(output: str = OUTPUT) -> bckm.Result:
     result = bckm.kmeans(X, VANS, rules, n_init=10, random_state=0)
     plain = bckm.kmeans(X, VANS, n_init=10, random_state=0)
     _report(rules, result, plain)
+    names = [c["customer"] for c in customers]
     with Path(output).open("w", newline="", encoding="utf-8") as handle:
         writer = csv.writer(handle)
         writer.writerow(["customer", "cluster"])
-        writer.writerows(zip((c["customer"] for c in customers), result.labels, strict=True))
+        writer.writerows(zip(names, result.labels, strict=True))
     _say(f"\nLabels written to {output}")
+    if report is not None:
+        from bckm.report import write
+
+        columns, title = ("x_km", "y_km"), "240 customers, 8 vans"
+        study = bckm.Study.of(result, X, rules, feature_names=columns, sample_id=names, title=title)
+        write(study, report)
+        _say(f"Report written to {report}")
     return result
 
 
@@ -97,7 +107,3 @@ def _report(rules: bckm.Constraints, result: bckm.Result, plain: bckm.Result) ->
 
 def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:2])

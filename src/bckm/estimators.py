@@ -22,7 +22,7 @@ from bckm.result import Result, Step
 class ConstrainedKMeans(FittedCentres):
     """k-means under rules, as a scikit-learn estimator.
 
-    Solves, over labels y and centres c,
+    Solves, over labels y and centres c::
 
         min  sum_p w_p |x_p - c_{y_p}|^2
         s.t. size_min_i <= #{p : y_p = i} <= size_max_i   for every cluster i,
@@ -112,7 +112,7 @@ class ConstrainedKMeans(FittedCentres):
         All of the above, with history and time, as `kmeans` returned it.
     n_features_in_ : int
         Number of features seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features_in,)
         Names of the features; only when X had names that are all strings.
 
     See Also

@@ -168,7 +168,7 @@ class Result:
         the points it ``looked`` at and the shortest ``paths`` it took.
     prices : array (k,) or None
         Prices of the size bounds at `centres`, where the engine has them: labels i of least
-        w_p |x_p - c_i|^2 - prices_i are optimal under the bounds, but for ties. `predict` of
+        ``w_p |x_p - c_i|^2 - prices_i`` are optimal under the bounds, but for ties. `predict` of
         `ConstrainedKMeans` uses them.
     penalty : float
         What the given-up soft rules cost; zero where all rules are hard.

@@ -1,5 +1,110 @@
-"""The `bckm` command."""
+"""The `bckm` command: k-means under rules, for tables and terminals.
+
+Only click is imported here and at the top of the commands: what computes is imported by the command
+that needs it, so that ``bckm --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from bckm.cli._outputs import utf8
+from bckm.cli.bench import bench
+from bckm.cli.check import check
+from bckm.cli.compare import compare
+from bckm.cli.completion import completion
+from bckm.cli.demo import demo
+from bckm.cli.fit import fit
+from bckm.cli.show import show
+from bckm.cli.verify import verify
+
+_EPILOG = """
+\b
+Examples:
+  bckm fit customers.csv --clusters 12 --size 40:60 --report report.html
+  bckm check customers.csv --clusters 12 --size 40:60 --together household
+  bckm fit --help
+
+\b
+Exit codes:
+  0  fine                         4  stopped early (time limit, Ctrl-C), with an answer
+  1  verify: rules are broken     5  bad data
+  2  wrong usage                  6  time ran out without an answer or a proof
+  3  infeasible, with the reason
+"""
 
 
-def main() -> None:
-    """Run the command line."""
+class _PipeClosed(Exception):  # noqa: N818 - no error
+    """The reader of standard output has left; click would exit with 1, which means other things."""
+
+
+class _Commands(click.Group):
+    """Commands in the order in which people need them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            raise _PipeClosed from error
+        return found
+
+
+@click.group(
+    cls=_Commands,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="bckm", prog_name="bckm", message="%(prog)s %(version)s")
+def cli() -> None:
+    """k-means that obeys your rules: sizes, capacities, together, apart, quotas.
+
+    Give it a table and say what must hold; it gives every row a cluster such that every rule holds,
+    or says which of your rules contradict each other.
+    """
+
+
+for command in (fit, check, verify, show, compare, demo, bench, completion):
+    cli.add_command(command)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code.
+
+    Parameters
+    ----------
+    args : sequence of str, optional
+        What follows ``bckm``; by default that of this process.
+
+    Examples
+    --------
+    >>> from bckm.cli import main
+    >>> try:
+    ...     main(["fit", "no-such-file.csv", "--clusters", "3"])
+    ... except SystemExit as stopped:
+    ...     print(stopped.code)
+    2
+    """
+    for stream in (sys.stdout, sys.stderr):  # names of rows may hold letters that a terminal lacks
+        if not utf8(stream) and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = cli.main(args, prog_name="bckm", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("\nStopped; nothing was written.", err=True)
+        code = 130
+    except _PipeClosed:  # no complaint, also not at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    sys.exit(code if isinstance(code, int) else 0)

@@ -15,7 +15,7 @@ from bckm.methods._base import Found, Method, Task, plain_kmeans
 class BCLS(Method):
     """Balanced clustering with least square regression.
 
-    Seeks, over a linear map W (d x k), b (k) and indicators F (N x k, one 1 in each row),
+    Seeks, over a linear map W (d x k), b (k) and indicators F (N x k, one 1 in each row)::
 
         min  |X W + 1 b' - F|^2 + gamma |W|^2 + lam sum_i (1' F)_i^2.
 
@@ -46,7 +46,7 @@ class BCLS(Method):
     max_iter : int, default=2000
         Rounds at most, as in the paper.
     tol : float, default=1e-3
-        It ends when F stands still and |F - Z|^2 / N is below the square of this.
+        It ends when F stands still and ``|F - Z|^2 / N`` is below the square of this.
     n_init : int, default=10
         Starts of the plain k-means whose labels are the first F.
     random_state : int, RandomState, Generator or None, default=None

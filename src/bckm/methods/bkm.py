@@ -14,7 +14,7 @@ from bckm.methods._base import Found, Method, Task, alternate, seeds
 class BKM(Method):
     """Balanced k-means: sizes differ by at most one, and every assignment step is optimal.
 
-    Solves, over labels y and centres c,
+    Solves, over labels y and centres c::
 
         min  sum_p |x_p - c_{y_p}|^2
         s.t. #{p : y_p = i} = floor(N / k) + [i < N mod k]   for every cluster i,

@@ -33,7 +33,7 @@ class CKMFailure(MethodFailure):
 class CKM(Method):
     """Constrained k-means of Bradley, Bennett and Demiriz: least sizes, by linear programming.
 
-    Solves, over shares S of items j (must-link components of count_j samples) and centres c,
+    Solves, over shares S of items j (must-link components of count_j samples) and centres c::
 
         min  sum_ij S_ij count_j |x_j - c_i|^2
         s.t. sum_i S_ij = 1                              for every item j,

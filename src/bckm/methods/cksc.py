@@ -28,7 +28,7 @@ class CKSC(Method):
     """Constrained clustering by spectral kernel learning.
 
     Let F (N x m, rows f_p of unit length) hold the m smoothest eigenvectors of the normalised
-    Laplacian of a nearest-neighbour graph. The kernel K = F A F' is learnt from the links,
+    Laplacian of a nearest-neighbour graph. The kernel K = F A F' is learnt from the links::
 
         min over A >= 0 (positive semidefinite)
             sum_p (f_p' A f_p - 1)^2 + sum_{p,q must-linked} (f_p' A f_q - 1)^2
@@ -46,8 +46,9 @@ class CKSC(Method):
     n_neighbors : int, default=5
         Neighbours of each sample in the graph; an edge stands when either end asks for it.
     scale : {"local", "median"}, default="local"
-        Weights exp(-|x_p - x_q|^2 / (s_p s_q)): s_p is the distance of p to its last neighbour, or
-        the median of these distances for all p. Both grow with X, so the unit of X does not matter.
+        Weights ``exp(-|x_p - x_q|^2 / (s_p s_q))``: s_p is the distance of p to its last
+        neighbour, or the median of these distances for all p. Both grow with X, so the unit
+        of X does not matter.
     n_eigenvectors : int, default=None
         Number m of eigenvectors, the trivial one included. None is n_clusters without links, as in
         spectral clustering. With links it is 20, or n_clusters + 5 if that is more, since k

@@ -42,7 +42,7 @@ class COPFailure(MethodFailure):
 class COP(Method):
     """COP-k-means: samples in order, each to the nearest centre that breaks no link.
 
-    Seeks labels y and centres c of small
+    Seeks labels y and centres c of small::
 
         sum_p |x_p - c_{y_p}|^2
         s.t.  y_p = y_q    for must-linked samples p, q,

@@ -15,7 +15,7 @@ class HKC(Method):
     """Agglomerative clustering: scikit-learn's `AgglomerativeClustering`.
 
     Begins with every sample as a cluster and joins, n - k times, the two clusters u, v that are
-    closest. With linkage "ward" the distance is what the join adds to the inertia,
+    closest. With linkage "ward" the distance is what the join adds to the inertia::
 
         |u| |v| / (|u| + |v|) |mean_u - mean_v|^2,
 

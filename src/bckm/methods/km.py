@@ -13,7 +13,7 @@ from bckm.methods._base import Found, Method, Task
 class KM(Method):
     """Plain k-means: scikit-learn's `KMeans` with the settings of the paper.
 
-    Solves, over labels y and centres c,
+    Solves, over labels y and centres c::
 
         min  sum_p |x_p - c_{y_p}|^2,
 

@@ -1,0 +1,42 @@
+"""Exit codes, and what a person reads when something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+BROKEN, USAGE, INFEASIBLE, STOPPED, BAD_DATA, UNDECIDED = 1, 2, 3, 4, 5, 6
+
+
+class Failure(click.ClickException):
+    """A sentence on standard error and an exit code."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.exit_code = code  # type: ignore[misc] # click has one for each class
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn errors about plans, tables and files into sentences with exit codes."""
+    from bckm.exceptions import DamagedFileError, UndecidedError, UnsupportedError
+    from bckm.plan import PlanError
+    from bckm.tables import TableError, UnknownColumnError
+
+    try:
+        yield
+    except (PlanError, UnknownColumnError, UnsupportedError) as error:
+        raise Failure(str(error), USAGE) from error
+    except (TableError, DamagedFileError) as error:
+        raise Failure(str(error), BAD_DATA) from error
+    except UndecidedError as error:
+        raise Failure(str(error), UNDECIDED) from error
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise Failure(f"{where}{error.strerror or error}", BAD_DATA) from error
+    except MemoryError as error:
+        raise Failure(f"not enough memory: {error}", BAD_DATA) from error

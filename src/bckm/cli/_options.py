@@ -1,0 +1,161 @@
+"""Options that several commands share, and the plan they amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from bckm.plan import Plan
+    from bckm.tables import Table
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMATS = ("csv", "tsv", "parquet", "xlsx", "jsonl", "npz")
+
+
+def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def _columns_of(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Column names of the data, for the completion of shells."""
+    from bckm.tables import read_table
+
+    try:
+        names = read_table(ctx.params["data"]).names
+    except Exception:  # a shell that asks for help is not told of errors
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _column(name: str, text: str, **more: Any) -> Callable[[F], F]:
+    return click.option(name, metavar="COLUMN", help=text, shell_complete=_columns_of, **more)
+
+
+data_argument = click.argument(
+    "data", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="DATA"
+)
+
+reading_options = _all(
+    click.option("--format", "format_", type=click.Choice(FORMATS), help="Of DATA; by its name."),
+    click.option("--sheet", help="Sheet of a workbook, by name or number; the first."),
+    click.option("--encoding", help="Of a CSV file; UTF-8."),
+    click.option("--delimiter", help="Of a CSV file; found by itself."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Sign in decimal numbers."),
+)
+
+rule_options = _all(
+    click.option("-k", "--clusters", type=click.IntRange(1), help="How many clusters."),
+    click.option("--size", metavar="MIN:MAX", help="Rows in each cluster: 40:60, 40:, :60, 50."),
+    click.option(
+        "--capacity",
+        metavar="COLUMN:MIN:MAX",
+        multiple=True,
+        help="Sum of a column in each cluster: weight:0:500, weight::500.",
+    ),
+    _column("--together", "Rows with the same value share a cluster.", multiple=True),
+    _column("--apart", "Rows with the same value share none.", multiple=True),
+    click.option(
+        "--quota",
+        metavar="COLUMN:±PERCENT",
+        multiple=True,
+        help="Share of each value in each cluster as in all data, give or take: gender:±10%.",
+    ),
+    _column("--known", "Rows with the same value together, with different ones apart."),
+    _column("--fixed", "Cluster of some rows, counted from 0; empty for the others."),
+    click.option(
+        "--stay", metavar="COLUMN:MOVES", help="Previous clusters; at most so many rows leave them."
+    ),
+    click.option(
+        "--links",
+        type=click.Path(exists=True, dir_okay=False),
+        multiple=True,
+        help="Table of links: kind (together, apart), a, b, confidence; a and b are ids.",
+    ),
+    click.option(
+        "--rules",
+        type=click.Path(exists=True, dir_okay=False),
+        help="TOML file of rules and settings; options come on top of it.",
+    ),
+    _column("--id", "Column of ids, by which links and messages name rows.", default=None),
+)
+
+feature_options = _all(
+    click.option(
+        "--columns",
+        metavar="A,B,...",
+        multiple=True,
+        help="Columns to cluster by; by default every numeric one that no rule uses.",
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(["none", "standard", "robust"]),
+        help="Bring columns to comparable sizes: by mean and standard deviation, or by median and "
+        "quartiles. Default: none.",
+    ),
+    click.option(
+        "--metric",
+        type=click.Choice(["euclidean", "cosine", "haversine"]),
+        help="Distance; haversine takes latitude and longitude in degrees. Default: euclidean.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["error", "mean", "median"]),
+        help="What to do where a column to cluster by is empty. Default: error.",
+    ),
+    _column("--weight", "How much each row counts in the objective."),
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no remarks.")
+
+
+def read_data(data: str, given: dict[str, Any]) -> Table:
+    """The table that a command is about."""
+    from bckm.tables import read_table
+
+    return read_table(
+        data,
+        format=given["format_"],
+        sheet=given["sheet"],
+        encoding=given["encoding"],
+        delimiter=given["delimiter"],
+        decimal=given["decimal"],
+    )
+
+
+def plan_of(given: dict[str, Any]) -> Plan:
+    """What options ask, on top of the rules file."""
+    from bckm.plan import Plan, clauses_of, read_plan
+
+    once = ("size", "known", "fixed", "stay")
+    texts = {kind: [given[kind]] if given[kind] else [] for kind in once}
+    texts |= {kind: given[kind] for kind in ("capacity", "together", "apart", "quota", "links")}
+    fit = {name: given[name] for name in FIT if given.get(name) is not None}
+    plan = Plan(
+        clusters=given["clusters"],
+        id=given["id"],
+        columns=_names(given.get("columns") or ()),
+        **{name: given.get(name) for name in ("scale", "metric", "missing", "weight")},
+        fit=fit,
+        clauses=clauses_of(texts),
+    )
+    return read_plan(given["rules"]).joined(plan) if given["rules"] else plan
+
+
+FIT = ("seed", "solver", "search", "n_init", "max_iter", "tol", "time_limit")
+
+
+def _names(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Names with commas between; a name that holds a comma is quoted, as in CSV."""
+    import csv
+
+    return tuple(name for row in csv.reader(texts, skipinitialspace=True) for name in row)

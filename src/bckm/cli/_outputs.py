@@ -1,0 +1,139 @@
+"""Files that a command writes: where they go, whether they can, and in which order."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bckm.cli._errors import BAD_DATA, USAGE, Failure
+
+if TYPE_CHECKING:
+    from bckm.study import Study
+    from bckm.tables import Table
+
+_WRITTEN = {"xls": "xlsx", "xlsm": "xlsx", "ods": "xlsx"}  # what can be read but not written
+
+
+def labels_path(data: str, out: str | None) -> str:
+    """Where the labels go: as asked, else beside one's feet; those of standard input to - ."""
+    if out is not None:
+        return out
+    if data == "-":
+        return "-"
+    stem, *suffixes = Path(data).name.split(".")
+    if suffixes and suffixes[-1].lower() in _WRITTEN:
+        suffixes[-1] = _WRITTEN[suffixes[-1].lower()]
+    return ".".join([f"{stem}-clusters", *suffixes])
+
+
+def utf8(stream: Any) -> bool:
+    """Whether a stream takes all letters, and blocks for bars."""
+    return (getattr(stream, "encoding", None) or "").lower().replace("-", "").startswith("utf")
+
+
+def ensure_writable(inputs: list[str], outputs: dict[str, str | None]) -> None:
+    """Refuse before a long fit what would fail after it, or would overwrite its input."""
+    given = {os.path.realpath(path): path for path in inputs if path != "-"}
+    taken: dict[str, str] = {}
+    for option, path in outputs.items():
+        if path is None or path == "-":
+            continue
+        real = os.path.realpath(path)
+        if real in given:
+            raise Failure(f"{option} {path} would overwrite what is read from there.", USAGE)
+        if real in taken:
+            raise Failure(f"{taken[real]} and {option} name the same file, {path}.", USAGE)
+        taken[real] = option
+        folder = os.path.dirname(real)
+        if not os.path.isdir(folder):
+            raise Failure(f"{option} {path}: there is no folder {os.path.dirname(path)}.", USAGE)
+        if os.path.isdir(real):
+            raise Failure(f"{option} {path} is a folder.", USAGE)
+        if not os.access(real if os.path.exists(real) else folder, os.W_OK):
+            raise Failure(f"{option} {path} cannot be written: permission denied.", USAGE)
+
+
+class Outputs:
+    """Writes one file after the other; one that fails does not keep the others from being written.
+
+    Attributes
+    ----------
+    told : list of str
+        What was written, for the person.
+    """
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self._failed: list[str] = []
+
+    def write(self, what: str, path: str | None, writer: Callable[[str], str | None]) -> None:
+        """Write a file, if it is asked for; what the writer returns is a remark about it."""
+        if path is None:
+            return
+        try:
+            remark = writer(path)
+        except BrokenPipeError:
+            raise
+        except (OSError, ValueError, ImportError) as error:
+            self._failed.append(f"{what} could not be written to {path}: {error}")
+            return
+        if path != "-":
+            self.told.append(f"{what} {path}" + (f" ({remark})" if remark else ""))
+
+    def finish(self) -> None:
+        """Say what failed, if anything did."""
+        if self._failed:
+            raise Failure("\n".join(self._failed), BAD_DATA)
+
+
+def labels_writer(table: Table, column: str, labels: Any) -> Callable[[str], str | None]:
+    """The table with one more column."""
+    from bckm.tables import write_table
+
+    def write(path: str) -> str | None:
+        more = table.with_columns({column: labels})
+        written = write_table(more, path, format=_format(table, path))
+        if not written.n_escaped:
+            return None
+        return f"{written.n_escaped} cells that look like formulas begin with an apostrophe"
+
+    return write
+
+
+def _format(table: Table, path: str) -> str | None:
+    """That of the input, where the name of the output says nothing."""
+    return table.format if path == "-" or not Path(path).suffix else None
+
+
+def centres_writer(study: Study, column: str) -> Callable[[str], str | None]:
+    """A row per cluster: its number, its size, its centre in the units of the table."""
+    from bckm.tables import Table, write_table
+
+    def write(path: str) -> None:
+        columns: dict[str, Any] = {column: list(range(study.n_clusters))}
+        columns["size"] = study.result.sizes.tolist()
+        for name, values in zip(study.feature_names, study.centres.T.tolist(), strict=True):
+            columns[name if name not in columns else f"{name} (centre)"] = values
+        write_table(Table.of(columns), path, format="csv" if path == "-" else None)
+
+    return write
+
+
+def json_writer(found: Any) -> Callable[[str], str | None]:
+    """A value as JSON."""
+    from bckm._atomic import atomic
+
+    def write(path: str) -> None:
+        text = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        if path == "-":
+            click.echo(text, nl=False)
+            return
+        with atomic(path, "w") as handle:
+            handle.write(text)
+
+    return write

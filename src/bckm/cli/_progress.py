@@ -1,0 +1,169 @@
+"""What is going on, on standard error: a bar on a terminal, lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from bckm.result import Step
+
+EVERY = 2.0  # seconds between two lines where there is no terminal
+
+
+class Progress(Protocol):
+    """Hears of phases, steps and remarks."""
+
+    def phase(self, words: str) -> None:
+        """Something new begins."""
+
+    def step(self, step: Step) -> None:
+        """The fit has made a step."""
+
+    def close(self) -> None:
+        """The end."""
+
+
+class Quiet:
+    """Says nothing."""
+
+    def phase(self, words: str) -> None:
+        """Something new begins."""
+
+    def step(self, step: Step) -> None:
+        """The fit has made a step."""
+
+    def close(self) -> None:
+        """The end."""
+
+
+class Lines:
+    """Plain lines: phases at once, steps now and then."""
+
+    def __init__(self, time_limit: float | None) -> None:
+        self._outlook = Outlook(time_limit)
+        self._last = time.monotonic()
+
+    def phase(self, words: str) -> None:
+        """Write it."""
+        sys.stderr.write(f"{words} ...\n")
+        sys.stderr.flush()
+
+    def step(self, step: Step) -> None:
+        """Write it, unless the last line is young."""
+        self._outlook.see(step)
+        now = time.monotonic()
+        if now - self._last >= EVERY:
+            self._last = now
+            left = self._outlook.left(step)
+            words = (
+                f"{self._outlook.words(step)}, best {self._outlook.best:.5g}, {step.seconds:.0f} s"
+            )
+            sys.stderr.write(f"  {words}, {left}\n" if left else f"  {words}\n")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Bar:
+    """A bar with phase, iteration, inertia and remaining time."""
+
+    def __init__(self, time_limit: float | None) -> None:
+        from tqdm import tqdm
+
+        self._outlook = Outlook(time_limit)
+        # the text is ours: tqdm's own estimate knows only equal steps
+        self._bar: Any = tqdm(
+            total=100,
+            bar_format="{bar:12}| {desc}",
+            leave=False,
+            file=sys.stderr,
+            # a terminal that does not know its size says 0, which would be no bar at all
+            **({"dynamic_ncols": True} if _width() else {"ncols": 80, "nrows": 24}),
+        )
+
+    def phase(self, words: str) -> None:
+        """Show it."""
+        self._bar.set_description_str(words, refresh=True)
+
+    def step(self, step: Step) -> None:
+        """Show it; tqdm draws at most ten times a second."""
+        self._outlook.see(step)
+        left = self._outlook.left(step)
+        words = self._outlook.words(step)
+        self._bar.set_description_str(f"{words}, {left}" if left else words, refresh=False)
+        self._bar.n = 100 * self._outlook.done(step)
+        self._bar.update(0)
+
+    def close(self) -> None:
+        """Wipe it away."""
+        self._bar.close()
+
+
+class Outlook:
+    """How far a fit has come, as far as its steps tell.
+
+    Within a start fewer and fewer samples move, about by the same factor each time; so the share of
+    work that is done is read off the logarithm of the moved samples. Further starts, and search
+    without a time limit, are not known beforehand: then the time left is said to be of this start.
+    """
+
+    def __init__(self, time_limit: float | None) -> None:
+        self._limit = time_limit
+        self._most = 1
+        self._start = -1
+        self._began = 0.0
+        self.best = math.inf
+
+    def see(self, step: Step) -> None:
+        """Take a step into account."""
+        if step.start != self._start:
+            self._start, self._began, self._most = step.start, step.seconds, max(step.moved, 1)
+        self.best = min(self.best, step.inertia)
+
+    def words(self, step: Step) -> str:
+        """Phase, iteration and inertia."""
+        what = "moves" if step.kind == "moves" else "iteration"
+        return f"start {step.start + 1}, {what} {step.iteration}, inertia {step.inertia:.5g}"
+
+    def done(self, step: Step) -> float:
+        """Share of the time limit, or of this start, from 0 to 1."""
+        if self._limit is not None:
+            return min(step.seconds / self._limit, 1.0)
+        return 1 - math.log1p(step.moved) / math.log1p(max(self._most, step.moved))
+
+    def left(self, step: Step) -> str:
+        """Time left, in words."""
+        if self._limit is not None:
+            return f"at most {_clock(max(self._limit - step.seconds, 0.0))} left"
+        share, spent = self.done(step), step.seconds - self._began
+        if share < 0.05 or spent <= 0:
+            return ""
+        return f"about {_clock(spent * (1 - share) / share)} left of this start"
+
+
+def _width() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except OSError:
+        return 0
+
+
+def _clock(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def progress_to(quiet: bool, time_limit: float | None) -> Progress:
+    """What fits the place that standard error leads to."""
+    if quiet:
+        return Quiet()
+    return Bar(time_limit) if sys.stderr.isatty() else Lines(time_limit)

@@ -1,0 +1,71 @@
+"""``bckm check``: whether rules can be obeyed and, if not, why."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from bckm.cli._errors import INFEASIBLE, UNDECIDED, told
+from bckm.cli._options import (
+    data_argument,
+    json_option,
+    plan_of,
+    read_data,
+    reading_options,
+    rule_options,
+)
+
+_EPILOG = """
+\b
+Example:
+  bckm check customers.csv --clusters 12 --size 40:60 --together household --id customer
+"""
+
+
+@click.command(epilog=_EPILOG, short_help="Can these rules be obeyed? If not, why?")
+@data_argument
+@rule_options
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds.")
+@json_option
+@reading_options
+@click.pass_context
+def check(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> None:
+    """Tell whether rules about the rows of DATA can be obeyed and, if not, why.
+
+    The answer names rules that contradict each other (exit code 3): leave out any one of them, and
+    the others can be obeyed. The columns to cluster by do not matter.
+
+    DATA is a CSV, TSV, Parquet, Excel, JSON lines or NPZ file, or - for standard input.
+    """
+    with told():
+        from bckm.feasibility import check as decide
+        from bckm.plan import compile_rules
+
+        table = read_data(data, given)
+        asked = compile_rules(plan_of(given), table)
+        answer = decide(
+            table.n_rows,
+            asked.n_clusters,
+            asked.constraints,
+            sample_id=asked.sample_id,
+            time_limit=given["time_limit"],
+        )
+    tell(answer, as_json)
+    ctx.exit({"feasible": 0, "infeasible": INFEASIBLE}.get(answer.verdict.value, UNDECIDED))
+
+
+def tell(answer: Any, as_json: bool) -> None:
+    """Write an answer of `bckm.check` to standard output."""
+    conflict = [str(rule) for rule in answer.conflict]
+    if as_json:
+        found = {
+            "verdict": answer.verdict.value,
+            "message": answer.message,
+            "conflict": conflict,
+            "minimal": getattr(answer.error, "minimal", None),
+        }
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    click.echo(answer.message)

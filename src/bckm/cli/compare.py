@@ -1,0 +1,38 @@
+"""``bckm compare``: two or more results side by side."""
+
+from __future__ import annotations
+
+import click
+
+from bckm.cli._errors import USAGE, Failure, told
+from bckm.cli._options import json_option
+from bckm.cli._outputs import json_writer
+from bckm.cli.show import load_study
+
+_EPILOG = """
+\b
+Example:
+  bckm compare balanced.bckm loose.bckm free.bckm
+"""
+
+
+@click.command(epilog=_EPILOG, short_help="Two or more saved results side by side.")
+@click.argument("saved", type=click.Path(exists=True, dir_okay=False), nargs=-1, required=True)
+@click.option("--markdown", is_flag=True, help="A Markdown table.")
+@json_option
+def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
+    """Compare results that 'bckm fit --save' wrote.
+
+    What they cost, how large clusters are, what was given up, and how many rows lie elsewhere than
+    in the first one.
+    """
+    if len(saved) < 2:
+        raise Failure("compare needs at least two results.", USAGE)
+    with told():
+        from bckm.report import compare as side_by_side
+
+        found = side_by_side([load_study(path) for path in saved], list(saved))
+        if as_json:
+            json_writer(found.dict())("-")
+        else:
+            click.echo(found.markdown() if markdown else found.text(), nl=False)

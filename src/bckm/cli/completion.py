@@ -1,0 +1,24 @@
+"""``bckm completion``: what a shell needs to complete commands, options and column names."""
+
+from __future__ import annotations
+
+import click
+
+_EPILOG = """
+\b
+Example, for bash (in ~/.bashrc):
+  eval "$(bckm completion bash)"
+"""
+
+
+@click.command(epilog=_EPILOG, short_help="Script for the completion of your shell.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that lets SHELL complete commands, options, files and column names."""
+    from click.shell_completion import get_completion_class
+
+    from bckm.cli import cli
+
+    found = get_completion_class(shell)
+    assert found is not None  # click knows these three
+    click.echo(found(cli, {}, "bckm", "_BCKM_COMPLETE").source())

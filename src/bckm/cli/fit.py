@@ -1,0 +1,274 @@
+"""``bckm fit``: a table and rules in, clusters out."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
+from bckm.cli._options import (
+    data_argument,
+    feature_options,
+    json_option,
+    plan_of,
+    quiet_option,
+    read_data,
+    reading_options,
+    rule_options,
+)
+from bckm.cli._outputs import (
+    Outputs,
+    centres_writer,
+    ensure_writable,
+    json_writer,
+    labels_path,
+    labels_writer,
+    utf8,
+)
+from bckm.cli._progress import Progress, progress_to
+from bckm.cli.check import tell
+
+if TYPE_CHECKING:
+    from bckm.plan import Asked, Plan
+    from bckm.result import Result
+    from bckm.study import Study
+    from bckm.tables import Table
+
+_EPILOG = """
+\b
+Examples:
+  bckm fit customers.csv --clusters 12 --size 40:60 --capacity weight:0:500 \\
+      --together household --apart team_lead --quota gender:±10% \\
+      --columns x_km,y_km --id customer --report report.html --save fit.bckm
+  bckm fit customers.xlsx --rules rules.toml --out with-clusters.xlsx
+  cat customers.csv | bckm fit - -k 8 --scale standard > with-clusters.csv
+"""
+
+_PATH = click.Path(dir_okay=False, allow_dash=True)
+
+
+@click.command(epilog=_EPILOG, short_help="Give every row a cluster such that every rule holds.")
+@data_argument
+@rule_options
+@feature_options
+@click.option("-o", "--out", type=_PATH, help="Table with the clusters; - is standard output.")
+@click.option("--label-column", default="cluster", show_default=True, help="What it is called.")
+@click.option("--report", type=_PATH, multiple=True, help="Report, .html or .md.")
+@click.option("--save", type=_PATH, help="All of it as one file, for show and compare.")
+@click.option("--centres", type=_PATH, help="Centres of the clusters, a table.")
+@click.option("--summary", type=_PATH, help="The numbers, in JSON.")
+@click.option("--write-rules", type=_PATH, help="The options as a rules file, TOML.")
+@click.option("--title", help="Of the report.")
+@click.option("--seed", type=click.IntRange(0), help="Of what is drawn at random. Default: 0.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds.")
+@click.option("--checkpoint", type=_PATH, help="File to go on from after a killed run.")
+@click.option(
+    "--search",
+    type=click.Choice(["auto", "none", "local", "global"]),
+    help="How hard to look for better clusters. Default: auto.",
+)
+@click.option("--n-init", type=click.IntRange(1), help="Starts; the best counts.")
+@click.option(
+    "--solver",
+    type=click.Choice(["auto", "nearest", "transport", "exact", "prices", "pump", "greedy"]),
+    help="Engine of the assignments. Default: auto.",
+)
+@click.option("--max-iter", type=click.IntRange(1), help="Iterations of a start. Default: 300.")
+@click.option("--tol", type=click.FloatRange(0), help="When to stop. Default: 1e-4.")
+@click.option("--jobs", type=int, help="Threads; all cores.")
+@quiet_option
+@json_option
+@reading_options
+@click.pass_context
+def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
+    """Give every row of DATA a cluster such that every rule holds, or say why that cannot be.
+
+    DATA is a CSV, TSV, Parquet, Excel, JSON lines or NPZ file, or - for standard input. The rows
+    come back with a column more, in the same format. Clusters are counted from 0.
+
+    Ctrl-C stops early and writes the best answer so far (exit code 4).
+    """
+    out = labels_path(data, given["out"])
+    if out == "-" and given["as_json"]:
+        raise Failure("--json and labels cannot both go to standard output; use --out.", USAGE)
+    _check_outputs(data, out, given)
+    with told():
+        plan = plan_of(given)
+        progress = progress_to(given["quiet"], plan.fit.get("time_limit"))
+        with _stoppable():
+            try:
+                progress.phase(f"reading {data if data != '-' else 'standard input'}")
+                table = read_data(data, given)
+                study, notes = _fitted(ctx, plan, table, given, progress)
+            finally:
+                progress.close()
+        outputs = _written(study, table, plan, out, given)
+    status = study.result.status.value
+    if not given["quiet"]:
+        _say(study, notes, outputs, to_stdout=out != "-" and not given["as_json"])
+    if given["as_json"]:
+        from bckm.report import summary
+
+        json_writer(summary(study))("-")
+    outputs.finish()
+    if status in ("time limit", "interrupted"):
+        ctx.exit(STOPPED)
+    if given["checkpoint"]:  # all of it is written: nothing is left to go on with
+        Path(given["checkpoint"]).unlink(missing_ok=True)
+
+
+def _check_outputs(data: str, out: str, given: dict[str, Any]) -> None:
+    names = ("save", "centres", "summary", "write_rules", "checkpoint")
+    outputs: dict[str, str | None] = {"--out": out}
+    outputs |= {f"--{name.replace('_', '-')}": given[name] for name in names}
+    for at, path in enumerate(given["report"]):
+        outputs["--report" if at == 0 else f"--report ({at + 1})"] = path
+        if not path.lower().endswith((".html", ".htm", ".md", ".markdown")):
+            raise Failure(f"--report {path}: must end in .html or .md.", USAGE)
+    inputs = [data, *given["links"], *([given["rules"]] if given["rules"] else [])]
+    ensure_writable(inputs, outputs)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Whoever ends the process politely gets the best answer, as with Ctrl-C."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _fitted(
+    ctx: click.Context,
+    plan: Plan,
+    table: Table,
+    given: dict[str, Any],
+    progress: Progress,
+) -> tuple[Study, tuple[str, ...]]:
+    from bckm.exceptions import InfeasibleError
+    from bckm.feasibility import Feasibility, Verdict
+    from bckm.plan import compile_plan
+    from bckm.study import Study
+
+    progress.phase("reading the rules")
+    asked = compile_plan(plan, table, aside=[given["label_column"]])
+    progress.phase("looking whether the rules can be obeyed")
+    settings = {"seed": 0, "solver": "auto", "search": "auto", **plan.fit}
+    try:
+        result = _kmeans(asked, settings, given, progress)
+    except InfeasibleError as error:
+        progress.close()
+        tell(Feasibility(Verdict.INFEASIBLE, None, error), given["as_json"])
+        ctx.exit(INFEASIBLE)
+    study = Study.of(
+        result,
+        asked.X,
+        asked.constraints,
+        feature_names=asked.feature_names,
+        sample_id=asked.sample_id,
+        sample_weight=asked.sample_weight,
+        metric=asked.metric,
+        scaling=asked.scaling,
+        title=given["title"] or f"Clusters of {table.source}",
+        settings={
+            "source": table.source,
+            "command": shlex.join(["bckm", *sys.argv[1:]]),
+            "date": time.strftime("%Y-%m-%d"),
+            **settings,
+            "notes": list(asked.notes),
+            "versions": _versions(),
+        },
+    )
+    return study, (*asked.notes, *_replaced(given["label_column"], table))
+
+
+def _replaced(column: str, table: Table) -> list[str]:
+    if column not in table.names:
+        return []
+    return [f"column {column!r} of the table is replaced by the new clusters (--label-column)."]
+
+
+def _kmeans(
+    asked: Asked, settings: dict[str, Any], given: dict[str, Any], progress: Progress
+) -> Result:
+    from bckm.api import kmeans
+    from bckm.exceptions import DamagedFileError, InfeasibleError
+    from bckm.plan import PlanError
+
+    names = ("solver", "search", "n_init", "max_iter", "tol", "time_limit")
+    try:
+        return kmeans(
+            asked.scaled,
+            asked.n_clusters,
+            asked.constraints,
+            metric=asked.metric,
+            sample_weight=asked.sample_weight,
+            sample_id=asked.sample_id,
+            random_state=settings["seed"],
+            n_jobs=given["jobs"],
+            on_step=progress.step,
+            checkpoint=given["checkpoint"],
+            **{name: settings[name] for name in names if name in settings},
+        )
+    except (InfeasibleError, DamagedFileError):
+        raise
+    except ValueError as error:
+        raise PlanError(str(error)) from error
+
+
+def _versions() -> dict[str, str]:
+    import numpy
+    import scipy
+
+    import bckm
+
+    return {
+        "bckm": bckm.__version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def _written(study: Study, table: Table, plan: Plan, out: str, given: dict[str, Any]) -> Outputs:
+    """Write what is asked for: the clusters first, since they took the longest."""
+    from bckm import report
+    from bckm.archive import save
+    from bckm.plan import write_plan
+
+    outputs, column = Outputs(), given["label_column"]
+    outputs.write("labels", out, labels_writer(table, column, study.result.labels))
+    outputs.write("everything", given["save"], lambda path: save(study, path))
+    outputs.write("centres", given["centres"], centres_writer(study, column))
+    for path in given["report"]:
+        outputs.write("report", path, lambda one: report.write(study, one))
+    if given["summary"] is not None:
+        outputs.write("summary", given["summary"], json_writer(report.summary(study)))
+    outputs.write("rules", given["write_rules"], lambda path: write_plan(plan, path))
+    return outputs
+
+
+def _say(study: Study, notes: tuple[str, ...], outputs: Outputs, *, to_stdout: bool) -> None:
+    from bckm.report import text
+
+    stream = sys.stdout if to_stdout else sys.stderr
+    lines = [text(study, blocks=utf8(stream)).rstrip("\n"), ""]
+    if study.result.status.value in ("time limit", "interrupted"):
+        lines += [f"Note: {study.result.status.message}.", ""]
+    lines += [f"Note: {note}" for note in notes]
+    lines += [f"Written: {one}" for one in outputs.told]
+    click.echo("\n".join(lines), file=stream)

@@ -1,0 +1,77 @@
+"""``bckm show``: the report of a saved result."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bckm.cli._errors import BAD_DATA, USAGE, Failure, told
+from bckm.cli._options import json_option
+from bckm.cli._outputs import Outputs, ensure_writable, json_writer, utf8
+
+if TYPE_CHECKING:
+    from bckm.study import Study
+
+_EPILOG = """
+\b
+Examples:
+  bckm show fit.bckm
+  bckm show fit.bckm --report report.html --report report.md
+  bckm show fit.bckm --json | jq .gap
+"""
+
+
+def load_study(path: str) -> Study:
+    """Read what ``bckm fit --save`` or `bckm.save` wrote; only a study has data to show."""
+    from bckm.archive import load
+    from bckm.study import Study
+
+    found = load(path)
+    if not isinstance(found, Study):
+        raise Failure(
+            f"{path} holds a {type(found).__name__} without its data; to show it, save a "
+            "bckm.Study.",
+            BAD_DATA,
+        )
+    return found
+
+
+@click.command(epilog=_EPILOG, short_help="Report of a saved result.")
+@click.argument("saved", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False),
+    multiple=True,
+    help="Write the report as .html or .md.",
+)
+@click.option("--markdown", is_flag=True, help="The whole report, in Markdown, to standard output.")
+@json_option
+def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> None:
+    """Tell what a file that 'bckm fit --save' wrote holds; on standard output, or as a report."""
+    for path in report:
+        if not path.lower().endswith((".html", ".htm", ".md", ".markdown")):
+            raise Failure(f"--report {path}: must end in .html or .md.", USAGE)
+    ensure_writable([saved], {f"--report {path}": path for path in report})
+    with told():
+        import bckm.report as reports
+
+        study, outputs = load_study(saved), Outputs()
+        if as_json:
+            json_writer(reports.summary(study))("-")
+        elif markdown:
+            click.echo(reports.markdown(study), nl=False)
+        elif not report:
+            click.echo(reports.text(study, blocks=utf8(sys.stdout)), nl=False)
+        for path in report:
+            outputs.write("report", path, lambda one: _write(study, one))
+    for line in outputs.told:
+        click.echo(f"Written: {line}", file=sys.stderr)
+    outputs.finish()
+
+
+def _write(study: Study, path: str) -> Any:
+    from bckm.report import write
+
+    return write(study, path)

@@ -1,0 +1,140 @@
+"""``bckm verify``: which rules these clusters break."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bckm.cli._errors import BROKEN, told
+from bckm.cli._options import (
+    data_argument,
+    json_option,
+    plan_of,
+    read_data,
+    reading_options,
+    rule_options,
+)
+
+if TYPE_CHECKING:
+    from bckm._types import IntArray
+    from bckm.plan import AskedRules
+    from bckm.tables import Table
+
+_EPILOG = """
+\b
+Examples:
+  bckm verify customers-clusters.csv --rules rules.toml
+  bckm verify customers.csv --labels theirs.csv --size 40:60 --together household --id customer
+"""
+
+
+@click.command(epilog=_EPILOG, short_help="Do these clusters obey these rules?")
+@data_argument
+@rule_options
+@click.option(
+    "--labels",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Table with the clusters, if DATA has none; joined by --id, else row by row.",
+)
+@click.option("--label-column", default="cluster", show_default=True, help="Column of clusters.")
+@json_option
+@reading_options
+@click.pass_context
+def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> None:
+    """List every rule that clusters, from anywhere, break (exit code 1 if there is one).
+
+    DATA holds the columns that rules name and, unless --labels does, the clusters, counted from 0.
+    Soft rules that are given up are listed too, but are no reason for the exit code.
+    """
+    with told():
+        from bckm.checker import verify as check_labels
+        from bckm.plan import compile_rules
+
+        table, plan = read_data(data, given), plan_of(given)
+        labels = _labels(table, plan.id, given)
+        if plan.clusters is None:
+            plan = replace(plan, clusters=int(labels.max()) + 1)
+        asked = compile_rules(plan, table)
+        _check_range(labels, asked, given["label_column"])
+        broken, lost = (
+            check_labels(
+                labels, asked.constraints, asked.n_clusters, sample_id=asked.sample_id, soft=soft
+            )
+            for soft in (False, True)
+        )
+    if as_json:
+        click.echo(json.dumps({"broken": _plain(broken), "given_up": _plain(lost)}, indent=2))
+    else:
+        _say(broken, lost, asked)
+    ctx.exit(BROKEN if broken else 0)
+
+
+def _labels(table: Table, id_column: str | None, given: dict[str, Any]) -> IntArray:
+    """Cluster of each row of the table, as a column of it or of another one says."""
+    import numpy as np
+
+    from bckm.tables import TableError, read_table
+
+    other, name = table, given["label_column"]
+    order: Any = slice(None)
+    if given["labels"]:
+        other = read_table(given["labels"])
+        if id_column is not None:
+            place = {one: row for row, one in enumerate(other.ids(id_column))}
+            ids = table.ids(id_column)
+            if lost := [one for one in ids if one not in place]:
+                raise TableError(
+                    f"{other.source} has no row for {len(lost)} ids, first {lost[0]!r}."
+                )
+            order = [place[one] for one in ids]
+        elif other.n_rows != table.n_rows:
+            raise TableError(
+                f"{other.source} has {other.n_rows} rows, {table.source} {table.n_rows}; --id "
+                "joins them by a column of ids."
+            )
+    values = other.numbers(name)[order]
+    if (values != np.floor(values)).any() or (values < 0).any():
+        row = int(np.argmax((values != np.floor(values)) | (values < 0)))
+        raise TableError(
+            f"column {name!r} of {other.source} must hold clusters 0, 1, 2, ...; row {row + 1} of "
+            f"{table.source} has {values[row]:.15g}."
+        )
+    found: IntArray = values.astype(np.int64)
+    return found
+
+
+def _check_range(labels: IntArray, asked: AskedRules, column: str) -> None:
+    from bckm.tables import TableError
+
+    if labels.max() >= asked.n_clusters:
+        raise TableError(
+            f"column {column!r} holds cluster {labels.max()}; of {asked.n_clusters} clusters, "
+            f"counted from 0, the last is {asked.n_clusters - 1}."
+        )
+
+
+def _plain(violations: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "rule": str(one.rule),
+            "message": one.message,
+            "amount": float(one.amount),
+            "cluster": one.cluster,
+        }
+        for one in violations
+    ]
+
+
+def _say(broken: Any, lost: Any, asked: AskedRules) -> None:
+    for note in asked.notes:
+        click.echo(f"Note: {note}", err=True)
+    for one in broken:
+        click.echo(one.message)
+    if lost:
+        click.echo(f"Soft rules that are given up: {len(lost)}")
+        for one in lost:
+            click.echo(f"  {one.message}")
+    click.echo(f"{len(broken)} rules are broken." if broken else "Every rule holds.")

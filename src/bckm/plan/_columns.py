@@ -1,0 +1,144 @@
+"""Columns of a table as a plan needs them: features, groups, clusters, names of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bckm._types import FloatArray, IntArray
+from bckm.plan._model import Plan, PlanError, near
+from bckm.tables import Table, TableError
+
+# Columns that mark some rows: the others are in no group
+_NO = {"no": "yes", "n": "y", "false": "true", "0": "1"}
+_SHOWN = 5
+_SEARCHED = 20_000  # ids that are compared letter by letter with one that is not there
+
+
+class Reader:
+    """A table, the ids of its rows if it has any, and notes for the person."""
+
+    def __init__(self, table: Table, ids: list[str] | None, n_clusters: int) -> None:
+        self.table, self.ids, self.n_clusters = table, ids, n_clusters
+        self.notes: list[str] = []
+        self.by = "position" if ids is None else "sample_id"
+        self.n_rows = table.n_rows
+        self.names: Sequence[Any] = range(table.n_rows) if ids is None else ids
+
+    def named(self, values: list[Any]) -> Any:
+        """One value per row, as `Constraints` take them: by id, if there are ids."""
+        return values if self.ids is None else dict(zip(self.ids, values, strict=True))
+
+    @cached_property
+    def _known(self) -> Mapping[str, Any]:
+        """What each row may be called, and what rules call it."""
+        return {str(name): name for name in self.names}
+
+    def samples(self, ids: Sequence[str], where: str = "") -> list[Any]:
+        """Rows by their ids, or without any by their position."""
+        found = []
+        for one in ids:
+            if one not in self._known:
+                raise TableError(f"{where}{self.unknown(one)}")
+            found.append(self._known[one])
+        return found
+
+    def unknown(self, one: str) -> str:
+        """What is wrong with an id that no row has."""
+        if self.ids is None:
+            return (
+                f"there is no row {one!r}: without a column of ids rows are counted from 0 to "
+                f"{self.n_rows - 1}. Is a column of ids missing (--id COLUMN)?"
+            )
+        # what spreadsheets lose: zeros in front, spaces, capitals
+        alike = [name for name in self.ids if _bare(name) == _bare(one)]
+        if alike:
+            return (
+                f"no row has the id {one!r}; did you mean {alike[0]!r}? Ids are compared as text."
+            )
+        return f"no row has the id {one!r}{near(one, self.ids[:_SEARCHED])}"
+
+    def groups(self, column: str) -> dict[str, list[int]]:
+        """Rows that share a value; a column that marks rows has only the marked ones."""
+        found: dict[str, list[int]] = {}
+        for row, value in enumerate(self.table.texts(column)):
+            if value is not None:
+                found.setdefault(value, []).append(row)
+        for value in list(found):
+            others = {other.lower() for other in found} - {value.lower()}
+            if _NO.get(value.lower()) is not None and others <= {_NO[value.lower()]}:
+                del found[value]
+                self.notes.append(
+                    f"column {column!r} marks rows: those with {value!r} are in no group."
+                )
+        return {value: rows for value, rows in found.items() if len(rows) > 1}
+
+    def clusters(self, column: str) -> IntArray:
+        """Numbers of clusters; -1 where there is none."""
+        values = self.table.numbers(column, missing="nan")
+        known = ~np.isnan(values)
+        outside = (values < -1) | (values >= self.n_clusters)
+        wrong = known & (outside | (values != np.floor(values)))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise TableError(
+                f"column {column!r} must hold clusters 0 to {self.n_clusters - 1}, or nothing; "
+                f"row {row + 1} has {values[row]:.15g}."
+            )
+        return np.where(known, values, -1).astype(np.int64)
+
+
+def _bare(name: str) -> str:
+    return name.strip().lstrip("0").casefold()
+
+
+def read_features(
+    plan: Plan, read: Reader, aside: Sequence[str]
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Columns that samples are clustered by, (n, d), and their names."""
+    table = read.table
+    names = plan.columns
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise PlanError(f"column {twice[0]!r} is named twice.")
+    if not names:
+        others = {*plan.used, *aside}
+        names = tuple(name for name in table.names if name not in others and table.is_numeric(name))
+        if not names:
+            raise PlanError(
+                f"{table.source} has no numeric column that no rule uses; name those to cluster by "
+                f"with --columns. Its columns are: {', '.join(table.names)}."
+            )
+        shown = names if len(names) <= _SHOWN else (*names[: _SHOWN - 1], f"{len(names) - 4} more")
+        read.notes.append(
+            f"clustered by {', '.join(shown)}: every numeric column that no rule uses "
+            "(--columns names others)."
+        )
+    return np.column_stack([_feature(name, plan, read) for name in names]), names
+
+
+def _feature(name: str, plan: Plan, read: Reader) -> FloatArray:
+    how = plan.missing or "error"
+    if how == "error":
+        try:
+            return read.table.numbers(name)
+        except TableError as error:
+            if not read.table.has_missing(name) or not read.table.is_numeric(name):
+                raise
+            raise TableError(
+                f"{error} To fill missing values: --missing median (or mean)."
+            ) from None
+    values = read.table.numbers(name, missing="nan")
+    empty = np.isnan(values)
+    if empty.all():
+        raise TableError(f"column {name!r} holds no number at all.")
+    if empty.any():
+        middle = float(np.nanmedian(values) if how == "median" else np.nanmean(values))
+        values = np.where(empty, middle, values)
+        read.notes.append(
+            f"{int(empty.sum())} missing values of {name!r} were replaced by the {how}, "
+            f"{middle:.6g}."
+        )
+    return values

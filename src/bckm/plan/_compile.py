@@ -1,0 +1,310 @@
+"""From a plan and a table to data and `Constraints`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import numpy as np
+
+from bckm._stated import Link, label_links
+from bckm._types import FloatArray
+from bckm.constraints import Constraints
+from bckm.plan._columns import Reader, read_features
+from bckm.plan._links import read_links_file
+from bckm.plan._model import Clause, Plan, PlanError
+from bckm.statements import AttributeSum, Quota, Stay
+from bckm.tables import Table, TableError
+from bckm.units import Scaling
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AskedRules:
+    """What `bckm.check` takes.
+
+    Attributes
+    ----------
+    n_clusters : int
+        How many.
+    constraints : Constraints
+        About ids if there is a column of ids, else about positions.
+    sample_id : list of str or None
+        The ids.
+    notes : tuple of str
+        What was decided on the way and a person should know, in sentences.
+    """
+
+    n_clusters: int
+    constraints: Constraints
+    sample_id: list[str] | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Asked(AskedRules):
+    """What `bckm.kmeans` takes.
+
+    Attributes
+    ----------
+    X : array (n, d)
+        Features, before scaling.
+    feature_names : tuple of str
+        Their columns.
+    scaling : Scaling
+        What is to be done to X.
+    sample_weight : array (n,) or None
+        Weights in the objective.
+    metric : str
+        As in `bckm.kmeans`.
+    """
+
+    X: FloatArray
+    feature_names: tuple[str, ...]
+    scaling: Scaling
+    sample_weight: FloatArray | None
+    metric: str
+
+    @property
+    def scaled(self) -> FloatArray:
+        """Features as they are to be clustered."""
+        return self.scaling.apply(self.X)
+
+
+def compile_rules(plan: Plan, table: Table) -> AskedRules:
+    r"""Read off a table the rules of a plan, whatever it is to be clustered by.
+
+    Parameters
+    ----------
+    plan : Plan
+        Settings and rules that name columns.
+    table : Table
+        The data.
+
+    Raises
+    ------
+    PlanError
+        If the plan lacks something, or does not fit together.
+    TableError
+        If the table does not hold what the plan needs; the message names column and row.
+
+    Examples
+    --------
+    >>> import io
+    >>> from bckm.plan import Plan, clauses_of, compile_rules
+    >>> from bckm.tables import read_table
+    >>> table = read_table("-", stdin=io.BytesIO(b"name,team\nann,a\nbob,a\njoe,b\neve,b\n"))
+    >>> plan = Plan(clusters=2, id="name", clauses=clauses_of({"apart": ["team"]}))
+    >>> compile_rules(plan, table).constraints
+    Constraints(cannot_link=2, by='sample_id')
+    """
+    return _compiled(plan, _reader(plan, table))
+
+
+def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Asked:
+    r"""Read off a table all that a plan asks: rules, features, weights.
+
+    Parameters
+    ----------
+    plan : Plan
+        Settings and rules that name columns.
+    table : Table
+        The data.
+    aside : sequence of str
+        Columns that are no features unless the plan names them: that of old clusters.
+
+    Raises
+    ------
+    PlanError, TableError
+        As `compile_rules`.
+
+    Examples
+    --------
+    >>> import io
+    >>> from bckm.plan import Plan, compile_plan
+    >>> from bckm.tables import read_table
+    >>> table = read_table("-", stdin=io.BytesIO(b"name,x,kg\nann,0,1\nbob,1,1\njoe,9,5\n"))
+    >>> asked = compile_plan(Plan(clusters=2, columns=("x",), scale="standard"), table)
+    >>> asked.feature_names, asked.X.ravel().tolist(), asked.scaling.kind
+    (('x',), [0.0, 1.0, 9.0], 'standard')
+    """
+    read = _reader(plan, table)
+    rules = _compiled(plan, read)
+    X, names = read_features(plan, read, aside)  # noqa: N806
+    weight = None
+    if plan.weight is not None:
+        weight = table.numbers(plan.weight)
+        if (weight < 0).any() or not (weight > 0).any():
+            raise TableError(f"weights in column {plan.weight!r} must be at least 0, one above it.")
+    return Asked(
+        X=X,
+        feature_names=names,
+        scaling=Scaling.of(X, plan.scale or "none"),
+        n_clusters=rules.n_clusters,
+        constraints=rules.constraints,
+        sample_id=rules.sample_id,
+        sample_weight=weight,
+        metric=plan.metric or "euclidean",
+        notes=tuple(read.notes),
+    )
+
+
+def _reader(plan: Plan, table: Table) -> Reader:
+    if plan.clusters is None:
+        raise PlanError("how many clusters? Say --clusters 12, or clusters = 12 in the rules.")
+    if plan.clusters > table.n_rows:
+        raise PlanError(f"{plan.clusters} clusters are asked of {table.n_rows} rows.")
+    if plan.metric == "haversine" and (plan.scale or "none") != "none":
+        raise PlanError(f"haversine takes degrees as they are; scale {plan.scale!r} changes them.")
+    for name in (*plan.used, *plan.columns):
+        table.column(name)  # an unknown one is refused before anything is read
+    return Reader(table, None if plan.id is None else table.ids(plan.id), plan.clusters)
+
+
+def _compiled(plan: Plan, read: Reader) -> AskedRules:
+    rules = [_rules(clause, read) for clause in plan.clauses]
+    return AskedRules(
+        n_clusters=read.n_clusters,
+        constraints=reduce(and_, rules, Constraints(by=read.by)),
+        sample_id=read.ids,
+        notes=tuple(read.notes),
+    )
+
+
+def _rules(clause: Clause, read: Reader) -> Constraints:
+    try:
+        found = _READERS[clause.kind](clause, read)
+    except TableError:
+        raise
+    except ValueError as error:  # what Constraints refuse
+        raise PlanError(f"{_called(clause)}: {error}") from None
+    if clause.soft and clause.kind != "stay":
+        found = found.soft(**clause.soft)
+    return found
+
+
+def _called(clause: Clause) -> str:
+    return clause.kind if clause.column is None else f"{clause.kind} {clause.column!r}"
+
+
+def _size(clause: Clause, read: Reader) -> Constraints:
+    bounds = {
+        f"size_{side}": _per_cluster(clause.keys[side], read)
+        for side in ("min", "max")
+        if side in clause.keys
+    }
+    return Constraints(**bounds, by=read.by)
+
+
+def _per_cluster(bound: Any, read: Reader) -> Any:
+    if isinstance(bound, list) and len(bound) != read.n_clusters:
+        raise PlanError(
+            f"size: {len(bound)} bounds are given for {read.n_clusters} clusters; give one for "
+            "all, or one for each."
+        )
+    return np.minimum(bound, read.n_rows).astype(int).tolist()
+
+
+def _capacity(clause: Clause, read: Reader) -> Constraints:
+    assert clause.column is not None
+    values = read.table.numbers(clause.column)
+    lower, upper = clause.keys.get("min"), clause.keys.get("max")
+    if lower is not None and np.max(lower) <= 0 <= values.min():
+        lower = None  # always so
+        if upper is None:
+            read.notes.append(f"capacity {clause.column!r}: a sum of what is at least 0 always is.")
+            return Constraints(by=read.by)
+    row = AttributeSum(read.named(values.tolist()), lower, upper, name=clause.column)
+    return Constraints(rows=row, by=read.by)
+
+
+def _together(clause: Clause, read: Reader) -> Constraints:
+    return Constraints(must_link=_sets(clause, read), by=read.by)
+
+
+def _apart(clause: Clause, read: Reader) -> Constraints:
+    return Constraints(cannot_link=_sets(clause, read), by=read.by)
+
+
+def _sets(clause: Clause, read: Reader) -> list[Link]:
+    if clause.column is None:
+        return [Link(read.samples(clause.keys["ids"]))]
+    groups = read.groups(clause.column)
+    if not groups:
+        read.notes.append(f"{_called(clause)}: no two rows share a value, so nothing is asked.")
+    return [
+        Link([read.names[row] for row in rows], f"{clause.column} {value!r}")
+        for value, rows in groups.items()
+    ]
+
+
+def _known(clause: Clause, read: Reader) -> Constraints:
+    assert clause.column is not None
+    texts = read.table.texts(clause.column)
+    together, apart = label_links(texts, every_pair=bool(clause.soft))
+    return Constraints(
+        must_link=[_renamed(link, read.names) for link in together],
+        cannot_link=[_renamed(link, read.names) for link in apart],
+        by=read.by,
+    )
+
+
+def _renamed(link: Link, names: Sequence[Any]) -> Link:
+    return Link([names[row] for row in link], link.why)
+
+
+def _quota(clause: Clause, read: Reader) -> Constraints:
+    assert clause.column is not None
+    bounds = {key: value for key, value in clause.keys.items() if key != "column"}
+    for key in clause.soft:
+        del bounds[key]
+    values = read.named(read.table.texts(clause.column))
+    return Constraints(rows=Quota(values, **bounds, name=clause.column), by=read.by)
+
+
+def _links(clause: Clause, read: Reader) -> Constraints:
+    return read_links_file(clause.keys["file"], read)
+
+
+def _fixed(clause: Clause, read: Reader) -> Constraints:
+    if clause.column is None:
+        clusters = clause.keys["cluster"]
+        if isinstance(clusters, list):
+            raise PlanError("fixed: a row has one cluster; forbidden takes several.")
+        places = [(read.samples([clause.keys["id"]])[0], clusters)]
+    else:
+        labels = read.clusters(clause.column)
+        places = [
+            (read.names[row], int(labels[row])) for row in np.flatnonzero(labels >= 0).tolist()
+        ]
+    return Constraints(fixed=places, by=read.by)
+
+
+def _forbidden(clause: Clause, read: Reader) -> Constraints:
+    clusters = clause.keys["cluster"]
+    sample = read.samples([clause.keys["id"]])[0]
+    each = clusters if isinstance(clusters, list) else [clusters]
+    return Constraints(forbidden=[(sample, cluster) for cluster in each], by=read.by)
+
+
+def _stay(clause: Clause, read: Reader) -> Constraints:
+    assert clause.column is not None
+    before = read.named(read.clusters(clause.column).tolist())
+    stay = Stay(before, at_most=clause.keys.get("at_most"), **clause.soft)
+    return Constraints(stay=stay, by=read.by)
+
+
+_READERS: dict[str, Callable[[Clause, Reader], Constraints]] = {
+    "size": _size,
+    "capacity": _capacity,
+    "together": _together,
+    "apart": _apart,
+    "known": _known,
+    "quota": _quota,
+    "links": _links,
+    "fixed": _fixed,
+    "forbidden": _forbidden,
+    "stay": _stay,
+}

@@ -1,0 +1,89 @@
+"""Links in a table of their own: ``kind, a, b, confidence``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bckm._stated import Link
+from bckm.constraints import Constraints
+from bckm.plan._columns import Reader
+from bckm.tables import TableError, read_table
+
+KINDS = {
+    "together": "must_link",
+    "must-link": "must_link",
+    "must_link": "must_link",
+    "ml": "must_link",
+    "apart": "cannot_link",
+    "cannot-link": "cannot_link",
+    "cannot_link": "cannot_link",
+    "cl": "cannot_link",
+}
+
+
+def read_links_file(path: str, read: Reader) -> Constraints:
+    """Read links by id; those with a confidence are soft.
+
+    Parameters
+    ----------
+    path : str
+        A table with the columns kind ("together" or "apart"), a, b, and optionally confidence:
+        empty or "inf" for a link that must hold.
+    read : Reader
+        The data, whose ids the links name.
+    """
+    table = read_table(path)
+    kinds = table.texts("kind")
+    ends = [table.texts("a"), table.texts("b")]
+    confidence = np.full(table.n_rows, np.inf)
+    if "confidence" in table.names:
+        confidence = _confidence(table)
+    hard: dict[str, Any] = {"must_link": [], "cannot_link": []}
+    soft: dict[str, list[tuple[Link, float]]] = {"must_link": [], "cannot_link": []}
+    for row in range(table.n_rows):
+        where = f"{table.source}, row {row + 1}: "
+        kind = KINDS.get((kinds[row] or "").strip().lower())
+        if kind is None:
+            raise TableError(f"{where}kind must be together or apart; got {kinds[row]!r}.")
+        link = Link(_pair(ends[0][row], ends[1][row], read, where))
+        if math.isinf(confidence[row]):
+            hard[kind].append(link)
+        else:
+            soft[kind].append((link, float(confidence[row])))
+    found = Constraints(**hard, by=read.by)
+    if any(soft.values()):
+        links: dict[str, Any] = {kind: [link for link, _ in rows] for kind, rows in soft.items()}
+        # must-links come first, as in `Constraints.soft`
+        prices = [price for kind in ("must_link", "cannot_link") for _, price in soft[kind]]
+        found &= Constraints(**links, by=read.by).soft(confidence=prices)
+    return found
+
+
+def _confidence(table: Any) -> Any:
+    """One number per link; empty and "inf" are hard."""
+    texts = table.texts("confidence")
+    found = np.full(len(texts), np.inf)
+    for row, text in enumerate(texts):
+        if text is None:
+            continue
+        try:
+            found[row] = float(text)
+        except ValueError:
+            found[row] = np.nan
+        if not found[row] >= 0:
+            raise TableError(
+                f"{table.source}, row {row + 1}: confidence must be a number, at least 0, or "
+                f"empty for a link that must hold; got {text!r}."
+            )
+    return found
+
+
+def _pair(a: str | None, b: str | None, read: Reader, where: str) -> list[Any]:
+    if a is None or b is None:
+        raise TableError(f"{where}a link needs two ids, a and b.")
+    if a == b:
+        raise TableError(f"{where}a row cannot be linked to itself ({a!r}).")
+    return read.samples([a, b], where)

@@ -1,0 +1,286 @@
+"""`Plan` and its clauses; what each kind of clause may say."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+SCALES = ("none", "standard", "robust")
+METRICS = ("euclidean", "cosine", "haversine")
+MISSING = ("error", "mean", "median")
+SOLVERS = ("auto", "nearest", "transport", "exact", "prices", "pump", "greedy")
+SEARCHES = ("auto", "none", "local", "global")
+
+
+class PlanError(ValueError):
+    """A plan that cannot be understood: it says what is wrong, where, and what would be right.
+
+    Examples
+    --------
+    >>> from bckm.plan import Clause, PlanError
+    >>> try:
+    ...     Clause.read("capacity", {"column": "weight", "maximum": 500})
+    ... except PlanError as error:
+    ...     print(error)
+    capacity: there is no 'maximum'; did you mean 'max'? It takes: column, min, max, confidence, \
+price.
+    """
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("must be text")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise ValueError("must be a number")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("must be a whole number, at least 0")
+    return value
+
+
+def _size(value: Any) -> Any:
+    return value if value == math.inf else _whole(value)
+
+
+def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """One value for all clusters, or a list with one per cluster."""
+    return lambda value: [read(one) for one in value] if isinstance(value, list) else read(value)
+
+
+def _ids(value: Any) -> list[str]:
+    if not isinstance(value, list) or len(value) < 2:
+        raise ValueError("must be a list of at least two ids")
+    return [_id(one) for one in value]
+
+
+def _id(value: Any) -> str:
+    """Ids are compared as text, as `bckm.tables` reads them."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise ValueError("must be an id: text or a whole number")
+    return str(value)
+
+
+def _within(value: Any) -> Any:
+    return _text(value) if isinstance(value, str) else _number(value)
+
+
+def _categories(value: Any) -> Any:
+    """One number for all categories, or a table with one for each."""
+    if isinstance(value, Mapping):
+        return {str(name): _number(one) for name, one in value.items()}
+    return _number(value)
+
+
+_SOFT: dict[str, Callable[[Any], Any]] = {"confidence": _number, "price": _number}
+_OF_COLUMN: dict[str, Callable[[Any], Any]] = {"column": _text, **_SOFT}
+_PLACE = {"id": _id, "cluster": _each(_whole), **_SOFT}
+_QUOTA = dict.fromkeys(("share_min", "share_max", "count_min", "count_max"), _categories)
+
+# What each kind of clause may say, and what it must say one of
+KINDS: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "size": {"min": _each(_size), "max": _each(_size), **_SOFT},
+    "capacity": {"column": _text, "min": _each(_number), "max": _each(_number), **_SOFT},
+    "together": {"column": _text, "ids": _ids, **_SOFT},
+    "apart": {"column": _text, "ids": _ids, **_SOFT},
+    "known": _OF_COLUMN,
+    "quota": {"column": _text, "within": _within, **_QUOTA, **_SOFT},
+    "links": {"file": _text},
+    "fixed": {"column": _text, **_PLACE},
+    "forbidden": _PLACE,
+    "stay": {"column": _text, "at_most": _whole, **_SOFT},
+}
+_NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each of these at least one
+    "size": (("min", "max"),),
+    "capacity": (("column",), ("min", "max")),
+    "together": (("column", "ids"),),
+    "apart": (("column", "ids"),),
+    "known": (("column",),),
+    "quota": (("column",), ("within", *_QUOTA)),
+    "links": (("file",),),
+    "fixed": (("column", "id"),),
+    "forbidden": (("id",), ("cluster",)),
+    "stay": (("column",), ("at_most", "confidence", "price")),
+}
+_EXCLUSIVE = (("confidence", "price"), ("column", "ids"), ("column", "id"))
+
+
+def near(word: str, words: Any) -> str:
+    """' did you mean ...?', where there is something like it."""
+    found = difflib.get_close_matches(word, list(words), 1)
+    return f"; did you mean {found[0]!r}?" if found else "."
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One rule of a plan: a kind and what it says.
+
+    Examples
+    --------
+    >>> from bckm.plan import Clause
+    >>> Clause.read("capacity", {"column": "weight", "max": 500}).keys
+    {'column': 'weight', 'max': 500}
+    """
+
+    kind: str
+    keys: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, kind: str, keys: Any, where: str = "") -> Clause:
+        """Read a clause; `where` is put before messages."""
+        name = f"{where}{kind}"
+        if not isinstance(keys, Mapping):
+            raise PlanError(f"{name}: must be a table such as [[{kind}]]; got {keys!r}.")
+        allowed = KINDS[kind]
+        found = {}
+        for key, value in keys.items():
+            if key not in allowed:
+                raise PlanError(
+                    f"{name}: there is no {key!r}{near(key, allowed)} "
+                    f"It takes: {', '.join(allowed)}."
+                )
+            try:
+                found[key] = allowed[key](value)
+            except ValueError as error:
+                raise PlanError(f"{name}: {key} {error}; got {value!r}.") from None
+        for choices in _NEEDED[kind]:
+            if not any(key in found for key in choices):
+                raise PlanError(f"{name}: {' or '.join(choices)} is missing.")
+        for one, other in _EXCLUSIVE:
+            if one in found and other in found:
+                raise PlanError(f"{name}: give {one} or {other}, not both.")
+        if "id" in found and "cluster" not in found:
+            raise PlanError(f"{name}: cluster is missing.")
+        return cls(kind, found)
+
+    @property
+    def soft(self) -> dict[str, float]:
+        """What giving the rule up costs, for `Constraints.soft`; empty for a hard rule."""
+        return {key: self.keys[key] for key in _SOFT if key in self.keys}
+
+    @property
+    def column(self) -> str | None:
+        """The column it is about, if any."""
+        return self.keys.get("column")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a fit of a table is asked: settings and rules.
+
+    Attributes
+    ----------
+    clusters : int or None
+        How many.
+    id : str or None
+        Column of ids; without one samples are named by their row, from 0 on.
+    columns : tuple of str
+        Features; none: every numeric column that has no other use.
+    scale, metric, missing : str
+        What is done to the features.
+    weight : str or None
+        Column of weights in the objective.
+    fit : mapping
+        Settings of `bckm.kmeans`: seed, solver, search, n_init, max_iter, tol, time_limit.
+    clauses : tuple of Clause
+        The rules.
+
+    Examples
+    --------
+    >>> from bckm.plan import Clause, Plan
+    >>> plan = Plan(clusters=3, clauses=(Clause.read("size", {"min": 2}),))
+    >>> plan.joined(Plan(scale="standard")).scale
+    'standard'
+    """
+
+    clusters: int | None = None
+    id: str | None = None
+    columns: tuple[str, ...] = ()
+    scale: str | None = None
+    metric: str | None = None
+    missing: str | None = None
+    weight: str | None = None
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    clauses: tuple[Clause, ...] = ()
+
+    def joined(self, other: Plan) -> Plan:
+        """Add the rules of another plan; settings of the other one count first."""
+        set_there = {
+            one.name: value
+            for one in fields(other)
+            if one.name not in ("fit", "clauses") and (value := getattr(other, one.name))
+        }
+        return replace(
+            self,
+            **set_there,
+            fit={**self.fit, **other.fit},
+            clauses=(*self.clauses, *other.clauses),
+        )
+
+    @property
+    def used(self) -> list[str]:
+        """Columns that have a use other than being features."""
+        named = [self.id, self.weight, *(clause.column for clause in self.clauses)]
+        return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}")
+        return str(value)
+
+    return read
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise ValueError("must be a list of column names")
+    return tuple(_text(one) for one in value)
+
+
+def _positive(value: Any) -> float:
+    if _number(value) <= 0:
+        raise ValueError("must be above 0")
+    return float(value)
+
+
+def _at_least_one(value: Any) -> int:
+    if _whole(value) < 1:
+        raise ValueError("must be at least 1")
+    return int(value)
+
+
+def _not_negative(value: Any) -> float:
+    if not 0 <= _number(value) < math.inf:
+        raise ValueError("must be at least 0")
+    return float(value)
+
+
+SETTINGS: dict[str, Callable[[Any], Any]] = {
+    "clusters": _at_least_one,
+    "id": _text,
+    "columns": _texts,
+    "scale": _one_of(SCALES),
+    "metric": _one_of(METRICS),
+    "missing": _one_of(MISSING),
+    "weight": _text,
+}
+FIT: dict[str, Callable[[Any], Any]] = {
+    "seed": _whole,
+    "solver": _one_of(SOLVERS),
+    "search": _one_of(SEARCHES),
+    "n_init": _at_least_one,
+    "max_iter": _at_least_one,
+    "tol": _not_negative,
+    "time_limit": _positive,
+}

@@ -1,0 +1,117 @@
+"""The short forms of rules on the command line: ``--size 40:60``, ``--capacity weight:0:500``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bckm.plan._model import Clause, PlanError
+
+SHORT = ("size", "capacity", "together", "apart", "quota", "known", "fixed", "stay", "links")
+
+
+def clauses_of(options: Mapping[str, Iterable[str]]) -> tuple[Clause, ...]:
+    """Read rules in their short forms.
+
+    Parameters
+    ----------
+    options : mapping of kind to texts
+        Kinds are those of `SHORT`.
+
+    Examples
+    --------
+    >>> from bckm.plan import clauses_of
+    >>> for clause in clauses_of({"size": ["40:60"], "capacity": ["weight:0:500"]}):
+    ...     print(clause.kind, clause.keys)
+    size {'min': 40, 'max': 60}
+    capacity {'column': 'weight', 'min': 0, 'max': 500}
+    """
+    return tuple(_clause(kind, text) for kind in SHORT for text in options.get(kind, ()))
+
+
+def _clause(kind: str, text: str) -> Clause:
+    where = f"--{kind} {text!r}"
+    if not text.strip():
+        raise PlanError(f"{where}: nothing is said.")
+    readers = {"size": _size, "capacity": _capacity, "quota": _quota, "stay": _stay}
+    if kind in readers:
+        keys = readers[kind](text, where)
+    else:
+        keys = {"file" if kind == "links" else "column": text}
+    return Clause.read(kind, keys, f"{where}: ")
+
+
+def _size(text: str, where: str) -> dict[str, Any]:
+    """40:60, 40:, :60, 50 (exactly), or one of these per cluster with commas between."""
+    each = [_range(one, where) for one in text.split(",")]
+    sides = {}
+    for side, at, free in (("min", 0, 1), ("max", 1, math.inf)):
+        bounds = [pair[at] for pair in each]
+        if any(bound is not None for bound in bounds):
+            whole = [free if bound is None else bound for bound in bounds]
+            sides[side] = whole[0] if len(whole) == 1 else whole
+    return sides
+
+
+def _range(text: str, where: str) -> tuple[int | None, int | None]:
+    low, colon, high = text.strip().partition(":")
+    try:
+        first = int(low) if low.strip() else None
+        last = first if not colon else int(high) if high.strip() else None
+    except ValueError:
+        raise PlanError(
+            f"{where}: must be a range such as 40:60, 40:, :60 or 50 (exactly), or one of these "
+            "for each cluster, with commas between."
+        ) from None
+    if first is not None and last is not None and first > last:
+        raise PlanError(f"{where}: {first} is more than {last}.")
+    return first, last
+
+
+def _capacity(text: str, where: str) -> dict[str, Any]:
+    """COLUMN:MIN:MAX, COLUMN::MAX, COLUMN:MIN:, COLUMN:MAX; the column may contain colons."""
+    parts = text.split(":")
+    numbers: list[float | None] = []
+    while len(parts) > 1 and len(numbers) < 2 and _is_bound(parts[-1]):
+        last = parts.pop().strip()
+        numbers.insert(0, _number(last) if last else None)
+    if len(numbers) == 1:
+        numbers.insert(0, None)
+    if not any(number is not None for number in numbers):
+        raise PlanError(f"{where}: must be COLUMN:MIN:MAX, such as weight:0:500 or weight::500.")
+    bounds = zip(("min", "max"), numbers, strict=True)
+    return {"column": ":".join(parts)} | {
+        side: number for side, number in bounds if number is not None
+    }
+
+
+def _is_bound(text: str) -> bool:
+    try:
+        return not text.strip() or math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _number(text: str) -> float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _quota(text: str, where: str) -> dict[str, Any]:
+    column, colon, within = text.rpartition(":")
+    if not colon:
+        raise PlanError(f"{where}: must be COLUMN:WITHIN, such as gender:±10%.")
+    return {"column": column, "within": within}
+
+
+def _stay(text: str, where: str) -> dict[str, Any]:
+    column, colon, moves = text.rpartition(":")
+    if not colon or not moves.strip().isdigit():
+        raise PlanError(
+            f"{where}: must be COLUMN:MOVES, the column of previous clusters and how many rows may "
+            "leave theirs, such as van:20."
+        )
+    return {"column": column, "at_most": int(moves)}

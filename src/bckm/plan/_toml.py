@@ -1,0 +1,154 @@
+"""Plans as TOML files."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from bckm._atomic import atomic
+from bckm.plan._model import FIT, KINDS, SETTINGS, Clause, Plan, PlanError, near
+
+
+def read_plan(path: str | os.PathLike[str]) -> Plan:
+    r"""Read a plan from a TOML file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; names of files in it are relative to its folder.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from bckm.plan import read_plan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "rules.toml"
+    ...     _ = path.write_text('clusters = 3\n[size]\nmin = 2\n[[apart]]\ncolumn = "team"\n')
+    ...     plan = read_plan(path)
+    >>> plan.clusters, [clause.kind for clause in plan.clauses]
+    (3, ['size', 'apart'])
+    """
+    file = Path(path)
+    where = f"{file.name}: "
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"{where}this is no TOML: {error}.") from None
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{where}must be UTF-8 text: {error}.") from None
+    settings: dict[str, Any] = {}
+    clauses: list[Clause] = []
+    for name, value in found.items():
+        if name in SETTINGS:
+            settings[name] = _read(SETTINGS, name, value, where)
+        elif name == "fit":
+            settings["fit"] = _read_fit(value, where)
+        elif name in KINDS:
+            for at, one in enumerate(value if isinstance(value, list) else [value], 1):
+                number = f"[[{name}]] {at}, " if isinstance(value, list) else ""
+                clauses.append(_relative(Clause.read(name, one, f"{where}{number}"), file.parent))
+        else:
+            known = (*SETTINGS, "fit", *KINDS)
+            raise PlanError(
+                f"{where}there is no {name!r}{near(name, known)} It takes: {', '.join(known)}."
+            )
+    return Plan(**settings, clauses=tuple(clauses))
+
+
+def _read(readers: Mapping[str, Any], name: str, value: Any, where: str) -> Any:
+    try:
+        return readers[name](value)
+    except ValueError as error:
+        raise PlanError(f"{where}{name} {error}; got {value!r}.") from None
+
+
+def _read_fit(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise PlanError(f"{where}fit must be a table [fit]; got {value!r}.")
+    for name in value:
+        if name not in FIT:
+            raise PlanError(
+                f"{where}[fit] has no {name!r}{near(name, FIT)} It takes: {', '.join(FIT)}."
+            )
+    return {name: _read(FIT, name, one, f"{where}[fit] ") for name, one in value.items()}
+
+
+def _relative(clause: Clause, folder: Path) -> Clause:
+    """Names of files as seen from here."""
+    if "file" not in clause.keys:
+        return clause
+    return Clause(clause.kind, {**clause.keys, "file": str(folder / clause.keys["file"])})
+
+
+def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
+    """Write a plan as a TOML file that `read_plan` reads to the same plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is asked.
+    path : str or path
+        The file; it is replaced at once or not at all.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from bckm.plan import Clause, Plan, write_plan
+    >>> plan = Plan(clusters=3, clauses=(Clause.read("quota", {"column": "a", "within": "10%"}),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "rules.toml"
+    ...     write_plan(plan, path)
+    ...     print(path.read_text())
+    # Rules for bckm: bckm fit DATA --rules THIS_FILE
+    clusters = 3
+    <BLANKLINE>
+    [[quota]]
+    column = "a"
+    within = "10%"
+    <BLANKLINE>
+    """
+    file = Path(path)
+    lines = ["# Rules for bckm: bckm fit DATA --rules THIS_FILE"]
+    for one in fields(plan):
+        value = getattr(plan, one.name)
+        if one.name in SETTINGS and value:
+            lines.append(_line(one.name, value))
+    if plan.fit:
+        lines += ["", "[fit]", *(_line(name, value) for name, value in plan.fit.items())]
+    for clause in plan.clauses:
+        keys = dict(clause.keys)
+        if "file" in keys:
+            keys["file"] = Path(os.path.relpath(keys["file"], file.parent)).as_posix()
+        lines += ["", f"[[{clause.kind}]]", *(_line(name, value) for name, value in keys.items())]
+    with atomic(file, "w") as handle:
+        handle.write("\n".join(lines) + "\n")
+
+
+def _line(name: str, value: Any) -> str:
+    return f"{_key(name)} = {_value(value)}"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return '"' + re.sub(r'["\\\x00-\x1f\x7f]', _escaped, value) + '"'
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(_line(str(name), one) for name, one in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return repr(value)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"

@@ -1,0 +1,224 @@
+"""What all displays share: axes, text that is drawn as it is written, the study of a model."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from bckm.constraints import Constraints, as_constraints
+from bckm.study import Study
+from bckm.views import clean
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+INK, PALE = "#222222", "#666666"
+TITLE = 60  # letters that fit above the axes
+# fonts with letters that matplotlib's own lacks; those that are installed are used
+_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans JP", "Noto Sans KR",
+    "Source Han Sans SC", "WenQuanYi Zen Hei", "Microsoft YaHei", "SimHei", "PingFang SC",
+    "Hiragino Sans", "Yu Gothic", "MS Gothic", "Malgun Gothic", "Apple SD Gothic Neo",
+    "Arial Unicode MS", "Noto Sans", "Noto Sans Devanagari", "Noto Sans Thai", "Segoe UI",
+    "Noto Sans Symbols", "Noto Sans Symbols 2",
+)  # fmt: skip
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or an error that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "bckm.plotting draws with matplotlib, which is not installed; "
+            "run: pip install 'bckm[plot]'"
+        ) from error
+    return plt
+
+
+def tidy(ax: Axes, grid: str = "both") -> None:
+    """No frame but the two axes, and a light grid behind everything."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color("0.6")
+    ax.tick_params(color="0.6", labelsize=9)
+    ax.set_axisbelow(True)
+    ax.yaxis.get_offset_text().set(ha="right", fontsize=8)  # not where the title is
+    ax.grid(False)
+    if grid:
+        ax.grid(axis=grid, color="0.9", linewidth=0.8)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=64)
+def _letters(path: str) -> frozenset[int]:
+    from matplotlib.font_manager import get_font
+
+    return frozenset(get_font(path).get_charmap())
+
+
+def say(artist: Text, text: str, most: int = TITLE) -> Text:
+    """Let an artist show text of a person: no formula, no control characters, no missing letters.
+
+    Letters that no font has become boxes here, because matplotlib would warn of each.
+    """
+    from matplotlib import font_manager
+
+    shown = clean(text, most)
+    has = _letters(font_manager.findfont(artist.get_fontproperties()))
+    missing = {one for one in shown if ord(one) not in has}
+    if missing:
+        installed = set(font_manager.get_font_names())
+        more = []
+        for name in _FONTS:
+            if missing and name in installed:
+                other = _letters(font_manager.findfont(name))
+                if any(ord(one) in other for one in missing):
+                    more.append(name)
+                    missing = {one for one in missing if ord(one) not in other}
+        if more:
+            artist.set_fontfamily([*artist.get_fontfamily(), *more])
+    box = "□" if ord("□") in has else "?"
+    artist.set_text("".join(box if one in missing else one for one in shown))
+    artist.set_parse_math(False)
+    artist.set_usetex(False)
+    return artist
+
+
+def plain_ticks(ax: Axes) -> None:
+    """Numbers in full, as far as they can be read: 1000001, not 1 and elsewhere +1e6."""
+    from matplotlib.ticker import ScalarFormatter
+
+    for axis in (ax.xaxis, ax.yaxis):
+        formatter = ScalarFormatter(useOffset=False, useMathText=False)
+        formatter.set_powerlimits((-4, 8))
+        axis.set_major_formatter(formatter)
+
+
+def heading(ax: Axes, title: str, note: str = "") -> None:
+    """What a picture says, above it; and below that, smaller, what it leaves out."""
+    artist = ax.set_title("", loc="left", fontsize=11, pad=20 if note else 8)
+    say(artist, title, 2 * TITLE)
+    if note:
+        remark = ax.annotate(
+            "", (0, 1), (0, 6), xycoords="axes fraction", textcoords="offset points",
+            fontsize=8.5, color=PALE, va="bottom", annotation_clip=False,
+        )  # fmt: skip
+        say(remark, note, 2 * TITLE)
+
+
+def thinned(count: int, room: int = 25) -> list[int]:
+    """Which of so many numbered ticks to label: all, or every second, fifth, tenth, ..."""
+    step, factors = 1, (2, 5, 10)
+    while count / step > room:
+        step = next(
+            10**power * factor
+            for power in range(12)
+            for factor in factors
+            if 10**power * factor > step
+        )
+    return list(range(0, count, step))
+
+
+def figures(value: float, digits: int = 4) -> str:
+    """A number as people write it: 1,234 or 0.0123."""
+    if value == 0 or not abs(value) < 1e15:
+        return f"{value:g}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def span(values: Any, unit: str = "") -> str:
+    """From the least to the largest value: '28 to 32', or '30' where all are equal."""
+    low, high = figures(float(values.min())), figures(float(values.max()))
+    return (low if low == high else f"{low} to {high}") + (f" {unit}" if unit else "")
+
+
+class Display(ABC):
+    """A picture with its numbers; `plot` draws it, again and elsewhere if it is asked to.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        Where it was drawn last.
+    figure_ : matplotlib.figure.Figure
+        The figure of these axes.
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def _begin(self, ax: Axes | None, width: float, height: float) -> Axes:
+        """Take the given axes, or those of a new figure."""
+        plt = pyplot()
+        if ax is None:
+            _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+        self.ax_ = cast("Axes", ax)
+        self.figure_ = cast("Figure", self.ax_.get_figure(root=True))
+        return self.ax_
+
+    @classmethod
+    @abstractmethod
+    def from_study(cls, study: Study, **options: Any) -> Self:
+        """Make and draw the picture of a study."""
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,  # noqa: N803
+        constraints: Constraints | None = None,
+        *,
+        demand: Any = None,
+        sample_weight: Any = None,
+        sample_id: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Make and draw the picture of a fitted `ConstrainedKMeans`.
+
+        Parameters
+        ----------
+        model : ConstrainedKMeans
+            After `fit`.
+        X : array of shape (n_samples, n_features) or frame
+            What it was fitted to.
+        constraints : Constraints, optional
+            The rules about samples that `fit` was given, links among them; size bounds are those
+            of the model.
+        demand, sample_weight, sample_id : optional
+            As in `fit`.
+        **options
+            Those of `from_study`.
+
+        Returns
+        -------
+        Display
+            Drawn; its `ax_` and `figure_` are there.
+        """
+        study = study_of(
+            model, X, constraints, demand=demand, sample_weight=sample_weight, sample_id=sample_id
+        )
+        return cls.from_study(study, **options)
+
+
+def study_of(
+    model: Any,
+    X: Any,  # noqa: N803
+    constraints: Constraints | None = None,
+    *,
+    demand: Any = None,
+    sample_weight: Any = None,
+    sample_id: Any = None,
+) -> Study:
+    """The study of a fitted estimator."""
+    result = getattr(model, "result_", None)
+    if result is None:
+        raise ValueError(f"{type(model).__name__} is not fitted, so there is nothing to draw.")
+    rules = as_constraints(constraints)
+    if demand is not None or not model._bounds.of_demand:
+        rules &= Constraints(size_min=model.size_min, size_max=model.size_max, demand=demand)
+    return Study.of(
+        result, X, rules, sample_id=sample_id, sample_weight=sample_weight, metric=model.metric
+    )

@@ -1,0 +1,269 @@
+"""`Comparison`: two or more studies side by side, and how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from bckm._types import IntArray
+from bckm.report._facts import gap_of
+from bckm.report._markdown import safe, table
+from bckm.report._words import Name, number, plain, seconds, share, visible
+from bckm.study import Study
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two clusterings are the same.
+
+    Attributes
+    ----------
+    first, second : str
+        Whose.
+    n_samples : int
+        Samples that both know.
+    moved : int
+        Of these, how many lie in different clusters, clusters being matched as well as possible.
+    rand : float
+        Adjusted Rand index: 1 for the same clustering, about 0 for unrelated ones.
+    """
+
+    first: str
+    second: str
+    n_samples: int
+    moved: int
+    rand: float
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Studies side by side; `text`, `markdown` and `dict` write it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What the studies are called.
+    rows : tuple of dict
+        For each study: objective, ratio (to the best objective), inertia, penalty, gap, size_min,
+        size_max, n_samples, n_clusters, given_up, seconds, solver.
+    agreements : tuple of Agreement
+        Of every two studies that share samples.
+    remarks : tuple of str
+        What could not be compared, and why.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm import report
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> free = bckm.Study.of(bckm.kmeans(X, 2, random_state=0), X)
+    >>> rules = bckm.Constraints(must_link=[(0, 3)])
+    >>> tied = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
+    >>> found = report.compare([free, tied], ["free", "tied"])
+    >>> found.rows[0]["ratio"], found.agreements[0].moved
+    (1.0, 1)
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    agreements: tuple[Agreement, ...]
+    remarks: tuple[str, ...]
+
+    def dict(self) -> dict[str, Any]:
+        """The comparison as JSON values."""
+        return {
+            "studies": [
+                {"name": name, **row} for name, row in zip(self.names, self.rows, strict=True)
+            ],
+            "agreements": [dict(vars(one)) for one in self.agreements],
+            "remarks": list(self.remarks),
+        }
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Heads, and for each study what is written below them; names are not escaped."""
+        soft = any(row["penalty"] for row in self.rows)
+        heads = [
+            "objective",
+            "above best",
+            "inertia",
+            "penalty",
+            "given up",
+            "gap",
+            "sizes",
+            "time",
+        ]
+        hidden = set() if soft else {"penalty", "given up"}
+        lines = []
+        for row in self.rows:
+            cells = {
+                "objective": _number(row["objective"]),
+                "above best": "–" if row["ratio"] is None else _above(row["ratio"]),
+                "inertia": _number(row["inertia"]),
+                "penalty": _number(row["penalty"]),
+                "given up": number(row["given_up"]),
+                "gap": "–" if row["gap"] is None else share(row["gap"]),
+                "sizes": f"{row['size_min']:,}–{row['size_max']:,}",
+                "time": seconds(row["seconds"]),
+            }
+            lines.append([cells[head] for head in heads if head not in hidden])
+        return [head for head in heads if head not in hidden], lines
+
+    def text(self) -> str:
+        """The comparison as lines for a terminal."""
+        heads, lines = self._cells()
+        names = [plain([Name(name)]) for name in self.names]
+        columns = [["", *names]]
+        columns += [[head, *[line[at] for line in lines]] for at, head in enumerate(heads)]
+        wide = [max(map(len, column)) for column in columns]
+        found = []
+        for at in range(len(lines) + 1):
+            cells = [column[at].rjust(room) for column, room in zip(columns, wide, strict=True)]
+            cells[0] = columns[0][at].ljust(wide[0])
+            found.append("  ".join(cells).rstrip())
+        found += ["", *(_sentence(one, visible) for one in self.agreements), *self.remarks]
+        return "\n".join(found).rstrip() + "\n"
+
+    def markdown(self) -> str:
+        """The comparison as Markdown."""
+        heads, lines = self._cells()
+        names = [safe(visible(Name(name))) for name in self.names]
+        rows = [[name, *line] for name, line in zip(names, lines, strict=True)]
+        found = table(["", *heads], rows, len(heads))
+        told = [_sentence(one, lambda name: safe(visible(Name(name)))) for one in self.agreements]
+        found += [f"- {one}" for one in [*told, *map(safe, self.remarks)]]
+        return "\n".join(found).strip() + "\n"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else number(value)
+
+
+def _above(ratio: float) -> str:
+    return "best" if ratio <= 1 else f"+{share(ratio - 1)}"
+
+
+def _sentence(one: Agreement, write: Any) -> str:
+    return (
+        f"{write(one.first)} and {write(one.second)}: {one.moved:,} of {one.n_samples:,} samples "
+        f"({share(one.moved / one.n_samples)}) in different clusters; adjusted Rand index "
+        f"{one.rand:.3f}"
+    )
+
+
+def comparison_of(studies: Sequence[Study], names: Sequence[str] | None) -> Comparison:
+    """Compare studies; see `bckm.report.compare`."""
+    if len(studies) < 2:
+        raise ValueError(f"a comparison needs at least two studies; got {len(studies)}.")
+    called = [one.title for one in studies] if names is None else [str(name) for name in names]
+    if len(called) != len(studies):
+        raise ValueError(f"{len(called)} names for {len(studies)} studies.")
+    comparable = _same_scale(studies)
+    best = min(one.result.objective for one in studies)
+    rows = tuple(_row(one, best if comparable else None) for one in studies)
+    agreements, remarks = [], []
+    if not comparable:
+        remarks.append(
+            "Objectives are not compared: data, scaling or metric differ, so they have other units."
+        )
+    for i, j in combinations(range(len(studies)), 2):
+        shared = _shared(studies[i], studies[j])
+        if shared is None:
+            remarks.append(
+                f"How far {plain([Name(called[i])])} and {plain([Name(called[j])])} agree is not "
+                f"known: they have {studies[i].n_samples:,} and {studies[j].n_samples:,} samples, "
+                "and no ids in common."
+            )
+            continue
+        a, b = shared
+        moved = int(a.size - _matched(a, b))
+        agreements.append(Agreement(called[i], called[j], int(a.size), moved, rand_index(a, b)))
+    return Comparison(tuple(called), rows, tuple(agreements), tuple(remarks))
+
+
+def _same_scale(studies: Sequence[Study]) -> bool:
+    """Whether objectives mean the same: as many rows and features, scaled alike."""
+    first = studies[0]
+    return all(
+        one.X.shape == first.X.shape
+        and one.metric == first.metric
+        and np.array_equal(one.scaling.factor, first.scaling.factor)
+        for one in studies[1:]
+    )
+
+
+def _row(study: Study, best: float | None) -> dict[str, Any]:
+    result = study.result
+    ratio = None
+    if best is not None and np.isfinite(result.objective):
+        ratio = result.objective / best if best > 0 else 1.0 if result.objective <= 0 else None
+    known = {"objective": result.objective, "inertia": result.inertia, "penalty": result.penalty}
+    return {
+        **{name: float(one) if np.isfinite(one) else None for name, one in known.items()},
+        "ratio": None if ratio is None else float(ratio),
+        "gap": gap_of(study),
+        "size_min": int(result.sizes.min()),
+        "size_max": int(result.sizes.max()),
+        "n_samples": study.n_samples,
+        "n_clusters": study.n_clusters,
+        "given_up": len(result.given_up),
+        "seconds": float(result.seconds),
+        "solver": result.solver,
+    }
+
+
+def _shared(one: Study, other: Study) -> tuple[IntArray, IntArray] | None:
+    """Labels of the samples that both know: by their ids, or all in their order."""
+    a, b = one.result.labels, other.result.labels
+    if one.sample_id is not None and other.sample_id is not None:
+        if one.sample_id == other.sample_id:
+            return a, b
+        where = {name: p for p, name in enumerate(other.sample_id)}
+        pairs = [(p, where[name]) for p, name in enumerate(one.sample_id) if name in where]
+        if not pairs:
+            return None
+        p, q = np.array(pairs).T
+        return a[p], b[q]
+    return (a, b) if a.size == b.size else None
+
+
+def _counts(a: IntArray, b: IntArray) -> IntArray:
+    """How many samples each cluster of one has in common with each of the other."""
+    wide = int(b.max()) + 1
+    found = np.bincount(a.astype(np.int64) * wide + b, minlength=(int(a.max()) + 1) * wide)
+    return found.reshape(-1, wide)
+
+
+def _matched(a: IntArray, b: IntArray) -> int:
+    """Samples in the same cluster, when clusters are matched as well as possible."""
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    common = _counts(a, b)
+    row, column = linear_sum_assignment(common, maximize=True)
+    return int(common[row, column].sum())
+
+
+def rand_index(a: IntArray, b: IntArray) -> float:
+    """The adjusted Rand index of two clusterings of the same samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bckm.report._compare import rand_index
+    >>> rand_index(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
+    1.0
+    """
+    common = _counts(a, b).astype(float)
+
+    def pairs(counts: Any) -> float:
+        return float((counts * (counts - 1) / 2).sum())
+
+    both, one, other = pairs(common), pairs(common.sum(axis=1)), pairs(common.sum(axis=0))
+    whole = pairs(np.array(float(a.size)))
+    by_chance = one * other / whole if whole else 0.0
+    most = (one + other) / 2
+    # all alone, or all in one cluster, in both: the same clustering
+    return 1.0 if most == by_chance else (both - by_chance) / (most - by_chance)

@@ -1,0 +1,362 @@
+"""What a report tells, as values: all its forms are written from one `Facts`."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from bckm import views
+from bckm._arrays import blocks
+from bckm._types import FloatArray, IntArray
+from bckm.metric import read_metric
+from bckm.report._sentences import Words
+from bckm.report._topics import Checked, check_rules
+from bckm.report._words import (
+    Name,
+    Sentence,
+    Told,
+    between,
+    counted,
+    measured,
+    number,
+    plain,
+    seconds,
+    share,
+)
+from bckm.result import GivenUp, Status
+from bckm.study import Study
+
+MEMBERS = 3  # samples named for each cluster
+TOLD = 0.5  # standard deviations from which on a feature stands out
+PACKAGES = ("numpy", "scipy", "scikit-learn", "highspy")
+TINY = 1e-9  # a gap below it is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """One cluster in a few numbers.
+
+    Attributes
+    ----------
+    number, size : int
+        Its label, and how many samples it holds.
+    share : float
+        Of the inertia.
+    distance : float
+        Root of the mean squared distance of its samples from the centre; NaN if it is empty.
+    members : tuple of str
+        Samples nearest to the centre.
+    features : tuple of (str, str, float)
+        What stands out: feature, mean, and standard deviations from the mean of all.
+    """
+
+    number: int
+    size: int
+    share: float
+    distance: float
+    members: tuple[str, ...]
+    features: tuple[tuple[str, str, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Everything that a report tells about a study.
+
+    Attributes
+    ----------
+    study : Study
+        Whose facts.
+    checked : Checked
+        What was asked, and what the checker says.
+    given_up : tuple of (Sentence, GivenUp)
+        Soft rules that were given up, the dearest first.
+    amounts : list of views.Amount
+        Sizes, sums and quotas against their bounds.
+    profile : views.Profile
+        Means of the features.
+    clusters : tuple of Cluster
+        One each.
+    gap : float or None
+        How far the last assignment can be from the best one for these centres.
+    versions : dict of str to str
+        Of the libraries.
+    """
+
+    study: Study
+    checked: Checked
+    given_up: tuple[tuple[Sentence, GivenUp], ...]
+    amounts: list[views.Amount]
+    profile: views.Profile
+    clusters: tuple[Cluster, ...]
+    gap: float | None
+    versions: dict[str, str]
+
+    @classmethod
+    def of(cls, study: Study) -> Facts:
+        """Collect them; the hard rules are checked anew."""
+        words, checked = Words(study), check_rules(study)
+        lost = sorted(study.result.given_up, key=lambda one: -one.paid)
+        profile = views.profile(study)
+        return cls(
+            study=study,
+            checked=checked,
+            given_up=tuple(
+                (words.broken(one.rule, one.message, checked.lost.get(one.message)), one)
+                for one in lost
+            ),
+            amounts=views.amounts(study),
+            profile=profile,
+            clusters=_clusters(study, profile),
+            gap=gap_of(study),
+            versions=_versions(study.settings),
+        )
+
+    def total(self, *, soft: bool) -> tuple[int, int]:
+        """How many single demands were asked and kept."""
+        found = [topic for topic in self.checked.topics if topic.soft == soft]
+        return sum(topic.asked for topic in found), sum(topic.kept for topic in found)
+
+    @property
+    def strongest(self) -> list[int]:
+        """Features, those in which clusters differ most first."""
+        sizes = self.study.result.sizes[:, None]
+        # squares that are not there (an empty cluster) count nothing
+        strength = (np.nan_to_num(self.profile.z) ** 2 * sizes).sum(axis=0)
+        return [int(j) for j in np.argsort(-strength, kind="stable")]
+
+    @property
+    def headline(self) -> str:
+        """What came out, in a sentence."""
+        sizes = self.study.result.sizes
+        clusters = counted(self.study.n_clusters, "cluster")
+        held = between(int(sizes.min()), int(sizes.max())).replace("exactly ", "")
+        told = [f"{counted(self.study.n_samples, 'sample')} in {clusters} of {held}"]
+        asked, kept = self.total(soft=False)
+        broken = max(asked - kept, len(self.checked.broken))
+        if broken:
+            told.append(f"{broken:,} of {counted(max(asked, broken), 'rule')} broken")
+        elif asked:
+            told.append(f"all {asked:,} rules kept" if asked > 1 else "the one rule kept")
+        asked, kept = self.total(soft=True)
+        if asked:
+            soft = counted(asked, "soft rule")
+            lost = f"{asked - kept:,} of {soft} given up"
+            told.append(
+                lost if kept < asked else f"all {soft} kept" if asked > 1 else f"{soft} kept"
+            )
+        return "; ".join(told) + "."
+
+    @property
+    def ending(self) -> list[str]:
+        """How the fit ended, in sentences."""
+        result = self.study.result
+        message = result.status.message
+        told = [f"{message[:1].upper()}{message[1:]}."]
+        if result.assignment is Status.OPTIMAL or (self.gap is not None and self.gap <= TINY):
+            told.append("The last assignment is proven to be the best for these centres.")
+        elif self.gap is not None:
+            told.append(
+                f"The last assignment is at most {share(self.gap)} above the best for these "
+                "centres, which is proven by a bound."
+            )
+        else:
+            told.append("Nothing is proven about the last assignment.")
+        return told
+
+    @property
+    def figures(self) -> list[tuple[str, str]]:
+        """The numbers of the fit, with what they are called."""
+        result = self.study.result
+        told = [("Inertia", number(result.inertia))]
+        if self.total(soft=True)[0]:
+            told += [("Penalty", number(result.penalty)), ("Objective", number(result.objective))]
+        told.append(("Gap of the last step", "unknown" if self.gap is None else _gap(self.gap)))
+        told += [
+            ("Iterations", f"{result.n_iter:,}"),
+            ("Time", seconds(result.seconds)),
+            ("Solver", Name(result.solver)),
+        ]
+        return told
+
+    @property
+    def repeat(self) -> list[tuple[str, Sentence]]:
+        """What it takes to repeat the fit; names and values as pairs."""
+        study = self.study
+        told: list[tuple[str, Sentence]] = []
+        for key, value in study.settings.items():
+            if key not in ("versions", "command") and value is not None:
+                told.append((str(key), (Told(written(value)),)))
+        metric = {
+            "euclidean": "Euclidean distance",
+            "cosine": "angle between rows (cosine)",
+            "haversine": "distance on the earth (haversine), in km",
+        }
+        told += [
+            ("solver used", (Name(study.result.solver),)),
+            ("metric", (Told(metric.get(study.metric, study.metric)),)),
+            ("scaling", (Told(SCALINGS.get(study.scaling.kind, study.scaling.kind)),)),
+            ("weights", ("none" if study.sample_weight is None else "one per sample",)),
+            (
+                "versions" if "versions" in study.settings else "versions at this report",
+                (Told(", ".join(f"{name} {one}" for name, one in self.versions.items())),),
+            ),
+        ]
+        return told
+
+
+SCALINGS = {
+    "none": "none: the columns as they are",
+    "standard": "standard: mean and standard deviation of each column",
+    "robust": "robust: median and distance between the quartiles of each column",
+}
+
+
+def _gap(gap: float) -> str:
+    return "0 (proven)" if gap <= TINY else share(gap)
+
+
+def gap_of(study: Study) -> float | None:
+    """1 - bound / objective of the last assignment; None where there is no bound."""
+    result = study.result
+    if not np.isfinite(result.lower_bound) or not np.isfinite(result.objective):
+        return None
+    if result.objective <= 0:
+        return 0.0
+    return float(min(max(1 - result.lower_bound / result.objective, 0.0), 1.0))
+
+
+def written(value: Any) -> str:
+    """A value of the settings as text: JSON, but strings without quotes."""
+    import json
+
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _versions(settings: Mapping[str, Any]) -> dict[str, str]:
+    """As they were at the fit, if that is known; else those that write the report."""
+    kept = settings.get("versions")
+    if isinstance(kept, Mapping):
+        return {str(name): written(one) for name, one in kept.items()}
+    import bckm
+
+    found = {"bckm": bckm.__version__, "Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # built into something else
+            continue
+    return found
+
+
+def squares(study: Study) -> FloatArray:
+    """Squared distance of each sample from its centre, in the units of the inertia, (n,)."""
+    points = read_metric(study.metric).embedded(study.scaled)
+    centres, labels = study.result.embedded, study.result.labels
+    found = np.empty(study.n_samples)
+    for part in blocks(study.n_samples, points.shape[1]):
+        found[part] = ((points[part] - centres[labels[part]]) ** 2).sum(axis=1)
+    return found
+
+
+def _clusters(study: Study, profile: views.Profile) -> tuple[Cluster, ...]:
+    k, labels = study.n_clusters, study.result.labels
+    square = squares(study)
+    weight = np.ones(study.n_samples) if study.sample_weight is None else study.sample_weight
+    inertia = np.bincount(labels, weight * square, k)
+    mass, sizes = np.bincount(labels, weight, k), np.bincount(labels, minlength=k)
+    whole = float(inertia.sum()) or 1.0
+    order = np.lexsort((square, labels))
+    starts = np.cumsum(sizes) - sizes
+    return tuple(
+        Cluster(
+            number=i,
+            size=int(sizes[i]),
+            share=float(inertia[i] / whole),
+            distance=float(np.sqrt(inertia[i] / mass[i])) if mass[i] > 0 else float("nan"),
+            members=_members(order[starts[i] : starts[i] + sizes[i]][:MEMBERS], study),
+            features=_standing_out(study, profile, i),
+        )
+        for i in range(k)
+    )
+
+
+def _members(samples: IntArray, study: Study) -> tuple[str, ...]:
+    return tuple(Name(study.name(p)) for p in samples.tolist())
+
+
+def _standing_out(
+    study: Study, profile: views.Profile, i: int
+) -> tuple[tuple[str, str, float], ...]:
+    z, mean, spread = profile.z[i], profile.mean[i], profile.spread
+    first = [j for j in np.argsort(-np.abs(z), kind="stable")[:MEMBERS] if abs(z[j]) >= TOLD]
+    return tuple(
+        (Name(study.feature_names[j]), measured(float(mean[j]), float(spread[j])), float(z[j]))
+        for j in first
+    )
+
+
+def summary_of(facts: Facts) -> dict[str, Any]:
+    """The facts as JSON values; see `bckm.report.summary`."""
+    study, result = facts.study, facts.study.result
+    return {
+        "title": study.title,
+        "headline": facts.headline,
+        "n_samples": study.n_samples,
+        "n_clusters": study.n_clusters,
+        "features": list(study.feature_names),
+        "metric": study.metric,
+        "scaling": study.scaling.kind,
+        "inertia": _json(result.inertia),
+        "penalty": _json(result.penalty),
+        "objective": _json(result.objective),
+        "lower_bound": _json(result.lower_bound),
+        "gap": facts.gap,
+        "status": result.status.value,
+        "assignment": result.assignment.value,
+        "sizes": _json(result.sizes),
+        "amounts": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "values": _json(one.values),
+                "lower": _json(one.lower),
+                "upper": _json(one.upper),
+                "soft": one.soft,
+            }
+            for one in facts.amounts
+        ],
+        "rules": [
+            {"kind": one.kind, "soft": one.soft, "asked": one.asked, "kept": one.kept}
+            for one in facts.checked.stated
+        ],
+        "broken": [plain(sentence) for sentence in facts.checked.broken],
+        "given_up": [
+            {"message": plain(sentence), "paid": _json(one.paid), "saved": _json(one.saved)}
+            for sentence, one in facts.given_up
+        ],
+        "seconds": _json(result.seconds),
+        "iterations": result.n_iter,
+        "solver": result.solver,
+        "settings": _json(dict(study.settings)),
+        "versions": facts.versions,
+    }
+
+
+def _json(value: Any) -> Any:
+    """Values that JSON knows; what is no number in it is null."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(one) for one in value]
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

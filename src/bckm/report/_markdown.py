@@ -1,0 +1,198 @@
+"""The report as Markdown; the only place where text becomes Markdown.
+
+Names may hold anything, so whatever could mean something to a reader of Markdown is written as a
+character reference: these mean the same inside and outside of tables, in every dialect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from bckm import views
+from bckm.report._facts import Cluster, Facts, written
+from bckm.report._topics import Topic
+from bckm.report._words import (
+    Name,
+    Told,
+    between,
+    clean,
+    counted,
+    measured,
+    number,
+    share,
+    signed,
+    visible,
+)
+
+SHOWN = 10  # sentences about rules of one kind
+LOSSES = 50  # given-up rules
+FEATURES = 20  # rows of the profile
+CLUSTERS = 12  # columns of the profile
+# a colon before a space, and an underscore within a word, mean nothing; a dot within one or two
+# slashes make links of addresses, and of what looks like them
+_SPECIAL = re.compile(
+    r"[&<>|\\`*\[\]~$#@{}]|:(?=\S)|(?<![^\W_])_|_(?![^\W_])|(?<=\w)\.(?=[^\W\d_])|/(?=/)"
+)
+# what begins a list, a code block or an underline, where a name begins a line
+_START = re.compile(r"^(\s*)(\d*)([-+=.)]|)")
+
+
+def safe(text: str) -> str:
+    """Text that Markdown shows as it is.
+
+    Examples
+    --------
+    >>> from bckm.report._markdown import safe
+    >>> safe("a|b"), safe("<b>"), safe("1. x")
+    ('a&#124;b', '&#60;b&#62;', '1&#46; x')
+    """
+    found = _SPECIAL.sub(lambda one: _coded(one[0]), clean(text))
+    # what follows the sign of a mail address must not look like one
+    found = found.replace("&#64;", "&#64;&#8288;")
+    return _START.sub(lambda one: _coded(one[1]) + one[2] + _coded(one[3]), found)
+
+
+def _coded(text: str) -> str:
+    return "".join(f"&#{ord(one)};" for one in text)
+
+
+def _told(parts: Iterable[str]) -> str:
+    """A sentence; names within it are escaped, its own words need not be."""
+    return "".join(safe(visible(part)) if isinstance(part, Name) else clean(part) for part in parts)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> list[str]:
+    """A table; the cells are Markdown already. The last `numbers` columns are set right."""
+    sides = ["---"] * (len(head) - numbers) + ["---:"] * numbers
+    lines = [head, sides, *rows]
+    return ["", *(f"| {' | '.join(line)} |" for line in lines), ""]
+
+
+def markdown_of(facts: Facts) -> str:
+    """The whole report."""
+    lines = [f"# {_told([Name(facts.study.title)])}", "", f"**{facts.headline}**", ""]
+    for part in (_asked, _came_out, _rules, _amounts, _profile, _repeat):
+        lines += [*part(facts), ""]
+    text = "\n".join(lines)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
+
+
+def _asked(facts: Facts) -> list[str]:
+    lines = ["## What was asked", ""]
+    for topic in facts.checked.topics:
+        lines += _topic(topic)
+    return lines if facts.checked.topics else [*lines, "No rules."]
+
+
+def _topic(topic: Topic) -> list[str]:
+    soft = f" (soft, {topic.price})" if topic.soft else ""
+    lines = [f"**{topic.title}**{soft}: {topic.asked:,} {topic.noun}", ""]
+    lines += [f"- {_told(line)}" for line in topic.lines[:SHOWN]]
+    more = max(len(topic.lines) - SHOWN, 0) + topic.left_out
+    return [*lines, *([f"- … and {more:,} more"] if more else []), ""]
+
+
+def _came_out(facts: Facts) -> list[str]:
+    lines = ["## What came out", "", *facts.ending, ""]
+    lines += table(["", ""], ([name, _told([one])] for name, one in facts.figures))
+    loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:4]
+    head = ["Cluster", "Stands out by", "Nearest to its centre", "Size"]
+    head += [_told([Name(one.name)]) for one in loads]
+    rows = (
+        [
+            str(one.number),
+            _features(one),
+            "; ".join(_told([member]) for member in one.members) or "–",
+            number(one.size),
+            *[number(load.values[one.number]) for load in loads],
+            share(one.share),
+            number(float(f"{one.distance:.3g}")),
+        ]
+        for one in facts.clusters
+    )
+    return lines + table([*head, "Share of inertia", "Distance"], rows, 3 + len(loads))
+
+
+def _features(one: Cluster) -> str:
+    told = [
+        f"{'high' if z > 0 else 'low'} {_told([name])} ({mean})" for name, mean, z in one.features
+    ]
+    return "; ".join(told) or "close to the average"
+
+
+def _rules(facts: Facts) -> list[str]:
+    lines = ["## Rules kept and given up", ""]
+    if facts.checked.broken:
+        lines += ["**These labels break hard rules:**", ""]
+        lines += [*(f"- {_told(one)}" for one in facts.checked.broken), ""]
+    rows = (
+        [
+            f"{one.title}{' (soft)' if one.soft else ''}",
+            f"{one.kept:,} of {one.asked:,} {one.noun}",
+        ]
+        for one in facts.checked.stated
+    )
+    lines += table(["Kind", "Kept"], rows) if facts.checked.stated else ["Nothing was asked."]
+    if facts.given_up:
+        losses = (
+            [
+                _told(sentence),
+                number(one.paid),
+                number(one.saved) if np.isfinite(one.saved) else "no single move could keep it",
+            ]
+            for sentence, one in facts.given_up[:LOSSES]
+        )
+        lines += table(["Given up", "Paid", "Saved"], losses, 2)
+        more = len(facts.given_up) - LOSSES
+        lines += [f"… and {counted(more, 'more')[:-1]}."] if more > 0 else []
+    return lines
+
+
+def _amounts(facts: Facts) -> list[str]:
+    bounded = [one for one in facts.amounts if one.bounded]
+    if not bounded:
+        return []
+    lines = ["## Sizes and loads against their bounds", ""]
+    rows = ([_called(one), *_range(one)] for one in bounded)
+    return lines + table(["Amount", "Least", "Most", "Allowed", "Beyond"], rows)
+
+
+def _called(one: views.Amount) -> str:
+    return _told([Name(one.name), " (soft)" if one.soft and "(soft)" not in one.name else ""])
+
+
+def _range(one: views.Amount) -> list[str]:
+    write = share if one.kind == "share" else number
+    low = float("-inf") if one.lower is None else float(one.lower.min())
+    high = float("inf") if one.upper is None else float(one.upper.max())
+    wrong = ", ".join(str(i) for i in np.flatnonzero(one.broken)) or "none"
+    known = one.values[np.isfinite(one.values)]
+    return [write(known.min()), write(known.max()), between(low, high, write), wrong]
+
+
+def _profile(facts: Facts) -> list[str]:
+    profile, k = facts.profile, facts.study.n_clusters
+    if k > CLUSTERS:
+        return []
+    lines = ["## Profile of each cluster", ""]
+    lines += ["Mean of each feature, and how many standard deviations from the mean of all.", ""]
+    rows = []
+    for j in facts.strongest[:FEATURES]:
+        spread = float(profile.spread[j])
+        means = [measured(float(one), spread) for one in (profile.overall[j], *profile.mean[:, j])]
+        told = [f"{one} ({signed(z)})" for one, z in zip(means[1:], profile.z[:, j], strict=True)]
+        rows.append([_told([Name(facts.study.feature_names[j])]), means[0], *told])
+    return lines + table(["Feature", "All", *map(str, range(k))], rows, k + 1)
+
+
+def _repeat(facts: Facts) -> list[str]:
+    lines = ["## To repeat it", ""]
+    command = facts.study.settings.get("command")
+    told = list(facts.repeat)
+    if command:
+        told.insert(0, ("command", (Told(written(command)),)))
+    rows = ([_told([Name(name)]), _told(parts)] for name, parts in told)
+    return lines + table(["", ""], rows)

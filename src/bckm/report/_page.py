@@ -1,0 +1,337 @@
+"""The report as one page of HTML: what it says, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bckm import views
+from bckm.report import _figures
+from bckm.report._charts import colour_class
+from bckm.report._facts import Facts, written
+from bckm.report._html import Child, Element, el
+from bckm.report._parts import Part, bullets, table
+from bckm.report._style import stylesheet
+from bckm.report._svg import mark
+from bckm.report._topics import Topic
+from bckm.report._words import Name, Told, between, counted, listed, number, share, visible
+
+SHOWN = 5  # sentences before the rest is folded away
+LOSSES = 20  # given-up rules before the rest is folded away
+ROWS = 25  # clusters in the table before the rest is folded away
+LOADS = 4  # columns of the table of clusters for sums
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def page(facts: Facts) -> str:
+    """The whole document."""
+    study = facts.study
+    title, date = Name(study.title), study.settings.get("date")
+    parts = [one for one in _parts(facts) if one is not None]
+    nav = [el("li", el("a", one.title, href=f"#{one.key}")) for one in parts]
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("meta", name="referrer", content="no-referrer"),
+        el("title", title),
+        el("style", stylesheet()),
+    )
+    body = el(
+        "body",
+        el(
+            "header",
+            el("h1", title),
+            el("p", facts.headline, class_="lead"),
+            el("p", Told(written(date)), class_="muted") if date else None,
+            _cards(facts),
+            el("nav", el("ul", nav), aria_label="Contents"),
+        ),
+        el("main", [el("section", el("h2", one.title), one.body, id=one.key) for one in parts]),
+        el(
+            "footer",
+            f"Written by bckm {facts.versions.get('bckm', '')}. Labels, and so the "
+            "numbers of clusters, start at 0.",
+        ),
+    )
+    return "<!DOCTYPE html>\n" + str(el("html", head, body, lang="en")) + "\n"
+
+
+def _parts(facts: Facts) -> list[Part | None]:
+    return [
+        _asked(facts),
+        _came_out(facts),
+        _rules(facts),
+        _figures.amounts(facts),
+        _figures.plane(facts),
+        _figures.profile(facts),
+        _figures.course(facts),
+        _repeat(facts),
+    ]
+
+
+def _cards(facts: Facts) -> Element:
+    """The first numbers one looks for."""
+    sizes = facts.study.result.sizes
+    asked, kept = facts.total(soft=False)
+    wishes, fulfilled = facts.total(soft=True)
+    told = [
+        ("Samples", number(facts.study.n_samples)),
+        ("Clusters", number(facts.study.n_clusters)),
+        ("Sizes", between(int(sizes.min()), int(sizes.max())).replace("exactly ", "")),
+    ]
+    if asked:
+        told.append(("Rules kept", f"{kept:,} of {asked:,}"))
+    if wishes:
+        told.append(("Soft rules kept", f"{fulfilled:,} of {wishes:,}"))
+    told.append(facts.figures[0])
+    return el(
+        "dl", [el("div", el("dt", name), el("dd", one)) for name, one in told], class_="cards"
+    )
+
+
+def _asked(facts: Facts) -> Part:
+    topics = facts.checked.topics
+    return Part(
+        "asked",
+        "What was asked",
+        [
+            el(
+                "p",
+                f"{counted(facts.study.n_clusters, 'cluster')} from ",
+                counted(facts.study.n_samples, "sample"),
+                f" by {counted(len(facts.study.feature_names), 'feature')}: ",
+                *listed([Name(one) for one in facts.study.feature_names], 9),
+                ".",
+            ),
+            el("div", [_topic(one) for one in topics], class_="topics") if topics else None,
+            None if topics else el("p", "No rules."),
+        ],
+    )
+
+
+def _topic(topic: Topic) -> Element:
+    first, rest = topic.lines[:SHOWN], topic.lines[SHOWN:]
+    more = len(rest) + topic.left_out
+    return el(
+        "div",
+        el("h3", topic.title, el("span", "soft", class_="tag") if topic.soft else None),
+        el("p", f"{topic.asked:,} {topic.noun}", class_="muted") if topic.asked else None,
+        el("p", f"{topic.price[:1].upper()}{topic.price[1:]}", class_="muted")
+        if topic.soft
+        else None,
+        bullets(first),
+        el(
+            "details",
+            el("summary", f"{more:,} more"),
+            bullets(rest),
+            el("p", f"… and {topic.left_out:,} more.") if topic.left_out else None,
+        )
+        if rest
+        else None,
+        class_="topic soft" if topic.soft else "topic",
+    )
+
+
+def _came_out(facts: Facts) -> Part:
+    figures = el(
+        "dl",
+        [el("div", el("dt", name), el("dd", one)) for name, one in facts.figures],
+        class_="cards",
+    )
+    loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:LOADS]
+    size, named = facts.amounts[0], facts.study.sample_id is not None
+    few = 3 if facts.study.n_clusters <= 12 else 2  # many clusters need short rows
+    head: list[tuple[Child, str | None]] = [("Cluster", None)]
+    head += [((_title(size), _bounds(size)), "n"), ("Stands out by", "wide-text")]
+    head += [((_title(one), _bounds(one)), "n") for one in loads]
+    head += [("Inertia", "n"), ("Distance", "n"), ("Nearest to its centre", "names")]
+    styles = views.palette(views.plane(facts.study).centres)
+    rows: list[list[Child]] = [
+        [
+            (_swatch(styles[i]), f"{i}"),
+            _held(size, i),
+            _features(one.features[:few]),
+            *[_held(load, i) for load in loads],
+            share(one.share),
+            number(float(f"{one.distance:.3g}")),
+            _lines(one.members[:few]) if named else ", ".join(one.members),
+        ]
+        for i, one in enumerate(facts.clusters)
+    ]
+    caption = (
+        "Each cluster; small print: what is allowed. Inertia: its share of the whole. Distance: "
+        "root of the mean squared distance from the centre"
+        f"{' in km' if facts.study.metric == 'haversine' else ''}"
+        f"{', after scaling' if facts.study.scaling.kind != 'none' else ''}."
+    )
+    ending = el("p", " ".join(facts.ending))
+    first = ROWS if len(rows) > ROWS + 5 else len(rows)
+    body: list[Child] = [ending, figures, table(head, rows[:first], caption, "sheet")]
+    if rows[first:]:
+        more = counted(len(rows) - first, "more cluster")
+        body.append(el("details", el("summary", more), table(head, rows[first:], caption, "sheet")))
+    return Part("result", "What came out", body)
+
+
+def _title(amount: views.Amount) -> str:
+    return "Size" if amount.kind == "size" else visible(amount.name, 24)
+
+
+def _uniform(amount: views.Amount) -> bool:
+    bounds = [one for one in (amount.lower, amount.upper) if one is not None]
+    return all((one == one[0]).all() for one in bounds)
+
+
+def _bounds(amount: views.Amount, i: int | None = None) -> Child:
+    """What a cluster may hold, or all of them where that is the same; else nothing."""
+    if not amount.bounded or (i is None) != _uniform(amount):
+        return None
+    low = -np.inf if amount.lower is None else float(amount.lower[i or 0])
+    high = np.inf if amount.upper is None else float(amount.upper[i or 0])
+    return el("small", between(low, high))
+
+
+def _held(amount: views.Amount, i: int) -> list[Child]:
+    """What a cluster holds, and what it may."""
+    held = number(float(amount.values[i]))
+    wrong = bool(amount.broken[i])
+    return [el("span", held, " ▲", class_="bad") if wrong else held, _bounds(amount, i)]
+
+
+def _lines(names: Sequence[str]) -> Child:
+    return [el("div", name) for name in names] or "–"
+
+
+def _swatch(style: views.Style) -> Element:
+    kind = "dots" if style.marker == "o" else "marks"
+    return el(
+        "svg",
+        el("path", d=mark(7, 7, style.marker, 4.2)),
+        viewBox="0 0 14 14",
+        class_=f"swatch {kind} {colour_class(style)}",
+        aria_hidden="true",
+    )
+
+
+def _features(found: Sequence[tuple[str, str, float]]) -> Child:
+    if not found:
+        return el("span", "close to the average", class_="muted")
+    return [el("div", "high " if z > 0 else "low ", name, f": {mean}") for name, mean, z in found]
+
+
+def _rules(facts: Facts) -> Part:
+    checked = facts.checked
+    rows: list[list[Child]] = []
+    for one in checked.stated:
+        lost = one.asked - one.kept
+        good = lost == 0
+        word = "all kept" if good else f"{lost:,} {'given up' if one.soft else 'broken'}"
+        rows.append(
+            [
+                (one.title, el("span", "soft", class_="tag") if one.soft else None),
+                f"{one.kept:,} of {one.asked:,} {one.noun}",
+                el("span", "✓ " if good else "▲ ", word, class_="good" if good else "bad"),
+            ]
+        )
+    alarm = (
+        el(
+            "div",
+            el("p", el("strong", "These labels break hard rules."), class_="bad"),
+            bullets(checked.broken),
+            class_="alarm",
+        )
+        if checked.broken
+        else None
+    )
+    head: list[tuple[Child, str | None]] = [("Kind", None), ("Kept", None), ("Verdict", None)]
+    label = "Kinds of rules, and how many of each are kept"
+    how = "Checked when this report was made, by code that shares nothing with the solvers."
+    return Part(
+        "rules",
+        "Rules kept and given up",
+        [
+            alarm,
+            el("p", how if rows else "No rules were asked."),
+            table(head, rows, label) if rows else None,
+            _losses(facts),
+        ],
+    )
+
+
+def _losses(facts: Facts) -> Child:
+    if not facts.total(soft=True)[0]:
+        return None
+    if not facts.given_up:
+        return el("p", "No soft rule was given up.")
+    rows: list[list[Child]] = [
+        [sentence, number(one.paid), _saved(one.saved)] for sentence, one in facts.given_up[:200]
+    ]
+    head: list[tuple[Child, str | None]] = [
+        ("What was given up", "wide-text"),
+        ("Paid", "n"),
+        ("Saved", "n"),
+    ]
+    finite = [one.saved for _, one in facts.given_up if np.isfinite(one.saved)]
+    paid = sum(one.paid for _, one in facts.given_up)
+    told = (
+        f"{counted(len(facts.given_up), 'soft rule')} given up for {number(paid)} in all, the "
+        f"dearest first. Keeping them one by one would have cost about {number(sum(finite))}."
+    )
+    label = "Soft rules that were given up; paid and saved are in units of the objective."
+    more = len(facts.given_up) - LOSSES
+    return [
+        el("h3", "What was given up, and what that cost and saved"),
+        el("p", told),
+        table(head, rows[:LOSSES], label),
+        el("details", el("summary", f"{more:,} more"), table(head, rows[LOSSES:], label))
+        if more > 0
+        else None,
+    ]
+
+
+def _saved(saved: float) -> str:
+    return number(saved) if np.isfinite(saved) else "no single move could keep it"
+
+
+def _repeat(facts: Facts) -> Part:
+    study = facts.study
+    command = study.settings.get("command")
+    scaling = study.scaling
+    rows: list[list[Child]] = [
+        [Name(name), f"{shift:.12g}", f"{factor:.12g}"]
+        for name, shift, factor in zip(
+            study.feature_names, scaling.shift.tolist(), scaling.factor.tolist(), strict=True
+        )
+    ]
+    head: list[tuple[Child, str | None]] = [
+        ("Feature", None),
+        ("Subtracted", "n"),
+        ("Divided by", "n"),
+    ]
+    return Part(
+        "repeat",
+        "To repeat it",
+        [
+            el("pre", el("code", Told(written(command)))) if command else None,
+            el(
+                "dl",
+                [[el("dt", Name(name)), el("dd", sentence)] for name, sentence in facts.repeat],
+                class_="facts",
+            ),
+            el(
+                "details",
+                el("summary", "Numbers of the scaling"),
+                table(
+                    head,
+                    rows[:2000],
+                    "What was subtracted from each feature, and by what it was divided.",
+                ),
+            )
+            if scaling.kind != "none"
+            else None,
+        ],
+    )

@@ -1,0 +1,128 @@
+"""The report as a few lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+
+import numpy as np
+
+from bckm import views
+from bckm.report._facts import Facts
+from bckm.report._words import Name, between, number, plain, shorten
+
+CLUSTERS = 20  # rows of the table
+LOSSES = 5  # given-up rules
+BAR = 16  # cells of a bar
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def text_of(facts: Facts, width: int, blocks: bool) -> str:
+    """The short form; `blocks` are characters that not every terminal has."""
+    study = facts.study
+    lines = [plain([Name(study.title)]), *wrap(facts.headline, width), ""]
+    lines += _pairs(facts.figures, width)
+    lines += [*wrap(" ".join(facts.ending), width), ""]
+    lines += _clusters(facts, width, blocks)
+    lines += _rules(facts, width)
+    found = "\n".join(line.rstrip() for line in lines) + "\n"
+    return found if blocks else _ascii(found)
+
+
+def _ascii(text: str) -> str:
+    """Without characters that old terminals lack; names lose what they cannot show."""
+    for old, new in (
+        ("–", "-"),
+        ("∞", "inf"),
+        ("\u2212", "-"),
+        ("…", "..."),
+        ("✓", "ok"),
+        ("▲", "!"),
+    ):
+        text = text.replace(old, new)
+    return text.encode("ascii", "replace").decode("ascii")
+
+
+def _pairs(figures: Sequence[tuple[str, str]], width: int) -> list[str]:
+    """Names and values in as few lines as fit."""
+    lines = [""]
+    for name, value in figures:
+        one = f"{name.lower()} {plain([value])}"
+        if lines[-1] and len(lines[-1]) + len(one) + 3 > width:
+            lines.append("")
+        lines[-1] += f" · {one}" if lines[-1] else one
+    return lines
+
+
+def _clusters(facts: Facts, width: int, blocks: bool) -> list[str]:
+    """A table of sizes and loads, each with a bar against its bounds."""
+    used = [one for one in facts.amounts if one.kind != "share"][:3]
+    columns = [_column(one, blocks) for one in used]
+    rows = facts.study.n_clusters
+    shown = rows if rows <= CLUSTERS + 2 else CLUSTERS
+    first = ["cluster", *[str(i) for i in range(shown)]]
+    table = [_aligned(first)]
+    for column in columns:
+        wide = max(map(len, column))
+        if len(table[0][0]) + wide + 2 > width and len(table) > 1:
+            break
+        table.append(column)
+        width -= wide + 2
+    lines = ["  ".join(column[at] for column in table) for at in range(shown + 1)]
+    if shown < rows:
+        lines.append(f"… and {rows - shown} more clusters")
+    return [*lines, ""]
+
+
+def _aligned(cells: Sequence[str], left: bool = False) -> list[str]:
+    wide = max(map(len, cells))
+    return [cell.ljust(wide) if left else cell.rjust(wide) for cell in cells]
+
+
+def _column(one: views.Amount, blocks: bool) -> list[str]:
+    """Numbers, bars and bounds of an amount, with its name on top."""
+    k = one.values.size if one.values.size <= CLUSTERS + 2 else CLUSTERS
+    low = np.full(one.values.size, -np.inf) if one.lower is None else one.lower
+    high = np.full(one.values.size, np.inf) if one.upper is None else one.upper
+    known = np.concatenate([one.values, high[np.isfinite(high)], [0.0]])
+    most = float(known.max()) or 1.0
+    numbers = _aligned([number(value) for value in one.values[:k]])
+    bars = [_bar(one.values[i] / most, high[i] / most, blocks) for i in range(k)]
+    bounds = [between(low[i], high[i]) if one.bounded else "" for i in range(k)]
+    flags = [" ▲" if wrong else "" for wrong in one.broken[:k]]
+    rows = [f"{a} {b} {c}{d}" for a, b, c, d in zip(numbers, bars, bounds, flags, strict=True)]
+    return _aligned([plain([Name(shorten(one.name, 24))]), *rows], left=True)
+
+
+def _bar(value: float, high: float, blocks: bool) -> str:
+    """A bar from zero to the most there is; light shade: what is allowed beyond it."""
+    if not blocks:
+        full = round(BAR * max(value, 0.0))
+        return ("#" * full).ljust(BAR, ".")
+    eighths = round(8 * BAR * max(value, 0.0))
+    whole, rest = divmod(eighths, 8)
+    bar = "█" * whole + (_EIGHTHS[rest] if rest else "")
+    up = BAR if high == float("inf") else round(BAR * high)
+    return (bar + "░" * max(up - len(bar), 0)).ljust(BAR)
+
+
+def _rules(facts: Facts, width: int) -> list[str]:
+    lines = []
+    for one in facts.checked.stated:
+        missed = one.asked - one.kept
+        sign = "✓" if not missed else "▲"
+        word = "" if not missed else f" ({missed:,} {'given up' if one.soft else 'BROKEN'})"
+        soft = "soft " if one.soft else ""
+        lines.append(f"{sign} {one.kept:,} of {one.asked:,} {soft}{one.noun}{word}")
+    for sentence in facts.checked.broken[:LOSSES]:
+        lines.append(shorten(f"  BROKEN: {plain(sentence)}", width))
+    if facts.given_up:
+        told = facts.given_up[:LOSSES]
+        paid = _aligned(["paid", *[number(lost.paid) for _, lost in told]])
+        saved = [number(lost.saved) if np.isfinite(lost.saved) else "–" for _, lost in told]
+        saved = _aligned(["saved", *saved])
+        words = ["given up, the dearest first", *[plain(sentence) for sentence, _ in told]]
+        rows = zip(paid, saved, words, strict=True)
+        lines += ["", *[shorten("  ".join(row), width) for row in rows]]
+    more = len(facts.given_up) - LOSSES
+    return [*lines, f"… and {more:,} more"] if more > 0 else lines

@@ -1,0 +1,219 @@
+"""Rules in plain words, grouped by kind, and how many of each kind labels keep."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+import numpy as np
+
+from bckm.checker import Violation, verify
+from bckm.report._sentences import Words, bare
+from bckm.report._words import Sentence, number
+from bckm.rules import (
+    CannotLink,
+    Fixed,
+    Forbidden,
+    Moved,
+    MovedMax,
+    MustLink,
+    NonEmpty,
+    QuotaBound,
+    RowBound,
+    Rule,
+    SizeMax,
+    SizeMin,
+    SoftRule,
+    SumBound,
+)
+from bckm.study import Study
+
+MOST = 200  # sentences about rules of one kind
+
+_KINDS: dict[type, str] = {
+    SizeMin: "size",
+    SizeMax: "size",
+    NonEmpty: "size",
+    SumBound: "capacity",
+    MustLink: "together",
+    CannotLink: "apart",
+    QuotaBound: "quota",
+    Fixed: "place",
+    Forbidden: "place",
+    MovedMax: "stay",
+    Moved: "stay",
+    RowBound: "row",
+}
+_TITLES = {
+    "size": "Sizes",
+    "capacity": "Capacities",
+    "together": "Together",
+    "apart": "Apart",
+    "quota": "Quotas",
+    "place": "Places",
+    "stay": "Previous clusters",
+    "row": "Linear rules",
+}
+_UNITS = {  # what a soft rule of each kind is paid for
+    "size": "sample beyond the bound",
+    "capacity": "unit beyond the bound",
+    "together": "pair",
+    "apart": "pair",
+    "quota": "sample beyond the bound",
+    "place": "sample",
+    "stay": "sample that leaves",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """Rules of one kind: what they ask, and how many are kept.
+
+    Attributes
+    ----------
+    kind : str
+        size, capacity, together, apart, quota, place, stay or row.
+    title, noun : str
+        The kind for a person, and what is counted.
+    soft : bool
+        Whether they may be given up at a price.
+    asked, kept : int
+        Single demands: links, places, bounds of one cluster, samples that should stay.
+    lines : tuple of Sentence
+        In words, at most `MOST`; `left_out` is how many more there are.
+    price : str
+        What giving up costs; empty for hard rules.
+    """
+
+    kind: str
+    title: str
+    noun: str
+    soft: bool
+    asked: int
+    kept: int
+    lines: tuple[Sentence, ...]
+    left_out: int
+    price: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What was asked, and what the independent checker says about it."""
+
+    topics: tuple[Topic, ...]
+    broken: tuple[Sentence, ...]  # hard rules; a result of the library has none
+    lost: dict[str, Violation]  # soft rules, by their messages
+
+    @property
+    def stated(self) -> tuple[Topic, ...]:
+        """Topics without that of sizes, if all it says is what goes without saying."""
+        return tuple(topic for topic in self.topics if topic.asked)
+
+
+def check_rules(study: Study) -> Checked:
+    """Read the rules of a study, and check its labels anew."""
+    n, k, labels = study.n_samples, study.n_clusters, study.result.labels
+    hard = study.constraints.rules(n, k)
+    soft = study.constraints.soft_rules(n, k)
+    words = Words(study)
+    broken = verify(labels, study.constraints, k)
+    lost = verify(labels, study.constraints, k, soft=True)
+    topics = [_topic(kind, rules, broken, words, None) for kind, rules in _grouped(hard)]
+    inner: dict[str, list[SoftRule]] = defaultdict(list)
+    for wish in soft:
+        inner[_KINDS[type(wish.rule)]].append(wish)
+    for kind in _TITLES:
+        if kind in inner:
+            rules = [wish.rule for wish in inner[kind]]
+            topics.append(_topic(kind, rules, lost, words, inner[kind]))
+    first = {(id(one.rule), one.cluster): one for one in broken}.values()  # a set of links once
+    told = [words.broken(one.rule, one.message, one) for one in islice(first, MOST)]
+    return Checked(tuple(topics), tuple(told), {one.message: one for one in lost})
+
+
+def _grouped(rules: Sequence[Rule]) -> list[tuple[str, list[Rule]]]:
+    found: dict[str, list[Rule]] = defaultdict(list)
+    for rule in rules:
+        found[_KINDS[type(rule)]].append(rule)
+    return [(kind, found[kind]) for kind in _TITLES if kind in found]
+
+
+def _topic(
+    kind: str,
+    rules: list[Rule],
+    violations: list[Violation],
+    words: Words,
+    wishes: list[SoftRule] | None,
+) -> Topic:
+    asked = sum(_demands(rule, words.n_clusters) for rule in rules)
+    lost = {
+        (id(one.rule), one.cluster): _lost(bare(one.rule), words.study)
+        for one in violations
+        if _KINDS[type(bare(one.rule))] == kind
+    }
+    lines = list(islice(words.lines(kind, rules), MOST + 1))
+    left_out = max(0, len(rules) - MOST) if len(lines) > MOST else 0
+    return Topic(
+        kind=kind,
+        title=_TITLES[kind],
+        noun=_noun(kind, rules),
+        soft=wishes is not None,
+        asked=asked,
+        kept=asked - sum(lost.values()),
+        lines=tuple(lines[:MOST]),
+        left_out=left_out,
+        price="" if wishes is None else _price(kind, wishes),
+    )
+
+
+def _demands(rule: Rule, n_clusters: int) -> int:
+    match rule:
+        case SizeMin() | SizeMax() | SumBound():
+            return n_clusters if rule.cluster is None else 1
+        case QuotaBound():
+            return n_clusters
+        case NonEmpty():  # nobody asked for it
+            return 0
+        case Moved(source):
+            return int(source.paid.sum())
+    return 1
+
+
+def _lost(rule: Rule, study: Study) -> int:
+    if isinstance(rule, Moved):
+        return int((rule.source.paid & (rule.source.values != study.result.labels)).sum())
+    return 0 if isinstance(rule, NonEmpty) else 1
+
+
+def _noun(kind: str, rules: list[Rule]) -> str:
+    if kind in ("together", "apart"):
+        pairs = all(isinstance(r, MustLink | CannotLink) and len(r.samples) == 2 for r in rules)
+        return f"{'pairs' if pairs else 'sets'} {kind}"
+    if kind == "stay":
+        return "samples stay" if isinstance(rules[0], Moved) else "limits on moves"
+    return {
+        "size": "bounds on sizes",
+        "capacity": "bounds on sums",
+        "quota": "bounds of quotas",
+        "place": "samples in their place",
+        "row": "linear rules",
+    }[kind]
+
+
+def _price(kind: str, wishes: list[SoftRule]) -> str:
+    """What a violation costs, of all that may differ."""
+    relative = {wish.relative for wish in wishes}
+    found = list(chain.from_iterable(_prices(wish) for wish in wishes))
+    low, high = min(found), max(found)
+    word = "confidence" if relative == {True} else "price" if relative == {False} else "weight"
+    much = number(low) if low == high else f"{number(low)} to {number(high)}"
+    return f"{word} {much} for each {_UNITS[kind]}"
+
+
+def _prices(wish: SoftRule) -> list[float]:
+    if isinstance(wish.rule, Moved):
+        source = wish.rule.source
+        return [float(price) for price in np.unique(source.prices[source.paid])]
+    return [wish.weight]

@@ -1,0 +1,252 @@
+"""CSV and its relatives: texts between commas, semicolons, tabs or bars."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import numpy as np
+
+from bckm.tables._cells import Cells, listed, text_of
+from bckm.tables._errors import TableError, shown
+from bckm.tables._formulas import guarded, unguarded
+from bckm.tables._headers import checked_names
+from bckm.tables._table import Table
+from bckm.tables._text import Encoding, decoded
+
+_DELIMITERS = ",;\t|"
+_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "space": " "}
+_SAMPLE = 50  # records that are looked at to find the delimiter
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text file is laid out, beside its cells."""
+
+    delimiter: str = ","
+    newline: str = "\n"
+    encoding: Encoding = field(default_factory=Encoding)
+    says_delimiter: bool = False  # a first line "sep=;", by which Excel is told
+
+
+@dataclass(frozen=True)
+class _Records:
+    """Rows of cells, and the line of the file in which each begins."""
+
+    rows: list[list[str]]
+    lines: list[int]
+
+
+def read_csv(
+    data: bytes,
+    source: str,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    likely: str = ",",
+) -> Table:
+    """A table of texts.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    source : str
+        For messages.
+    encoding, delimiter, decimal : str, optional
+        What the file does not say itself; found out by default.
+    likely : str
+        The delimiter when nothing else can be seen.
+    """
+    text, kept = decoded(data, source, encoding)
+    layout = _layout(text, kept, _delimiter(delimiter), likely)
+    records = _trimmed(_records(text, layout, source))
+    if not records.rows:
+        raise TableError(f"{source} is empty; it should begin with a line of column names.")
+    header, rows = records.rows[0], records.rows[1:]
+    names = checked_names(unguarded(header), source)
+    if not rows:
+        raise TableError(
+            f"{source} has a line of column names ({', '.join(map(shown, names[:5]))}"
+            f"{', ...' if len(names) > 5 else ''}) and no rows of data."
+        )
+    _check_widths(records, len(names), source)
+    columns: list[Sequence[str]] = list(zip(*rows, strict=True))
+    if "'" in text:
+        columns = [unguarded(column) for column in columns]
+    sign = decimal or ("." if layout.delimiter == "," else "either")
+    return Table(
+        names,
+        len(rows),
+        "tsv" if layout.delimiter == "\t" else "csv",
+        source,
+        dict(zip(names, columns, strict=True)),
+        origin=layout,
+        lines=np.array(records.lines[1:]),
+        decimal=sign,
+    )
+
+
+def _delimiter(asked: str | None) -> str | None:
+    if asked is None:
+        return None
+    found = _WORDS.get(asked.casefold(), asked)
+    if len(found) != 1 or found in '"\r\n':
+        raise TableError(f"a delimiter is one character, such as ; or tab; got {asked!r}.")
+    return found
+
+
+def _layout(text: str, kept: Encoding, delimiter: str | None, likely: str) -> Layout:
+    end = text.rfind("\n")
+    newline = "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+    told = re.match(r"sep=(.)\r?\n", text)
+    if told is not None:
+        return Layout(delimiter or told[1], newline, kept, says_delimiter=True)
+    return Layout(delimiter or _sniffed(text, likely), newline, kept)
+
+
+def _sniffed(text: str, likely: str) -> str:
+    """The delimiter by which the first records agree with the header, with most columns."""
+    best, chosen = (0.0, 1, False), likely
+    for delimiter in _DELIMITERS:
+        reader = csv.reader(io.StringIO(text[:200_000], newline=""), delimiter=delimiter)
+        try:
+            widths = [len(row) for row in islice(reader, _SAMPLE) if row]
+        except csv.Error:
+            continue
+        if not widths or widths[0] < 2:
+            continue
+        if len(widths) > 2 and len(text) > 200_000:
+            widths = widths[:-1]  # may be cut
+        agreeing = sum(width == widths[0] for width in widths[1:]) / max(len(widths) - 1, 1)
+        score = (agreeing, widths[0], delimiter == likely)
+        if score > best:
+            best, chosen = score, delimiter
+    return chosen
+
+
+def _records(text: str, layout: Layout, source: str) -> _Records:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter, strict=True)
+    rows: list[list[str]] = []
+    ends = [0]
+    limit = csv.field_size_limit(max(len(text), 131_072))  # outlines of areas are long texts
+    try:
+        for row in reader:
+            rows.append(row)
+            ends.append(reader.line_num)
+    except csv.Error as error:
+        raise TableError(
+            f"line {ends[-1] + 1} of {source}: a quote begins a cell and does not end it, or text "
+            f"follows its end ({error}); inside of a quoted cell a quote is written twice."
+        ) from None
+    finally:
+        csv.field_size_limit(limit)
+    first = 1 if layout.says_delimiter else 0
+    return _Records(rows[first:], [end + 1 for end in ends[first:-1]])
+
+
+def _trimmed(records: _Records) -> _Records:
+    """Without blank lines and empty rows at the end; a blank line in one column is a cell."""
+    rows, lines = records.rows, records.lines
+    while rows and not any(cell.strip() for cell in rows[-1]):
+        rows.pop()
+        lines.pop()
+    while rows and not any(cell.strip() for cell in rows[0]):
+        rows, lines = rows[1:], lines[1:]
+    if not rows:
+        return _Records([], [])
+    if len(rows[0]) == 1:
+        return _Records([row or [""] for row in rows], lines)
+    if all(map(_says, rows)):
+        return _Records(rows, lines)
+    full = [i for i, row in enumerate(rows) if _says(row)]
+    return _Records([rows[i] for i in full], [lines[i] for i in full])
+
+
+def _says(row: list[str]) -> bool:
+    return len(row) > 1 or (len(row) == 1 and not row[0].isspace())
+
+
+def _check_widths(records: _Records, width: int, source: str) -> None:
+    wrong = [i for i, row in enumerate(records.rows) if len(row) != width]
+    if not wrong:
+        return
+    i = wrong[0]
+    n = len(records.rows[i])
+    more = f" ({len(wrong) - 1} other lines are wrong too)" if len(wrong) > 1 else ""
+    remedy = (
+        "put cells that contain the delimiter in quotes, or say which --delimiter it is"
+        if n > width
+        else "add the cells that are missing, or say which --delimiter it is"
+    )
+    raise TableError(
+        f"line {records.lines[i]} of {source} has {n} cell{'s' if n != 1 else ''}, but the header "
+        f"names {width} column{'s' if width != 1 else ''}{more}; {remedy}."
+    )
+
+
+def csv_bytes(table: Table, delimiter: str | None = None) -> tuple[bytes, int]:
+    """The file, and how many cells got an apostrophe because they looked like formulas.
+
+    Parameters
+    ----------
+    table : Table
+        What is to be written.
+    delimiter : str, optional
+        By default the one of the file it came from, else a comma.
+    """
+    layout = table.origin if isinstance(table.origin, Layout) else Layout()
+    if delimiter is not None:
+        layout = replace(layout, delimiter=delimiter)
+    # in the header also what would mislead readers: other delimiters, and a first name that
+    # looks like a byte order mark or like the line that tells Excel the delimiter
+    special = re.compile(f'[{re.escape(layout.delimiter)}"\r\n]')
+    in_header = re.compile(f'[{re.escape(layout.delimiter + _DELIMITERS)}"\r\n]|^\ufeff|^sep=')
+    header, n_escaped = guarded([_safe(name) for name in table.names])
+    sign = table.decimal_sign() if table.format in ("csv", "tsv") else "."
+    columns = []
+    for name in table.names:
+        texts, n = _written(table.cells(name), sign)
+        n_escaped += n
+        columns.append(_quoted(texts, special))
+    if len(columns) == 1:  # an empty line would be no row
+        columns = [[text or '""' for text in columns[0]]]
+    lines = [layout.delimiter.join(_quoted(header, in_header))]
+    lines.extend(map(layout.delimiter.join, zip(*columns, strict=True)))
+    if layout.says_delimiter:
+        lines.insert(0, f"sep={layout.delimiter}")
+    text = layout.newline.join(lines) + layout.newline
+    return layout.encoding.bytes_of(text), n_escaped
+
+
+def _written(cells: Cells, sign: str) -> tuple[list[str], int]:
+    """Texts of a column; only what was text before can be taken for a formula."""
+    cells = listed(cells)
+    if all(type(cell) is str for cell in cells):
+        return guarded([_safe(cell) for cell in cells])
+    texts, n_escaped = [], 0
+    for cell in cells:
+        text = cell if isinstance(cell, str) else text_of(cell) or ""
+        if isinstance(cell, float) and sign == ",":
+            text = text.replace(".", ",")
+        if not isinstance(cell, int | float):
+            (text,), n = guarded([_safe(text)])
+            n_escaped += n
+        texts.append(text)
+    return texts, n_escaped
+
+
+def _safe(text: str) -> str:
+    """Without NUL, which no program expects in a text file."""
+    return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def _quoted(texts: Sequence[str], special: re.Pattern[str]) -> list[str]:
+    if not special.search("\x1f".join(texts)):
+        return list(texts)
+    return ['"' + text.replace('"', '""') + '"' if special.search(text) else text for text in texts]

@@ -1,0 +1,273 @@
+"""Reading and writing tables: which kind of file it is, and where it goes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import sys
+import zipfile
+import zlib
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from bckm._atomic import atomic
+from bckm.tables._csv import csv_bytes, read_csv
+from bckm.tables._errors import NoFileError, TableError, near
+from bckm.tables._table import FORMATS, Table
+
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "text",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".xls": "xlsx",
+    ".ods": "xlsx",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".npz": "npz",
+}
+_TEXTS = ("csv", "tsv", "text", "jsonl")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `write_table` did.
+
+    Attributes
+    ----------
+    n_escaped : int
+        Texts of a CSV or TSV file that got an apostrophe in front, because a spreadsheet program
+        would have taken them for formulas.
+
+    Examples
+    --------
+    >>> import io
+    >>> from bckm.tables import Table, write_table
+    >>> write_table(Table.of({"name": ["=1+1", "Eve"]}), io.BytesIO())
+    Written(n_escaped=1)
+    """
+
+    n_escaped: int = 0
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    sheet: str | int | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    stdin: IO[bytes] | None = None,
+) -> Table:
+    r"""Read a table from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; its suffix says what kind it is. ``-`` is standard input, which is looked at to
+        find out.
+    format : {"csv", "tsv", "parquet", "xlsx", "jsonl", "npz"}, optional
+        What kind of file it is, when the suffix does not say.
+    sheet : str or int, optional
+        Sheet of a spreadsheet, by name or number from 1; the first by default.
+    encoding : str, optional
+        Of a text file; by default what a byte order mark says, else UTF-8.
+    delimiter : str, optional
+        Of a CSV file; by default found among comma, semicolon, tab and bar.
+    decimal : {".", ","}, optional
+        What stands before decimals in texts; by default a point, or a comma where a file that
+        does not separate cells by commas clearly has it.
+    stdin : binary file, optional
+        Read instead of standard input for ``-``.
+
+    Examples
+    --------
+    >>> import io
+    >>> from bckm.tables import read_table
+    >>> table = read_table("-", stdin=io.BytesIO(b"id;weight\n007;3,5\n008;4\n"))
+    >>> table.source, table.texts("id"), table.numbers("weight").tolist()
+    ('standard input', ['007', '008'], [3.5, 4.0])
+    """
+    if format is not None and format not in FORMATS:
+        raise TableError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+    if decimal not in (None, ".", ","):
+        raise TableError(f"decimal must be . or ,; got {decimal!r}.")
+    source, data, said = _loaded(path, stdin)
+    if data.startswith(b"\x1f\x8b"):
+        data = _unzipped(data, source)
+    kind = format or _checked_kind(said or _sniffed(data), data, source)
+    if not data:
+        raise TableError(f"{source} is empty.")
+    if kind in ("csv", "tsv", "text"):
+        return read_csv(
+            data,
+            source,
+            encoding=encoding,
+            delimiter=delimiter,
+            decimal=decimal,
+            likely="\t" if kind == "tsv" else ",",
+        )
+    table: Table = _module(kind).read(data, source, sheet=sheet, encoding=encoding, decimal=decimal)
+    return table
+
+
+def _module(kind: str) -> Any:
+    """Reader and writer of a kind of file; what they need is imported only when it is met."""
+    return import_module(f"bckm.tables._{kind}")
+
+
+def _loaded(path: str | os.PathLike[str], stdin: IO[bytes] | None) -> tuple[str, bytes, str | None]:
+    """What messages call the file, its bytes, and the kind its name says."""
+    if os.fspath(path) == "-":
+        stream = sys.stdin.buffer if stdin is None else stdin
+        return "standard input", stream.read(), None
+    file = Path(path)
+    try:
+        return file.name, file.read_bytes(), _kind_of(file)
+    except FileNotFoundError:
+        raise NoFileError(_no_file(file)) from None
+    except OSError as error:
+        raise TableError(f"{file} cannot be read: {error.strerror or error}.") from error
+
+
+def _no_file(file: Path) -> str:
+    folder = file.parent
+    if not folder.is_dir():
+        return f"there is no file {file}: there is no folder {folder}."
+    suggestion = near(file.name, (each.name for each in folder.iterdir() if each.is_file()))
+    meant = "" if suggestion is None else f"; did you mean {file.with_name(suggestion)}?"
+    return f"there is no file {file}{meant or '.'}"
+
+
+def _kind_of(file: Path) -> str | None:
+    """What the name of a file says it is."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+        kind = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+        return kind if kind in _TEXTS else None
+    return _SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+def _sniffed(data: bytes) -> str:
+    """What the first bytes of a file say it is."""
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        return "xlsx"  # the old kind
+    if data.startswith(b"PK\x03\x04"):
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                return "npz" if any(n.endswith(".npy") for n in archive.namelist()) else "xlsx"
+        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
+            return "xlsx"
+    start = data[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()
+    return "jsonl" if re.match(rb"(?:\[\s*)?\{\s*[\"}]", start) else "text"
+
+
+def _checked_kind(kind: str, data: bytes, source: str) -> str:
+    """The kind, unless the file is plainly of another one."""
+    seen = _sniffed(data)
+    if kind in _TEXTS and seen in ("parquet", "xlsx", "npz"):
+        raise TableError(
+            f"{source} is no text file; by its content it is {seen}: rename it, or say "
+            f"--format {seen}."
+        )
+    return kind
+
+
+def _unzipped(data: bytes, source: str) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(f"{source} is a damaged gzip file: {error}.") from error
+
+
+def write_table(
+    table: Table,
+    path: str | os.PathLike[str] | IO[bytes],
+    *,
+    format: str | None = None,  # noqa: A002
+) -> Written:
+    """Write a table to a file, whole or not at all.
+
+    Whatever the kind of file, no text becomes a formula of a spreadsheet program.
+
+    Parameters
+    ----------
+    table : Table
+        What is written. If it came from a file of the same kind, all that it does not show is
+        kept: the delimiter and line ends of CSV, the types of Parquet, other arrays of NPZ.
+    path : str, path or binary file
+        Where to; ``-`` is standard output.
+    format : {"csv", "tsv", "parquet", "xlsx", "jsonl", "npz"}, optional
+        By default what the suffix of the path says, else what the table is.
+
+    Returns
+    -------
+    Written
+        How many texts had to be guarded.
+
+    Examples
+    --------
+    >>> import io
+    >>> from bckm.tables import Table, write_table
+    >>> out = io.BytesIO()
+    >>> write_table(Table.of({"id": ["a", "b, c"], "cluster": [1, 0]}), out)
+    Written(n_escaped=0)
+    >>> print(out.getvalue().decode())
+    id,cluster
+    a,1
+    "b, c",0
+    <BLANKLINE>
+    """
+    if format is not None and format not in FORMATS:
+        raise TableError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+    if not table.names:
+        raise TableError("a table without columns cannot be written.")
+    if not isinstance(path, str | os.PathLike):
+        data, n_escaped = _bytes(table, format or table.format)
+        path.write(data)
+        return Written(n_escaped)
+    if os.fspath(path) == "-":
+        data, n_escaped = _bytes(table, format or table.format)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return Written(n_escaped)
+    file = Path(path)
+    data, n_escaped = _bytes(table, format or _kind_to_write(file, table))
+    if file.suffix.lower() == ".gz":
+        data = gzip.compress(data, mtime=0)
+    with atomic(file, "wb") as handle:
+        handle.write(data)
+    return Written(n_escaped)
+
+
+def _kind_to_write(file: Path, table: Table) -> str:
+    if file.suffix.lower() in (".xls", ".ods", ".xlsm"):
+        raise TableError(
+            f"{file.suffix} files can be read, but not written; write {file.with_suffix('.xlsx')}."
+        )
+    kind = _kind_of(file)
+    if kind == "text":
+        return table.format if table.format in ("csv", "tsv") else "tsv"
+    return kind or table.format
+
+
+def _bytes(table: Table, kind: str) -> tuple[bytes, int]:
+    """The file of a kind, and how many texts got an apostrophe."""
+    if kind in ("csv", "tsv"):
+        # a tab or a comma only where the other kind is asked for: ; stays
+        return csv_bytes(table, None if kind == table.format else {"csv": ",", "tsv": "\t"}[kind])
+    data: bytes = _module(kind).to_bytes(table)
+    return data, 0

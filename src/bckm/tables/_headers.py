@@ -1,0 +1,49 @@
+"""The line of column names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bckm.tables._errors import TableError, shown
+from bckm.tables._numbers import parse
+
+
+def checked_names(names: Sequence[str], source: str, *, numbers: bool = False) -> tuple[str, ...]:
+    """Column names, all there and different.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The cells of the header; an empty one becomes ``column 3``.
+    source : str
+        For messages.
+    numbers : bool
+        Whether the names may all be numbers; else the header is thought to be missing.
+    """
+    if not numbers and _all_numbers(names):
+        listed = ", ".join(shown(name) for name in names[:3])
+        raise TableError(
+            f"the first line of {source} holds numbers ({listed}), but should hold the names of "
+            "the columns; add a line with names at the top."
+        )
+    taken = {name for name in names if name.strip()}
+    full = []
+    for i, name in enumerate(names, 1):
+        given = name
+        while not given.strip() or (given is not name and given in taken):
+            given = f"{given} column {i}".strip()
+        full.append(given)
+    seen: dict[str, int] = {}
+    for i, name in enumerate(full, 1):
+        if name in seen:
+            raise TableError(
+                f"columns {seen[name]} and {i} of {source} are both called {shown(name)}; give "
+                "every column a name of its own."
+            )
+        seen[name] = i
+    return tuple(full)
+
+
+def _all_numbers(names: Sequence[str]) -> bool:
+    parsed = parse(list(names), ".", lambda: None)
+    return bool(len(names)) and not parsed.bad.any() and not parsed.missing.any()

@@ -1,0 +1,89 @@
+"""JSON lines: one object a line, its keys are the columns."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bckm.tables._cells import listed, text_of, typed
+from bckm.tables._errors import TableError, shown
+from bckm.tables._table import Table
+from bckm.tables._text import Encoding, decoded
+
+
+def read(
+    data: bytes,
+    source: str,
+    *,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    **_: Any,
+) -> Table:
+    """A table of JSON values; its columns are all keys, in the order in which they appear."""
+    text, _kept = decoded(data, source, encoding)
+    records: list[dict[str, Any]] = []
+    lines: list[int] = []
+    for number, line in enumerate(text.split("\n"), 1):  # other line ends may be inside of texts
+        if line.strip():
+            records.append(_record(line, number, source))
+            lines.append(number)
+    names = tuple(dict.fromkeys(name for record in records for name in record))
+    if not names:
+        raise TableError(f"{source} holds no rows; it should have one JSON object a line.")
+    return Table(
+        names,
+        len(records),
+        "jsonl",
+        source,
+        {name: [record.get(name) for record in records] for name in names},
+        origin=records,
+        lines=lines,
+        decimal=decimal or ".",
+    )
+
+
+def _record(line: str, number: int, source: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line, strict=False)  # control characters are no reason to stop
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise TableError(
+            f"line {number} of {source} is not JSON: {why}; JSON lines have one object a line."
+        ) from None
+    if not isinstance(record, dict):
+        raise TableError(
+            f"line {number} of {source} should be a JSON object such as "
+            f'{{"id": "a", "weight": 3.5}}; it is {shown(line.strip())}.'
+        )
+    return record
+
+
+def to_bytes(table: Table) -> bytes:
+    """The file; keys that an object did not have, it still has not."""
+    kept = table.origin if table.format == "jsonl" else None
+    new = table.names if kept is None else [n for n in table.names if n in table.added]
+    columns = {name: _values(table, name) for name in new}
+    lines = []
+    for i in range(table.n_rows):
+        before = {} if kept is None else kept[i]
+        lines.append(_line({**before, **{name: column[i] for name, column in columns.items()}}))
+    return Encoding().bytes_of("".join(line + "\n" for line in lines))
+
+
+def _values(table: Table, name: str) -> list[Any]:
+    cells = listed(table.cells(name))
+    if table.format in ("csv", "tsv") and name not in table.added:
+        return typed(cells)
+    return cells
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    tidy = {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in record.items()}
+    line = json.dumps(tidy, ensure_ascii=False, default=text_of)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can express
+        line = json.dumps(tidy, default=text_of)
+    return line

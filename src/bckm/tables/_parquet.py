@@ -1,0 +1,129 @@
+"""Parquet, by pyarrow: types stay what they are."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from bckm.tables._cells import Cells, listed, text_of, typed
+from bckm.tables._errors import TableError, needed, shown
+from bckm.tables._headers import checked_names
+from bckm.tables._table import Table
+
+
+def read(data: bytes, source: str, *, decimal: str | None = None, **_: Any) -> Table:
+    """A table whose columns become Python values when they are asked for."""
+    parquet = needed("pyarrow.parquet", "Parquet files")
+    arrow = needed("pyarrow", "Parquet files")
+    try:
+        held = parquet.ParquetFile(arrow.BufferReader(data)).read()
+        held.validate(full=True)  # texts that are no UTF-8, for one
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise TableError(
+            f"{source} is not a Parquet file, or is damaged: {shown(str(error), 80)}."
+        ) from error
+    names = checked_names(held.column_names, source, numbers=True)
+    if held.num_rows == 0 or not names:
+        raise TableError(f"{source} has no rows of data.")
+    return Table(
+        names,
+        held.num_rows,
+        "parquet",
+        source,
+        {name: _later(held, j) for j, name in enumerate(names)},
+        origin=held,
+        decimal=decimal or ".",
+    )
+
+
+def _later(held: Any, j: int) -> Callable[[], Cells]:
+    return lambda: _cells(held.column(j))
+
+
+def _cells(column: Any) -> Cells:
+    """Values of a column: an array of numbers where it is one, else a list."""
+    arrow = needed("pyarrow", "Parquet files")
+    kind = column.type
+    if arrow.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if arrow.types.is_floating(kind) or (arrow.types.is_integer(kind) and not column.null_count):
+        return np.asarray(column.to_numpy())
+    coarse = _in_microseconds(arrow, kind)
+    if coarse is not None:  # Python's own times are no finer
+        column = column.cast(coarse, safe=False)
+    # the later ones for a year that Python does not have, a time zone that is not installed
+    forms: tuple[Callable[[], Any], ...] = (
+        lambda: column,
+        lambda: column.cast(arrow.string()),
+        lambda: _bare(arrow, column),
+    )
+    for form in forms:
+        with suppress(arrow.ArrowException, ValueError, OverflowError, KeyError):
+            return list(form().to_pylist())
+    return [None] * len(column)
+
+
+def _bare(arrow: Any, column: Any) -> Any:
+    """Times as texts, in UTC and without their zone."""
+    return column.cast(arrow.timestamp(column.type.unit)).cast(arrow.string())
+
+
+def _in_microseconds(arrow: Any, kind: Any) -> Any:
+    if arrow.types.is_timestamp(kind) and kind.unit == "ns":
+        return arrow.timestamp("us", kind.tz)
+    if arrow.types.is_duration(kind) and kind.unit == "ns":
+        return arrow.duration("us")
+    if arrow.types.is_time64(kind) and kind.unit == "ns":
+        return arrow.time64("us")
+    return None
+
+
+def to_bytes(table: Table) -> bytes:
+    """The file; columns that came from Parquet are written as they came."""
+    parquet = needed("pyarrow.parquet", "Parquet files")
+    arrow = needed("pyarrow", "Parquet files")
+    held = table.origin if table.format == "parquet" and table.origin is not None else None
+    if held is None:
+        held = arrow.table(
+            [_array(arrow, table, name) for name in table.names], names=list(table.names)
+        )
+    else:
+        about = held.schema.metadata
+        if tuple(held.column_names) != table.names[: held.num_columns]:  # one had no name
+            held = held.rename_columns(list(table.names[: held.num_columns]))
+            held = held.replace_schema_metadata(about)
+        for j, name in enumerate(table.names):
+            if j >= held.num_columns:
+                held = held.append_column(name, _array(arrow, table, name))
+            elif name in table.added:
+                held = held.set_column(j, name, _array(arrow, table, name))
+    out = io.BytesIO()
+    parquet.write_table(held, out)
+    return out.getvalue()
+
+
+def _array(arrow: Any, table: Table, name: str) -> Any:
+    """A column of one type; texts where values are of several."""
+    cells = table.cells(name)
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
+        return arrow.array(cells)
+    cells = listed(cells)
+    if table.format in ("csv", "tsv") and name not in table.added:
+        cells = typed(cells)
+    try:
+        if {type(cell) for cell in cells} - {type(None)} > {bool}:
+            raise TypeError("true would become 1")
+        return arrow.array(cells, from_pandas=True)
+    except (arrow.ArrowException, TypeError, ValueError, OverflowError):
+        texts = [cell if isinstance(cell, str) else text_of(cell) for cell in cells]
+        return arrow.array([_expressible(text) for text in texts], arrow.string())
+
+
+def _expressible(text: str | None) -> str | None:
+    """Without halves of surrogate pairs, which are no characters."""
+    return None if text is None else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,349 @@
+"""`Table`: named columns, as they came from a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from bckm._types import FloatArray, IntArray
+from bckm.tables._cells import Cells, text_of, texts_of
+from bckm.tables._errors import TableError, UnknownColumnError, shown
+from bckm.tables._numbers import Parsed, has_decimal_commas, parse
+
+FORMATS = ("csv", "tsv", "parquet", "xlsx", "jsonl", "npz")
+_SHOWN = 3  # rows in a message
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Named columns of equal length, as they came from a file.
+
+    Make one with `read_table`, or with `Table.of` from values. Cells stay what they were: texts of
+    a CSV file are texts, however they are used, and are written again as they were read.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns, in order.
+    n_rows : int
+        Rows of data.
+    format : {"csv", "tsv", "parquet", "xlsx", "jsonl", "npz"}
+        What kind of file it came from, or will be.
+    source : str
+        What messages call it: the name of the file.
+
+    Examples
+    --------
+    >>> from bckm.tables import Table
+    >>> table = Table.of({"id": ["007", "008"], "weight": ["3.5", "NA"]})
+    >>> table.names, table.n_rows
+    (('id', 'weight'), 2)
+    >>> table.ids("id"), table.numbers("weight", missing="nan").tolist()
+    (['007', '008'], [3.5, nan])
+    """
+
+    names: tuple[str, ...]
+    n_rows: int
+    format: str
+    source: str
+    columns: Mapping[str, Cells | Callable[[], Cells]]
+    origin: Any = None  # what the writer of the same format needs to keep everything else
+    lines: Sequence[int] | IntArray | None = None  # where each row begins in the file
+    decimal: str = "."
+    added: frozenset[str] = frozenset()  # columns that did not come from the file
+    _known: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        columns: Mapping[str, Cells],
+        *,
+        format: str = "csv",  # noqa: A002
+        source: str = "the table",
+    ) -> Self:
+        """Put columns of values together.
+
+        Parameters
+        ----------
+        columns : mapping of str to sequence
+            Values of each column; all of equal length.
+        format : str
+            What kind of file it is to be when the name of the file does not say.
+        source : str
+            What messages call it.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"cluster": [0, 1, 1]}, format="jsonl").texts("cluster")
+        ['0', '1', '1']
+        """
+        if format not in FORMATS:
+            raise TableError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+        lengths = {name: len(cells) for name, cells in columns.items()}
+        n_rows = next(iter(lengths.values()), 0)
+        for name, length in lengths.items():
+            if length != n_rows:
+                raise TableError(f"column {shown(name)} has {length} values, others {n_rows}.")
+        return cls(tuple(columns), n_rows, format, source, dict(columns))
+
+    def __repr__(self) -> str:
+        return f"Table({self.source}: {self.n_rows} rows, {len(self.names)} columns)"
+
+    def column(self, name: str) -> str:
+        """The name of a column as the file has it; `UnknownColumnError` if there is none.
+
+        Blanks around a name do not matter, if it is clear which column is meant.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"id": [1], " weight": [3.5]}).column("weight")
+        ' weight'
+        """
+        if name in self.columns:
+            return name
+        alike = [each for each in self.names if each.strip() == name.strip()]
+        if len(alike) == 1:
+            return alike[0]
+        raise UnknownColumnError(name, self.names, self.source)
+
+    def cells(self, name: str) -> Cells:
+        """Values of a column as they were read; texts for CSV.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"id": ["007", ""]}).cells("id")
+        ['007', '']
+        """
+        name = self.column(name)
+        found = self.columns[name]
+        cells: Cells = self._once("cells", name, found) if callable(found) else found
+        return cells
+
+    def texts(self, name: str) -> list[str | None]:
+        """Canonical texts of a column, for ids and categories; None where nothing is said.
+
+        Whole numbers read the same whatever file they come from: 17, 17.0 and "17" are ``17``,
+        but the text "007" stays ``007``.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"id": [17.0, 18.0, None]}).texts("id")
+        ['17', '18', None]
+        """
+        name = self.column(name)
+        return list(self._once("texts", name, lambda: texts_of(self.cells(name))))
+
+    def numbers(self, name: str, missing: Literal["error", "nan"] = "error") -> FloatArray:
+        """Values of a column as float64.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        missing : {"error", "nan"}
+            What a missing number is. Missing are empty cells, NA, N/A, NaN, null and None.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"weight": ["3.5", "4"]}).numbers("weight").tolist()
+        [3.5, 4.0]
+        """
+        name = self.column(name)
+        parsed = self._parsed(name)
+        if parsed.bad.any():
+            raise TableError(self._not_numbers(name, parsed))
+        if parsed.doubt:
+            raise TableError(f"column {shown(name)} of {self.source}: {parsed.doubt}.")
+        if missing == "error" and parsed.missing.any():
+            raise TableError(self._missing_numbers(name, parsed))
+        return parsed.values.copy()
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether every cell that says something is a number, and one does.
+
+        True and false are not numbers here, though `numbers` gives 1 and 0 for them.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> table = Table.of({"a": ["1", "NA"], "b": ["1", "x"]})
+        >>> table.is_numeric("a"), table.is_numeric("b")
+        (True, False)
+        """
+        return self._parsed(self.column(name)).numeric
+
+    def has_missing(self, name: str) -> bool:
+        """Whether a cell says nothing; in a column of numbers also NA and the like.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> table = Table.of({"a": ["1", "NA"], "b": ["x", "NA"]})
+        >>> table.has_missing("a"), table.has_missing("b")
+        (True, False)
+        """
+        name = self.column(name)
+        if self.is_numeric(name):
+            return bool(self._parsed(name).missing.any())
+        return None in self.texts(name)
+
+    def ids(self, name: str) -> list[str]:
+        """Texts of a column that names the rows: all are there, and all different.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"id": ["a", "b", "a"]}).ids("id")
+        Traceback (most recent call last):
+            ...
+        bckm.tables._errors.TableError: column 'id' of the table: the id 'a' is in row 1 and in \
+row 3; ids must be different.
+        """
+        name = self.column(name)
+        texts = self.texts(name)
+        where = f"column {shown(name)} of {self.source}"
+        present = [text for text in texts if text is not None]
+        if len(present) < len(texts):
+            gaps = [i for i, text in enumerate(texts) if text is None]
+            raise TableError(
+                f"{where}: there is no id in {self._places(gaps)}; every row needs one."
+            )
+        if len(set(present)) < len(present):
+            twice, most = next((t, c) for t, c in Counter(present).items() if c > 1)
+            a = present.index(twice)
+            b = present.index(twice, a + 1)
+            often = f", {most} times in all" if most > 2 else ""
+            others = sum(c > 1 for c in Counter(present).values()) - 1
+            more = f" ({others} other ids occur more than once too)" if others else ""
+            raise TableError(
+                f"{where}: the id {shown(twice)} is in {self.place(a)} and in {self.place(b)}"
+                f"{often}{more}; ids must be different."
+            )
+        return present
+
+    def with_columns(self, columns: Mapping[str, Cells]) -> Self:
+        """A table with more columns at its end; one of the same name is replaced in its place.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> table = Table.of({"id": ["a", "b"]}).with_columns({"cluster": [1, 0]})
+        >>> table.names, table.cells("cluster")
+        (('id', 'cluster'), [1, 0])
+        """
+        for name, cells in columns.items():
+            if len(cells) != self.n_rows:
+                raise TableError(
+                    f"column {shown(name)} has {len(cells)} values for the {self.n_rows} rows of "
+                    f"{self.source}."
+                )
+        return replace(
+            self,
+            names=self.names + tuple(name for name in columns if name not in self.columns),
+            columns={**self.columns, **columns},
+            added=self.added | set(columns),
+            _known={},
+        )
+
+    def place(self, row: int) -> str:
+        """Where a row (from 0) is, in words, as a person counts.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"id": ["a", "b"]}).place(1)
+        'row 2'
+        """
+        if self.lines is None:
+            return f"row {row + 1}"
+        line = self.lines[row]
+        where = f"row {line} of the sheet" if self.format == "xlsx" else f"line {line}"
+        return f"row {row + 1} ({where})"
+
+    def decimal_sign(self) -> str:
+        """What stands before decimals in the texts of the file: a point or a comma.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"x": ["3.5"]}).decimal_sign()
+        '.'
+        """
+        if self.decimal != "either":
+            return self.decimal
+        return "." if self._comma_column() is None else ","
+
+    def _once(self, what: str, name: str, make: Callable[[], Any]) -> Any:
+        key = (what, name)
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+    def _parsed(self, name: str) -> Parsed:
+        parsed: Parsed = self._once(
+            "numbers", name, lambda: parse(self.cells(name), self.decimal, self._comma_column)
+        )
+        return parsed
+
+    def _comma_column(self) -> str | None:
+        """The first column with decimal commas beyond doubt."""
+
+        def look() -> str | None:
+            mine = (name for name in self.names if name not in self.added)
+            return next((name for name in mine if has_decimal_commas(self.cells(name))), None)
+
+        found: str | None = self._once("commas", "", look)
+        return found
+
+    def _places(self, rows: Sequence[int]) -> str:
+        listed = ", ".join(self.place(row) for row in rows[:_SHOWN])
+        return listed + (f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else "")
+
+    def _not_numbers(self, name: str, parsed: Parsed) -> str:
+        rows = np.flatnonzero(parsed.bad).tolist()
+        cells = self.cells(name)
+        told = [f"{self.place(row)} holds {_told(cells[row])}" for row in rows[:_SHOWN]]
+        one = len(rows) == 1
+        more = f", and {len(rows) - _SHOWN} more rows hold no numbers" if len(rows) > _SHOWN else ""
+        which = "which is not a number" if one else "which are not numbers"
+        return (
+            f"column {shown(name)} of {self.source}: {', '.join(told)}{more}, {which}; "
+            f"{_remedy([cells[row] for row in rows], one, self.decimal)}."
+        )
+
+    def _missing_numbers(self, name: str, parsed: Parsed) -> str:
+        rows = np.flatnonzero(parsed.missing).tolist()
+        if len(rows) == self.n_rows:
+            return f"column {shown(name)} of {self.source} is empty; choose another column."
+        return (
+            f"column {shown(name)} of {self.source} has no number in {len(rows)} of {self.n_rows} "
+            f"rows: {self._places(rows)}; fill them in, remove these rows, or choose another "
+            "column."
+        )
+
+
+def _told(value: Any) -> str:
+    return shown(value if isinstance(value, str) else text_of(value) or str(value))
+
+
+def _remedy(values: Sequence[Any], one: bool, decimal: str) -> str:
+    """What to do about values that are no numbers."""
+    texts = [value.strip() for value in values if isinstance(value, str)]
+    if len(texts) == len(values) and decimal != ",":
+        if has_decimal_commas(texts):
+            return "if these are decimal commas, say so (--decimal ,)"
+        if all("," in text and text.replace(",", "").replace(".", "").isdigit() for text in texts):
+            return "remove the separators of thousands"
+    if decimal == "," and any("." in text for text in texts):
+        return "the decimal sign is a comma, so remove separators of thousands"
+    it = ("it", "the cell", "another column") if one else ("them", "the cells", "other columns")
+    return f"correct {it[0]}, leave {it[1]} empty, or choose {it[2]}"

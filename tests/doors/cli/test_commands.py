@@ -1,0 +1,178 @@
+"""The other commands, their help, and what happens on a terminal and at its end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.doors.cli.conftest import read
+
+FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
+BCKM = [sys.executable, "-c", "from bckm.cli import main; main()"]
+
+
+def long_fit(customers, seconds):
+    rules = ["-k", "9", "--size", "30:36", "--search", "global", "--time-limit", str(seconds)]
+    return [*BCKM, "fit", str(customers), *rules, *FEATURES]
+
+
+@pytest.mark.parametrize(
+    "verb", ["fit", "check", "verify", "show", "compare", "demo", "bench", "completion"]
+)
+def test_help_shows_an_example_that_begins_with_the_verb(run, verb):
+    answer = run(verb, "--help")
+    assert answer.code == 0
+    assert f"  bckm {verb} " in answer.out or 'eval "$(bckm completion' in answer.out
+    assert "Example" in answer.out
+
+
+def test_help_lists_all_verbs_and_exit_codes(run):
+    out = run("--help").out
+    verbs = ("fit", "check", "verify", "show", "compare", "demo", "bench")
+    places = [out.index(f"\n  {verb} ") for verb in verbs]
+    assert places == sorted(places)
+    for code in ("0  fine", "2  wrong usage", "3  infeasible", "4  stopped", "5  bad data"):
+        assert code in out
+
+
+def test_version(run):
+    assert run("--version").out.startswith("bckm ")
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom bckm.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'highspy', 'tqdm'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_check_imports_no_solver_and_no_scikit_learn(customers):
+    code = (
+        "import sys\nfrom bckm.cli import main\n"
+        f"try: main(['check', {str(customers)!r}, '-k', '3', '--size', '90:', '--together', "
+        "'household'])\nexcept SystemExit as stopped: assert stopped.code == 0\n"
+        "heavy = {'sklearn', 'highspy', 'tqdm', 'matplotlib', 'pandas', 'pyarrow'} "
+        "& set(sys.modules)\nsys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_verify_agrees_with_fit_and_finds_what_was_changed(run, customers, tmp_path):
+    rules = ("--size", "45:55", "--together", "household", "--id", "customer")
+    assert run("fit", customers, "-k", 6, *rules, "--columns", "x_km,y_km").code == 0
+    labels = tmp_path / "customers-clusters.csv"
+    fine = run("verify", labels, *rules)
+    assert (fine.code, fine.out) == (0, "Every rule holds.\n")
+    text = labels.read_text().splitlines()
+    first = text[1][-1]
+    text[1] = text[1][:-1] + ("0" if first != "0" else "1")  # c000 leaves its household
+    (tmp_path / "changed.csv").write_text("\n".join(reversed(text[1:])) + "\n")
+    (tmp_path / "changed.csv").write_text("\n".join([text[0], *reversed(text[1:])]) + "\n")
+    broken = run("verify", customers, "--labels", "changed.csv", *rules, "--json")
+    assert broken.code == 1
+    found = json.loads(broken.out)["broken"]
+    assert any("c000" in one["message"] for one in found)
+    assert run("verify", customers, "--labels", "changed.csv", *rules).code == 1
+
+
+def test_compare(run, customers):
+    for name, size in (("even", "50"), ("loose", "30:80"), ("free", "1:")):
+        args = (
+            "-k",
+            6,
+            "--size",
+            size,
+            *FEATURES,
+            "--out",
+            f"{name}.csv",
+            "--save",
+            f"{name}.bckm",
+        )
+        assert run("fit", customers, *args).code == 0
+    answer = run("compare", "even.bckm", "loose.bckm", "free.bckm")
+    assert answer.code == 0
+    assert "even.bckm" in answer.out
+    found = json.loads(run("compare", "even.bckm", "free.bckm", "--json").out)
+    assert found
+    assert run("compare", "even.bckm").code == 2
+
+
+def test_bench_reports_ratios_of_one_run(run):
+    answer = run("bench", "--samples", 400, "--clusters", 4, "--no-peer")
+    assert answer.code == 0
+    lines = answer.out.splitlines()
+    assert any(line.startswith("scikit-learn") and "   1.00 " in line for line in lines)
+    assert any(line.startswith("bckm, equal sizes ") and "100 to 100" in line for line in lines)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(run, shell):
+    assert "_BCKM_COMPLETE" in run("completion", shell).out
+
+
+def test_a_reader_that_leaves_is_no_error(customers):
+    command = subprocess.Popen(
+        [*BCKM, "fit", str(customers), "-k", "3", *FEATURES, "--out", "-"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    command.stdout.close()
+    err = command.stderr.read().decode()
+    command.stderr.close()
+    assert command.wait() == 141
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_writes_the_best_answer_and_says_so(customers, tmp_path, sent):
+    command = subprocess.Popen(
+        [*long_fit(customers, 60), "--out", str(tmp_path / "out.csv")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    lines = []
+    for line in command.stderr:
+        lines.append(line)
+        if line.strip().startswith("start"):
+            break
+    os.kill(command.pid, sent)
+    out, _ = command.communicate(timeout=20)
+    assert command.returncode == 4
+    assert "stopped by the user" in out
+    assert len(read(tmp_path / "out.csv")) == 300
+    assert any("left" in line for line in lines)
+
+
+def test_a_terminal_gets_a_bar(customers, tmp_path):
+    import pty
+
+    parent, child = pty.openpty()
+    command = subprocess.Popen(
+        [*long_fit(customers, 1.5), "--out", str(tmp_path / "out.csv")],
+        stdout=subprocess.DEVNULL,
+        stderr=child,
+    )
+    os.close(child)
+    seen, began = b"", time.monotonic()
+    while time.monotonic() - began < 30:
+        try:
+            part = os.read(parent, 4096)
+        except OSError:  # the other side is closed
+            break
+        if not part:
+            break
+        seen += part
+    assert command.wait() == 4
+    os.close(parent)
+    text = seen.decode()
+    assert "inertia" in text
+    assert "|" in text
+    assert "left" in text

@@ -1,0 +1,261 @@
+"""Plans: what they read, refuse and write."""
+
+import io
+
+import numpy as np
+import pytest
+
+import bckm
+from bckm.plan import Clause, Plan, PlanError, clauses_of, compile_plan, read_plan, write_plan
+from bckm.tables import TableError, read_table
+from tests.hostile import HOSTILE
+
+TEXT = """\
+id,x,y,kg,team,lead,before,known
+a,0,0,1,red,1,0,l
+b,1,0,2,red,0,0,
+c,9,9,3,blue,1,1,m
+d,8,9,4,blue,0,,
+e,5,5,5,,0,1,
+"""
+
+
+@pytest.fixture
+def table():
+    return read_table("-", stdin=io.BytesIO(TEXT.encode()))
+
+
+def compiled(table, clusters=2, id_="id", **short):
+    plan = Plan(clusters=clusters, id=id_, columns=("x", "y"), clauses=clauses_of(short))
+    return compile_plan(plan, table)
+
+
+def rules_of(asked):
+    ids = asked.sample_id or range(5)
+    located = asked.constraints.locate(ids).constraints
+    return {str(rule) for rule in located.rules(5, asked.n_clusters)}
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("40:60", {"min": 40, "max": 60}),
+        ("40:", {"min": 40}),
+        (":60", {"max": 60}),
+        ("50", {"min": 50, "max": 50}),
+        ("10:20, 30:40", {"min": [10, 30], "max": [20, 40]}),
+        (":20,30:", {"min": [1, 30], "max": [20, float("inf")]}),
+    ],
+)
+def test_short_sizes(text, keys):
+    assert clauses_of({"size": [text]})[0].keys == keys
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("kg:0:500", {"column": "kg", "min": 0, "max": 500}),
+        ("kg::500", {"column": "kg", "max": 500}),
+        ("kg:5:", {"column": "kg", "min": 5}),
+        ("kg:1.5", {"column": "kg", "max": 1.5}),
+        ("a:b:0:1", {"column": "a:b", "min": 0, "max": 1}),
+        ("kg:-3:1e3", {"column": "kg", "min": -3, "max": 1000.0}),
+    ],
+)
+def test_short_capacities(text, keys):
+    assert clauses_of({"capacity": [text]})[0].keys == keys
+
+
+@pytest.mark.parametrize(
+    "short",
+    [
+        {"size": ["x"]},
+        {"size": [""]},
+        {"size": [":"]},
+        {"size": ["-3:4"]},
+        {"capacity": ["kg"]},
+        {"capacity": ["kg::"]},
+        {"capacity": ["kg:nan"]},
+        {"quota": ["gender"]},
+        {"stay": ["before"]},
+        {"stay": ["before:x"]},
+        {"together": [" "]},
+    ],
+)
+def test_short_forms_that_say_nothing_are_refused(short):
+    with pytest.raises(PlanError):
+        clauses_of(short)
+
+
+def test_each_kind_becomes_its_rules(table):
+    assert "team 'red': samples 'a' and 'b' together" in rules_of(
+        compiled(table, together=["team"])
+    )
+    assert "team 'red': samples 'a' and 'b' apart" in rules_of(compiled(table, apart=["team"]))
+    asked = compiled(table, size=["2:3"], capacity=["kg:0:9"])
+    assert asked.constraints.size_max.tolist() == 3
+    assert len(asked.constraints.rows) == 1
+    assert asked.constraints.rows[0].lower is None  # a sum of what is not negative is not either
+    assert compiled(table, quota=["team:±10%"]).constraints.rows[0].within == 0.1
+    assert compiled(table, stay=["before:1"]).constraints.stay[0].values.tolist() == [
+        0,
+        0,
+        1,
+        -1,
+        1,
+    ]
+    fixed = compiled(table, fixed=["before"]).constraints.fixed
+    assert [(one.sample, one.cluster) for one in fixed] == [("a", 0), ("b", 0), ("c", 1), ("e", 1)]
+    known = compiled(table, known=["known"]).constraints
+    assert [tuple(link) for link in known.cannot_link] == [("a", "c")]
+
+
+def test_a_column_that_marks_rows_has_one_group(table):
+    asked = compiled(table, apart=["lead"])
+    assert [tuple(link) for link in asked.constraints.cannot_link] == [("a", "c")]
+    assert any("marks rows" in note for note in asked.notes)
+
+
+def test_without_ids_rows_are_positions(table):
+    asked = compiled(table, id_=None, together=["team"])
+    assert asked.sample_id is None
+    assert {tuple(link) for link in asked.constraints.must_link} == {(0, 1), (2, 3)}
+
+
+def test_default_columns_are_the_numeric_ones_without_another_use(table):
+    clauses = clauses_of({"capacity": ["kg::9"], "stay": ["before:3"], "apart": ["lead"]})
+    asked = compile_plan(Plan(clusters=2, id="id", clauses=clauses), table)
+    assert asked.feature_names == ("x", "y")
+    assert "x, y" in asked.notes[-1]
+
+
+def test_the_file_means_what_the_options_mean(tmp_path, table):
+    (tmp_path / "links.csv").write_text("kind,a,b,confidence\nmust-link,a,c,\ncl,b,d,2.5\n")
+    (tmp_path / "rules.toml").write_text(
+        """
+        clusters = 2
+        id = "id"
+        columns = ["x", "y"]
+        scale = "robust"
+        [fit]
+        seed = 4
+        search = "local"
+        [size]
+        min = [1, 2]
+        [[capacity]]
+        column = "kg"
+        max = [9, inf]
+        price = 3
+        [[links]]
+        file = "links.csv"
+        [[together]]
+        ids = ["d", "e"]
+        [[fixed]]
+        id = "a"
+        cluster = 1
+        [[forbidden]]
+        id = "b"
+        cluster = [0]
+        [[quota]]
+        column = "team"
+        share_max = { red = 0.9 }
+        confidence = 1
+        [[stay]]
+        column = "before"
+        price = 0.5
+        """
+    )
+    plan = read_plan(tmp_path / "rules.toml")
+    assert plan.fit == {"seed": 4, "search": "local"}
+    asked = compile_plan(plan, table)
+    rules = asked.constraints
+    assert rules.size_min.tolist() == [1, 2]
+    assert [tuple(link) for link in rules.must_link] == [("a", "c"), ("d", "e")]
+    assert len(rules.softened) == 3
+    assert [(one.sample, one.cluster) for one in rules.forbidden] == [("b", 0)]
+    assert asked.scaling.kind == "robust"
+    write_plan(plan, tmp_path / "sub.toml")
+    assert read_plan(tmp_path / "sub.toml") == plan
+    result = bckm.kmeans(asked.scaled, 2, rules, sample_id=asked.sample_id, random_state=0)
+    assert result.labels[0] == result.labels[2] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("clusters = 0", "at least 1"),
+        ("clusters = true", "whole number"),
+        ("cluster = 3", "did you mean 'clusters'?"),
+        ("scale = 'big'", "none, standard, robust"),
+        ("[size]\nmni = 3", "did you mean 'min'?"),
+        ("[size]\nmin = 2.5", "whole number"),
+        ("size = 3", "must be a table"),
+        ("[[capacity]]\ncolumn = 'kg'", "min or max is missing"),
+        ("[[capacity]]\nmax = 3", "column is missing"),
+        ("[[apart]]\nids = ['a']", "at least two"),
+        ("[[apart]]\ncolumn = 'a'\nids = ['a', 'b']", "not both"),
+        ("[[size]]\nmin = 1\nprice = 2\nconfidence = 3", "not both"),
+        ("[[fixed]]\nid = 'a'", "cluster is missing"),
+        ("[fit]\nseeds = 3", "did you mean 'seed'?"),
+        ("fit = 3", "table"),
+        ("[[stay]]\ncolumn = 'a'", "at_most"),
+        ("clusters = ", "no TOML"),
+    ],
+)
+def test_mistakes_in_a_file_name_it_and_the_remedy(tmp_path, text, words):
+    path = tmp_path / "rules.toml"
+    path.write_text(text)
+    with pytest.raises(PlanError, match=r"rules\.toml") as error:
+        read_plan(path)
+    assert words in str(error.value)
+
+
+def test_any_text_survives_the_file(tmp_path):
+    texts = [one for one in HOSTILE if one and not any("\ud800" <= c <= "\udfff" for c in one)]
+    plan = Plan(
+        clusters=2,
+        columns=tuple(texts),
+        clauses=tuple(
+            Clause.read("quota", {"column": one, "share_max": {one: 0.5}}) for one in texts
+        ),
+    )
+    write_plan(plan, tmp_path / "rules.toml")
+    assert read_plan(tmp_path / "rules.toml") == plan
+    assert len(texts) > 150
+
+
+def test_an_id_that_lost_its_zeros_is_recognised(tmp_path):
+    table = read_table("-", stdin=io.BytesIO(b"id,x,y\n001,0,0\n002,1,1\n003,2,2\n"))
+    (tmp_path / "links.csv").write_text("kind,a,b\ntogether,1,002\n")
+    with pytest.raises(TableError, match="did you mean '001'"):
+        compiled(table, links=[str(tmp_path / "links.csv")])
+
+
+@pytest.mark.parametrize(
+    ("links", "words"),
+    [
+        ("kind,a,b\nnear,a,b\n", "together or apart"),
+        ("kind,a,b\ntogether,a,a\n", "itself"),
+        ("kind,a,b\ntogether,a,\n", "two ids"),
+        ("kind,a,b\ntogether,a,z\n", "'z'"),
+        ("kind,a,b,confidence\ntogether,a,b,-1\n", "at least 0"),
+        ("kind,a,b,confidence\ntogether,a,b,much\n", "'much'"),
+        ("type,a,b\ntogether,a,b\n", "'kind'"),
+    ],
+)
+def test_bad_links_name_their_row(tmp_path, table, links, words):
+    (tmp_path / "links.csv").write_text(links)
+    with pytest.raises(TableError) as error:
+        compiled(table, links=[str(tmp_path / "links.csv")])
+    assert words in str(error.value)
+
+
+def test_missing_features(table):
+    text = TEXT.replace("b,1,0", "b,,0")
+    holes = read_table("-", stdin=io.BytesIO(text.encode()))
+    with pytest.raises(TableError, match="--missing median"):
+        compiled(holes)
+    plan = Plan(clusters=2, columns=("x",), missing="median")
+    asked = compile_plan(plan, holes)
+    assert asked.X[1, 0] == np.median([0, 9, 8, 5])
+    assert "1 missing value" in asked.notes[0]
