@@ -109,7 +109,8 @@ def test_killed_again_and_again(solver, search, tmp_path):
         assert len(heard) < len(steps)
 
 
-@fits
+@pytest.mark.parametrize("solver", ENGINES)
+@pytest.mark.parametrize("search", ["none"] if missing else ["none", "auto"])
 def test_the_same_with_and_after(solver, search, tmp_path):
     path, fit = tmp_path / "fit.bckm", fit_of(solver, search)
     first = fit(checkpoint=path)
@@ -144,9 +145,10 @@ SPECIAL = {
 }
 
 
-@pytest.mark.parametrize("search", ["auto"] if missing else ["auto", "global"])
+@pytest.mark.parametrize(
+    ("solver", "search"), [("transport", "auto"), ("greedy", "none" if missing else "global")]
+)
 @pytest.mark.parametrize("name", SPECIAL)
-@pytest.mark.parametrize("solver", ["transport"] if missing else ["transport", "greedy"])
 def test_other_ways_to_fit(name, search, solver, tmp_path):
     path, fit, steps = tmp_path / "fit.bckm", fit_of(solver, search, **SPECIAL[name]), []
     whole = timeless(fit(on_step=steps.append))
