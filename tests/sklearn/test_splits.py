@@ -61,7 +61,10 @@ def frame(index) -> pd.DataFrame:
 
 
 @dropping
-@pytest.mark.parametrize("ids", [IDS, IDS.tolist(), pd.Series(IDS), pd.Index(IDS), pl.Series(IDS)])
+# an index of texts in Arrow (pandas 3 with pyarrow) cannot be split by scikit-learn 1.9 itself
+@pytest.mark.parametrize(
+    "ids", [IDS, IDS.tolist(), pd.Series(IDS), pd.Index(IDS, dtype=object), pl.Series(IDS)]
+)
 @pytest.mark.parametrize("rules", [{"must_link": NAMED}, {"constraints": BY_ID}])
 def test_ids_survive_cross_validation(rules, ids):
     asked = {**rules, "sample_id": ids}
