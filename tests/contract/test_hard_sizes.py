@@ -84,8 +84,16 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("slack", [0, 3])
-@pytest.mark.parametrize("case", CASES)
+HARD_FITS = [
+    pytest.param(
+        case, slack, marks=[pytest.mark.slow] if (case, slack) == (many_clusters, 3) else []
+    )
+    for case in CASES
+    for slack in (0, 3)
+]
+
+
+@pytest.mark.parametrize(("case", "slack"), HARD_FITS)
 def test_every_step_of_a_hard_fit_is_proven(case, slack):
     X, k, options = case(np.random.default_rng(0))
     rules = even(len(X), k, slack)

@@ -9,7 +9,7 @@ import bckm
 from tests.drawing import inertias
 from tests.drawing_rules import Truth, draw, holds, in_inertia, owed
 
-BATCH, BATCHES = 125, 24
+BATCH, BATCHES, ALL = 125, 16, 192
 
 
 def near(a, b, scale=0.0):
@@ -139,7 +139,7 @@ def test_all_rules_against_brute_force(batch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES, 8 * BATCHES))
+@pytest.mark.parametrize("batch", range(BATCHES, ALL))
 def test_all_rules_against_brute_force_long(batch):
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         look(seed, often=16)

@@ -21,9 +21,10 @@ def feasible(seeds=SEEDS):
             yield seed, drawn, labels
 
 
-def test_never_above_the_optimum_and_mostly_near_it():
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 200), marks=pytest.mark.slow)])
+def test_never_above_the_optimum_and_mostly_near_it(seeds):
     gaps = []
-    for seed, drawn, labels in feasible(range(120)):
+    for seed, drawn, labels in feasible(seeds):
         result = bckm.kmeans(drawn.X, drawn.k, drawn.constraints, sample_weight=drawn.weight)
         certificate = bckm.certify(result)
         optimum = inertias(drawn, labels).min()
@@ -33,7 +34,7 @@ def test_never_above_the_optimum_and_mostly_near_it():
         if optimum > 1e-9 and not certificate.left_out:
             gaps.append(float(1 - certificate.lower_bound / optimum))
     # unequal sizes, known only by the smallest and the largest, are the others
-    assert len(gaps) > 15
+    assert len(gaps) > 7
     assert np.quantile(gaps, 0.85) < 1e-3
 
 

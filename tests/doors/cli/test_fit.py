@@ -9,6 +9,7 @@ import pytest
 from tests.doors.cli.conftest import read
 
 FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
+QUICK = ("--search", "none", "--n-init", 1)
 
 
 def sizes_of(rows):
@@ -16,7 +17,8 @@ def sizes_of(rows):
 
 
 def test_labels_come_back_with_all_columns_and_every_rule_holds(run, customers, tmp_path):
-    answer = run("fit", customers, "-k", 6, "--size", "45:55", "--together", "household", *FEATURES)
+    rules = ("--size", "45:55", "--together", "household")
+    answer = run("fit", customers, "-k", 6, *rules, *FEATURES, *QUICK)
     assert answer.code == 0, answer.err
     before, rows = read(customers), read(tmp_path / "customers-clusters.csv")
     names = {row["name"] for row in rows}
