@@ -79,6 +79,7 @@ def test_short_capacities(text, keys):
         {"quota": ["gender"]},
         {"stay": ["before"]},
         {"stay": ["before:x"]},
+        {"stay": ["before:²"]},
         {"together": [" "]},
     ],
 )
@@ -127,6 +128,28 @@ def test_default_columns_are_the_numeric_ones_without_another_use(table):
     asked = compile_plan(Plan(clusters=2, id="id", clauses=clauses), table)
     assert asked.feature_names == ("x", "y")
     assert "x, y" in asked.notes[-1]
+
+
+def test_columns_with_blanks_around_their_names_have_their_uses_too():
+    table = read_table("-", stdin=io.BytesIO(TEXT.replace(",", ", ").encode()))
+    clauses = clauses_of({"capacity": ["kg::9"], "stay": ["before:3"], "apart": ["lead"]})
+    asked = compile_plan(Plan(clusters=2, id="id", clauses=clauses), table, aside=["y"])
+    assert asked.feature_names == (" x",)
+    with pytest.raises(PlanError, match="twice"):
+        compile_plan(Plan(clusters=2, columns=("x", " x")), table)
+
+
+@pytest.mark.parametrize("size", ["1000:", "1000:2000"])
+def test_more_rows_than_there_are_cannot_be_asked_of_a_cluster(table, size):
+    asked = compiled(table, clusters=1, size=[size])
+    assert bckm.check(5, 1, asked.constraints).verdict.value == "infeasible"
+
+
+def test_no_class_is_known_where_a_column_says_minus_one():
+    table = read_table("-", stdin=io.BytesIO(b"x,y,known\n1,1,-1\n2,2,-1\n3,3,0\n4,4,0\n5,5,1\n"))
+    rules = compiled(table, id_=None, known=["known"]).constraints
+    assert [tuple(link) for link in rules.must_link] == [(2, 3)]
+    assert [tuple(link) for link in rules.cannot_link] == [(2, 4)]
 
 
 def test_the_file_means_what_the_options_mean(tmp_path, table):
@@ -196,6 +219,11 @@ def test_the_file_means_what_the_options_mean(tmp_path, table):
         ("[[apart]]\ncolumn = 'a'\nids = ['a', 'b']", "not both"),
         ("[[size]]\nmin = 1\nprice = 2\nconfidence = 3", "not both"),
         ("[[fixed]]\nid = 'a'", "cluster is missing"),
+        ("[[fixed]]\ncolumn = 'a'\ncluster = 1", "column or cluster, not both"),
+        ("[[forbidden]]\nid = 'a'\ncluster = []", "whole number"),
+        ("[[capacity]]\ncolumn = 'kg'\nmin = []", "must be a number"),
+        ("[[size]]\nmin = inf", "whole number"),
+        ("[[apart]]\nids = ['1', 1]", "at least two"),
         ("[fit]\nseeds = 3", "did you mean 'seed'?"),
         ("fit = 3", "table"),
         ("[[stay]]\ncolumn = 'a'", "at_most"),

@@ -137,7 +137,7 @@ def plan_of(given: dict[str, Any]) -> Plan:
     from bckm.plan import Plan, clauses_of, read_plan
 
     once = ("size", "known", "fixed", "stay")
-    texts = {kind: [given[kind]] if given[kind] else [] for kind in once}
+    texts = {kind: [given[kind]] for kind in once if given[kind] is not None}
     texts |= {kind: given[kind] for kind in ("capacity", "together", "apart", "quota", "links")}
     fit = {name: given[name] for name in FIT if given.get(name) is not None}
     plan = Plan(

@@ -16,6 +16,7 @@ import click
 
 from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
 from bckm.cli._options import (
+    FIT,
     data_argument,
     feature_options,
     json_option,
@@ -206,28 +207,20 @@ def _kmeans(
     asked: Asked, settings: dict[str, Any], given: dict[str, Any], progress: Progress
 ) -> Result:
     from bckm.api import kmeans
-    from bckm.exceptions import DamagedFileError, InfeasibleError
-    from bckm.plan import PlanError
 
-    names = ("solver", "search", "n_init", "max_iter", "tol", "time_limit")
-    try:
-        return kmeans(
-            asked.scaled,
-            asked.n_clusters,
-            asked.constraints,
-            metric=asked.metric,
-            sample_weight=asked.sample_weight,
-            sample_id=asked.sample_id,
-            random_state=settings["seed"],
-            n_jobs=given["jobs"],
-            on_step=progress.step,
-            checkpoint=given["checkpoint"],
-            **{name: settings[name] for name in names if name in settings},
-        )
-    except (InfeasibleError, DamagedFileError):
-        raise
-    except ValueError as error:
-        raise PlanError(str(error)) from error
+    return kmeans(
+        asked.scaled,
+        asked.n_clusters,
+        asked.constraints,
+        metric=asked.metric,
+        sample_weight=asked.sample_weight,
+        sample_id=asked.sample_id,
+        random_state=settings["seed"],
+        n_jobs=given["jobs"],
+        on_step=progress.step,
+        checkpoint=given["checkpoint"],
+        **{name: settings[name] for name in FIT if name != "seed" and name in settings},
+    )
 
 
 def _versions() -> dict[str, str]:

@@ -54,13 +54,16 @@ def _size(value: Any) -> Any:
 
 def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """One value for all clusters, or a list with one per cluster."""
-    return lambda value: [read(one) for one in value] if isinstance(value, list) else read(value)
+    return lambda value: (
+        [read(one) for one in value] if isinstance(value, list) and value else read(value)
+    )
 
 
 def _ids(value: Any) -> list[str]:
-    if not isinstance(value, list) or len(value) < 2:
+    found = [_id(one) for one in value] if isinstance(value, list) else []
+    if len(set(found)) < 2:
         raise ValueError("must be a list of at least two ids")
-    return [_id(one) for one in value]
+    return found
 
 
 def _id(value: Any) -> str:
@@ -88,7 +91,7 @@ _QUOTA = dict.fromkeys(("share_min", "share_max", "count_min", "count_max"), _ca
 
 # What each kind of clause may say, and what it must say one of
 KINDS: dict[str, dict[str, Callable[[Any], Any]]] = {
-    "size": {"min": _each(_size), "max": _each(_size), **_SOFT},
+    "size": {"min": _each(_whole), "max": _each(_size), **_SOFT},
     "capacity": {"column": _text, "min": _each(_number), "max": _each(_number), **_SOFT},
     "together": {"column": _text, "ids": _ids, **_SOFT},
     "apart": {"column": _text, "ids": _ids, **_SOFT},
@@ -111,7 +114,12 @@ _NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each of these at least
     "forbidden": (("id",), ("cluster",)),
     "stay": (("column",), ("at_most", "confidence", "price")),
 }
-_EXCLUSIVE = (("confidence", "price"), ("column", "ids"), ("column", "id"))
+_EXCLUSIVE = (
+    ("confidence", "price"),
+    ("column", "ids"),
+    ("column", "id"),
+    ("column", "cluster"),
+)
 
 
 def near(word: str, words: Any) -> str:

@@ -82,6 +82,17 @@ def test_verify_agrees_with_fit_and_finds_what_was_changed(run, customers, tmp_p
     assert run("verify", customers, "--labels", "changed.csv", *rules).code == 1
 
 
+def test_what_the_library_refuses_is_a_sentence_for_all_commands(run, customers, tmp_path):
+    (tmp_path / "rules.toml").write_text("clusters = 3\n[[fixed]]\nid = 3\ncluster = 7\n")
+    wrong = ("--rules", "rules.toml")
+    answers = [run("check", customers, *wrong), run("fit", customers, *wrong, *FEATURES[:2])]
+    (tmp_path / "labels.csv").write_text("cluster\n" + "0\n" * 300)
+    answers.append(run("verify", customers, "--labels", "labels.csv", *wrong))
+    for answer in answers:
+        assert answer.code == 2
+        assert "fixed names cluster 7; there are clusters 0 to 2." in answer.err
+
+
 def test_compare(run, customers):
     for name, size in (("even", "50"), ("loose", "30:80"), ("free", "1:")):
         args = (

@@ -109,6 +109,7 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--columns", "x_kn,y_km"), 2, "did you mean 'x_km'?"),
         (("--columns", "x_km"), 2, "how many clusters"),
         (("-k", 3, "--size", "a:b"), 2, "40:60"),
+        (("-k", 3, "--size", ""), 2, "nothing is said"),
         (("-k", 3, "--size", "60:40"), 2, "60 is more than 40"),
         (("-k", 3, "--size", "10,20"), 2, "2 bounds are given for 3 clusters"),
         (("-k", 400, "--columns", "x_km"), 2, "400 clusters are asked of 300 rows"),
