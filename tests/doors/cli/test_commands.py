@@ -93,6 +93,16 @@ def test_what_the_library_refuses_is_a_sentence_for_all_commands(run, customers,
         assert "fixed names cluster 7; there are clusters 0 to 2." in answer.err
 
 
+def test_verify_counts(run, tmp_path):
+    (tmp_path / "d.csv").write_text("cluster\n0\n0\n1\n2\n2\n")
+    lines = [run("verify", "d.csv", "--size", size).out.splitlines() for size in ("1:", ":1", "2:")]
+    assert [(len(one), one[-1]) for one in lines] == [
+        (1, "Every rule holds."),
+        (3, "2 rules are broken."),
+        (2, "1 rule is broken."),
+    ]
+
+
 def test_compare(run, customers):
     for name, size in (("even", "50"), ("loose", "30:80"), ("free", "1:")):
         args = (
@@ -113,6 +123,12 @@ def test_compare(run, customers):
     found = json.loads(run("compare", "even.bckm", "free.bckm", "--json").out)
     assert found
     assert run("compare", "even.bckm").code == 2
+
+
+def test_demo_refuses_before_it_computes(run):
+    for args in (("--report", "r.txt"), ("-o", "nowhere/a.csv"), ("-o", "-")):
+        answer = run("demo", *args)
+        assert (answer.code, answer.out) == (2, "")
 
 
 def test_bench_reports_ratios_of_one_run(run):
@@ -140,6 +156,31 @@ def test_a_reader_that_leaves_is_no_error(customers):
     assert command.wait() == 141
     assert "Traceback" not in err
     assert "Exception ignored" not in err
+
+
+def test_a_full_disk_is_an_error_with_its_code(customers):
+    with open("/dev/full", "w") as full:
+        command = [*BCKM, "check", str(customers), "-k", "3"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 5
+    assert done.stderr == "Error: [Errno 28] No space left on device\n"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_while_it_reads_nothing_is_written(tmp_path, sent):
+    command = subprocess.Popen(
+        [*BCKM, "fit", "-", "-k", "2", "--out", "out.csv"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    )
+    command.stderr.readline()
+    os.kill(command.pid, sent)
+    command.stderr.read()
+    assert command.wait(timeout=20) == 130
+    command.stdin.close()
+    command.stderr.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -1,6 +1,7 @@
 """`bckm fit` as a person calls it."""
 
 import collections
+import csv
 import json
 
 import numpy as np
@@ -122,7 +123,14 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--out", "nowhere/labels.csv"), 2, "nowhere"),
         (("-k", 3, "--report", "report.pdf"), 2, ".html or .md"),
         (("-k", 3, "--out", "customers.csv"), 2, "overwrite"),
-        (("-k", 3, "--save", "a.x", "--summary", "a.x"), 2, "same file"),
+        (("-k", 3, "--save", "a.x", "--summary", "a.x"), 2, "--save and --summary cannot both"),
+        (("-k", 3, "--report", "a.md", "--report", "a.md"), 2, "--report and --report"),
+        (("-k", 3, "--save", "-"), 2, "--save cannot go to standard output"),
+        (("-k", 3, "--write-rules", "-"), 2, "--write-rules cannot go"),
+        (("-k", 3, "--checkpoint", "-"), 2, "--checkpoint cannot go"),
+        (("-k", 3, "--checkpoint", "/dev/null", "--columns", "x_km"), 2, "no ordinary file"),
+        (("-k", 3, "--out", "-", "--json"), 2, "--out and --json cannot both go"),
+        (("-k", 3, "--centres", "-", "--summary", "-"), 2, "--centres and --summary cannot"),
         (("-k", 3, "--solver", "nearest", "--size", "9:", "--columns", "x_km"), 2, "nearest"),
         (("-k", 3, "--metric", "haversine", "--columns", "x_km"), 2, "latitude"),
         (("-k", 3, "--metric", "haversine", "--scale", "robust"), 2, "degrees"),
@@ -175,6 +183,46 @@ def test_a_time_limit_gives_an_answer_and_code_4(run, customers, tmp_path):
     assert answer.code == 4
     assert len(read(tmp_path / "customers-clusters.csv")) == 300
     assert "time limit" in answer.out
+
+
+@pytest.mark.parametrize("option", ["--out", "--centres", "--summary"])
+def test_what_goes_to_stdout_is_alone_there(run, customers, option):
+    outputs = {"--out": "labels.csv", option: "-"}
+    named = [one for pair in outputs.items() for one in pair]
+    answer = run("fit", customers, "-k", 3, *FEATURES, *QUICK, *named)
+    assert answer.code == 0
+    assert "300 samples in 3 clusters" in answer.err
+    if option == "--summary":
+        assert json.loads(answer.out)["n_clusters"] == 3
+    else:
+        lines = list(csv.reader(answer.out.splitlines()))
+        assert len(lines) == (301 if option == "--out" else 4)
+        assert len({len(line) for line in lines}) == 1
+    answer = run("fit", customers, "-k", 3, "--size", "1:9", *FEATURES, *named)
+    assert (answer.code, answer.out) == (3, "")
+    assert "27 samples" in answer.err
+
+
+def test_pipes_and_dev_null_take_all_that_comes(run, customers):
+    nothing = [one for name in ("-o", "--save", "--centres") for one in (name, "/dev/null")]
+    assert run("fit", customers, "-k", 3, *FEATURES, *QUICK, *nothing).code == 0
+
+
+def test_links_of_a_rules_file_are_not_overwritten(run, customers, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "links.csv").write_text("kind,a,b\ntogether,c001,c200\n")
+    (tmp_path / "sub" / "rules.toml").write_text('clusters = 3\n[[links]]\nfile = "links.csv"\n')
+    answer = run("fit", customers, "--rules", "sub/rules.toml", "-o", "sub/links.csv", *FEATURES)
+    assert answer.code == 2
+    assert "overwrite" in answer.err
+
+
+@pytest.mark.parametrize("verb", ["check", "fit"])
+def test_a_reader_of_a_refusal_knows_how_columns_were_read(run, tmp_path, verb):
+    (tmp_path / "d.csv").write_text("x,lead\n1,yes\n2,yes\n3,no\n4,no\n")
+    answer = run(verb, "d.csv", "-k", 1, "--apart", "lead")
+    assert answer.code == 3
+    assert "Note: column 'lead' marks rows: those with 'no' are in no group." in answer.err
 
 
 def test_all_outputs(run, customers, tmp_path):
