@@ -55,6 +55,11 @@ def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) ->
             continue
         if option == "--report" and not path.lower().endswith(_REPORTS):
             raise Failure(f"--report {path}: must end in .html or .md.", USAGE)
+        suffix = Path(path).suffix.lower().removeprefix(".")
+        if option in ("--out", "--centres") and suffix in _WRITTEN:
+            raise Failure(
+                f"{option} {path}: .{suffix} files are read only; write .{_WRITTEN[suffix]}.", USAGE
+            )
         if path == "-" and option not in _STREAMS:
             raise Failure(f"{option} cannot go to standard output; name a file.", USAGE)
         real = os.path.realpath(path)

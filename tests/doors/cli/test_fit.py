@@ -125,6 +125,7 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--out", "customers.csv"), 2, "overwrite"),
         (("-k", 3, "--save", "a.x", "--summary", "a.x"), 2, "--save and --summary cannot both"),
         (("-k", 3, "--report", "a.md", "--report", "a.md"), 2, "--report and --report"),
+        (("-k", 3, "--out", "a.xls"), 2, "write .xlsx"),
         (("-k", 3, "--save", "-"), 2, "--save cannot go to standard output"),
         (("-k", 3, "--write-rules", "-"), 2, "--write-rules cannot go"),
         (("-k", 3, "--checkpoint", "-"), 2, "--checkpoint cannot go"),
