@@ -16,7 +16,6 @@ import click
 
 from bckm.cli._errors import INFEASIBLE, STOPPED, told
 from bckm.cli._options import (
-    FIT,
     data_argument,
     feature_options,
     json_option,
@@ -205,6 +204,7 @@ def _kmeans(
     asked: Asked, settings: dict[str, Any], given: dict[str, Any], progress: Progress
 ) -> Result:
     from bckm.api import kmeans
+    from bckm.plan import FIT
 
     return kmeans(
         asked.scaled,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-SCALES = ("none", "standard", "robust")
-METRICS = ("euclidean", "cosine", "haversine")
+from bckm.metric import METRICS
+from bckm.tables._errors import near as nearest
+from bckm.units import SCALINGS
+
 MISSING = ("error", "mean", "median")
 SOLVERS = ("auto", "nearest", "transport", "exact", "prices", "pump", "greedy")
 SEARCHES = ("auto", "none", "local", "global")
@@ -124,8 +125,8 @@ _EXCLUSIVE = (
 
 def near(word: str, words: Any) -> str:
     """' did you mean ...?', where there is something like it."""
-    found = difflib.get_close_matches(word, list(words), 1)
-    return f"; did you mean {found[0]!r}?" if found else "."
+    found = nearest(word, words)
+    return "." if found is None else f"; did you mean {found!r}?"
 
 
 @dataclass(frozen=True)
@@ -278,8 +279,8 @@ SETTINGS: dict[str, Callable[[Any], Any]] = {
     "clusters": _at_least_one,
     "id": _text,
     "columns": _texts,
-    "scale": _one_of(SCALES),
-    "metric": _one_of(METRICS),
+    "scale": _one_of(SCALINGS),
+    "metric": _one_of(tuple(METRICS)),
     "missing": _one_of(MISSING),
     "weight": _text,
 }

@@ -39,6 +39,25 @@ def test_help_lists_all_verbs_and_exit_codes(run):
         assert code in out
 
 
+def test_options_offer_what_the_library_takes():
+    """They are written twice, since help is not to import what computes."""
+    from bckm.assign import ENGINES
+    from bckm.cli.fit import fit
+    from bckm.metric import METRICS
+    from bckm.plan import _model as plan
+    from bckm.search.explore import SEARCHES
+    from bckm.tables._table import FORMATS
+    from bckm.units import SCALINGS
+
+    offered = {one.name: tuple(getattr(one.type, "choices", ())) for one in fit.params}
+    assert offered["search"] == plan.SEARCHES == SEARCHES
+    assert set(offered["solver"]) == set(plan.SOLVERS) == {"auto", *ENGINES}
+    assert offered["metric"] == tuple(METRICS)
+    assert offered["scale"] == SCALINGS
+    assert offered["missing"] == plan.MISSING
+    assert offered["format_"] == FORMATS
+
+
 def test_version(run):
     assert run("--version").out.startswith("bckm ")
 
