@@ -51,7 +51,11 @@ def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) ->
     given = {os.path.realpath(path) for path in inputs if path != "-"}
     taken: dict[str, str] = {}
     for option, path in outputs:
-        if path is None or _special(path):
+        if path is None:
+            continue
+        if _special(path):
+            if option == "--checkpoint":  # it is read, and deleted in the end
+                raise Failure(f"--checkpoint {path} is no ordinary file.", USAGE)
             continue
         if option == "--report" and not path.lower().endswith(_REPORTS):
             raise Failure(f"--report {path}: must end in .html or .md.", USAGE)
@@ -74,8 +78,6 @@ def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) ->
         folder = os.path.dirname(real)
         if not os.path.isdir(folder):
             raise Failure(f"{option} {path}: there is no folder {os.path.dirname(path)}.", USAGE)
-        if os.path.isdir(real):
-            raise Failure(f"{option} {path} is a folder.", USAGE)
         if not os.access(real if os.path.exists(real) else folder, os.W_OK):
             raise Failure(f"{option} {path} cannot be written: permission denied.", USAGE)
 
@@ -130,17 +132,12 @@ def labels_writer(table: Table, column: str, labels: Any) -> Callable[[str], str
 
     def write(path: str) -> str | None:
         more = table.with_columns({column: labels})
-        written = write_table(more, path, format=_format(table, path))
+        written = write_table(more, path)
         if not written.n_escaped:
             return None
         return f"{written.n_escaped} cells that look like formulas begin with an apostrophe"
 
     return write
-
-
-def _format(table: Table, path: str) -> str | None:
-    """That of the input, where the name of the output says nothing."""
-    return table.format if path == "-" or not Path(path).suffix else None
 
 
 def centres_writer(study: Study, column: str) -> Callable[[str], str | None]:
@@ -152,7 +149,7 @@ def centres_writer(study: Study, column: str) -> Callable[[str], str | None]:
         columns["size"] = study.result.sizes.tolist()
         for name, values in zip(study.feature_names, study.centres.T.tolist(), strict=True):
             columns[name if name not in columns else f"{name} (centre)"] = values
-        write_table(Table.of(columns), path, format="csv" if path == "-" else None)
+        write_table(Table.of(columns), path)
 
     return write
 

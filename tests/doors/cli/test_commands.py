@@ -9,6 +9,9 @@ import time
 
 import pytest
 
+from bckm.cli._errors import Failure, told
+from bckm.exceptions import DamagedFileError, UndecidedError, UnsupportedError
+from bckm.tables import TableError, UnknownColumnError
 from tests.doors.cli.conftest import read
 
 FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
@@ -110,6 +113,25 @@ def test_what_the_library_refuses_is_a_sentence_for_all_commands(run, customers,
     for answer in answers:
         assert answer.code == 2
         assert "fixed names cluster 7; there are clusters 0 to 2." in answer.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UndecidedError("a"), 6),
+        (UnsupportedError("a"), 2),
+        (DamagedFileError("a"), 5),
+        (TableError("a"), 5),
+        (UnknownColumnError("a", ["b"], "c"), 2),
+        (ValueError("a"), 2),
+        (OSError(13, "a", "f"), 5),
+        (MemoryError("a"), 5),
+    ],
+)
+def test_errors_have_their_codes(error, code):
+    with pytest.raises(Failure, match="a") as failed, told():
+        raise error
+    assert failed.value.exit_code == code
 
 
 def test_verify_counts(run, tmp_path):

@@ -3,6 +3,7 @@
 import collections
 import csv
 import json
+import os
 
 import numpy as np
 import pytest
@@ -129,7 +130,8 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--save", "-"), 2, "--save cannot go to standard output"),
         (("-k", 3, "--write-rules", "-"), 2, "--write-rules cannot go"),
         (("-k", 3, "--checkpoint", "-"), 2, "--checkpoint cannot go"),
-        (("-k", 3, "--checkpoint", "/dev/null", "--columns", "x_km"), 2, "no ordinary file"),
+        (("-k", 3, "--out", "."), 2, "is a directory"),
+        (("-k", 3, "--checkpoint", "pipe"), 2, "no ordinary file"),
         (("-k", 3, "--out", "-", "--json"), 2, "--out and --json cannot both go"),
         (("-k", 3, "--centres", "-", "--summary", "-"), 2, "--centres and --summary cannot"),
         (("-k", 3, "--solver", "nearest", "--size", "9:", "--columns", "x_km"), 2, "nearest"),
@@ -138,6 +140,7 @@ def test_check_says_yes(run, customers):
     ],
 )
 def test_mistakes_get_a_sentence_and_a_code(run, customers, args, code, words):
+    os.mkfifo(customers.parent / "pipe")
     answer = run("fit", customers, *args)
     assert answer.code == code, (answer.out, answer.err)
     assert words in answer.err
@@ -204,9 +207,51 @@ def test_what_goes_to_stdout_is_alone_there(run, customers, option):
     assert "27 samples" in answer.err
 
 
-def test_pipes_and_dev_null_take_all_that_comes(run, customers):
-    nothing = [one for name in ("-o", "--save", "--centres") for one in (name, "/dev/null")]
-    assert run("fit", customers, "-k", 3, *FEATURES, *QUICK, *nothing).code == 0
+def test_pipes_take_all_that_comes(run, customers, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDWR)
+    named = [one for name in ("-o", "--centres", "--summary") for one in (name, "pipe")]
+    assert run("fit", customers, "-k", 3, *FEATURES, *QUICK, *named).code == 0
+    found = os.read(reader, 100_000)
+    os.close(reader)
+    assert found.startswith(b"customer,name")
+    assert found.endswith(b"}\n")
+
+
+def test_what_cannot_be_written_does_not_keep_the_rest_from_it(run, customers, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bckm.archive.save", full)
+    named = ("--save", "f.bckm", "--summary", "s.json")
+    answer = run("fit", customers, "-k", 3, *FEATURES, *QUICK, *named)
+    assert answer.code == 5
+    assert "everything could not be written to f.bckm: " in answer.err
+    assert "Written: summary s.json" in answer.out
+    assert "f.bckm" not in answer.out
+
+
+def test_seeds_count(run, customers):
+    args = ("fit", customers, "-k", 9, *FEATURES, *QUICK, "--json", "-q")
+    plain, zero, one = (
+        json.loads(run(*args, *more).out)["inertia"] for more in ((), ("--seed", 0), ("--seed", 1))
+    )
+    assert plain == zero != one
+
+
+def test_a_feature_called_size_has_a_centre_too(run, tmp_path):
+    (tmp_path / "d.csv").write_text("size\n1\n2\n8\n9\n")
+    assert run("fit", "d.csv", "-k", 2, "--centres", "c.csv").code == 0
+    rows = read(tmp_path / "c.csv")
+    assert {(row["size"], row["size (centre)"]) for row in rows} == {("2", "1.5"), ("2", "8.5")}
+
+
+def test_a_kind_of_file_that_is_only_read_gets_another_suffix():
+    from bckm.cli._outputs import labels_path
+
+    names = {"a/b.xls": "b-clusters.xlsx", "b.c.ODS": "b-clusters.c.xlsx", "b": "b-clusters"}
+    assert {data: labels_path(data, None) for data in names} == names
+    assert labels_path("-", None) == "-"
 
 
 def test_links_of_a_rules_file_are_not_overwritten(run, customers, tmp_path):
