@@ -7,7 +7,7 @@ import pytest
 
 import bckm
 from bckm.plan import Clause, Plan, PlanError, clauses_of, compile_plan, read_plan, write_plan
-from bckm.tables import TableError, read_table
+from bckm.tables import Table, TableError, read_table
 from tests.hostile import HOSTILE
 
 TEXT = """\
@@ -79,6 +79,7 @@ def test_short_capacities(text, keys):
         {"quota": ["gender"]},
         {"stay": ["before"]},
         {"stay": ["before:x"]},
+        {"stay": ["before:²"]},
         {"together": [" "]},
     ],
 )
@@ -127,6 +128,131 @@ def test_default_columns_are_the_numeric_ones_without_another_use(table):
     asked = compile_plan(Plan(clusters=2, id="id", clauses=clauses), table)
     assert asked.feature_names == ("x", "y")
     assert "x, y" in asked.notes[-1]
+
+
+def test_columns_with_blanks_around_their_names_have_their_uses_too():
+    table = read_table("-", stdin=io.BytesIO(TEXT.replace(",", ", ").encode()))
+    clauses = clauses_of({"capacity": ["kg::9"], "stay": ["before:3"], "apart": ["lead"]})
+    asked = compile_plan(Plan(clusters=2, id="id", clauses=clauses), table, aside=["y"])
+    assert asked.feature_names == (" x",)
+    with pytest.raises(PlanError, match="twice"):
+        compile_plan(Plan(clusters=2, columns=("x", " x")), table)
+
+
+@pytest.mark.parametrize("size", ["1000:", "1000:2000"])
+def test_more_rows_than_there_are_cannot_be_asked_of_a_cluster(table, size):
+    asked = compiled(table, clusters=1, size=[size])
+    assert bckm.check(5, 1, asked.constraints).verdict.value == "infeasible"
+
+
+def test_no_class_is_known_where_a_column_says_minus_one():
+    table = read_table("-", stdin=io.BytesIO(b"x,y,known\n1,1,-1\n2,2,-1\n3,3,0\n4,4,0\n5,5,1\n"))
+    rules = compiled(table, id_=None, known=["known"]).constraints
+    assert [tuple(link) for link in rules.must_link] == [(2, 3)]
+    assert [tuple(link) for link in rules.cannot_link] == [(2, 4)]
+
+
+def clusters_of(cells, **short):
+    text = "x,before\n" + "".join(f"{row},{cell}\n" for row, cell in enumerate(cells))
+    read = read_table("-", stdin=io.BytesIO(text.encode()))
+    return compile_plan(Plan(clusters=3, columns=("x",), clauses=clauses_of(short)), read)
+
+
+def test_clusters_in_a_column_are_those_that_there_are():
+    found = clusters_of(["-1", "2", "", "0"], fixed=["before"]).constraints.fixed
+    assert [(one.sample, one.cluster) for one in found] == [(1, 2), (3, 0)]
+    for wrong in ("-2", "3", "0.5"):
+        with pytest.raises(TableError, match=f"0 to 2, or nothing; row 2 has {wrong}"):
+            clusters_of(["0", wrong, "1"], fixed=["before"])
+
+
+def test_rules_that_ask_nothing_are_told(table):
+    alone = compiled(table, together=["id"])
+    assert (alone.constraints.must_link, len(alone.notes)) == ((), 1)
+    assert "no two rows share a value" in alone.notes[0]
+    always = compiled(table, capacity=["kg:0:"])
+    assert (always.constraints.rows, len(always.notes)) == ((), 1)
+
+
+def test_only_sums_that_cannot_be_negative_need_no_lower_bound_of_0():
+    text = b"x,kg,loss\n1,1,-1\n2,2,3\n3,3,4\n"
+    table = read_table("-", stdin=io.BytesIO(text))
+    for column, least in (("kg", [0, 2]), ("loss", [0, 0])):
+        clause = Clause.read("capacity", {"column": column, "min": least})
+        asked = compile_plan(Plan(clusters=2, columns=("x",), clauses=(clause,)), table)
+        assert asked.constraints.rows[0].lower.tolist() == least
+
+
+def soft_of(table, kind, **keys):
+    plan = Plan(clusters=3, id="id", columns=("x",), clauses=(Clause.read(kind, keys),))
+    return [
+        str(rule)
+        for rule in compile_plan(plan, table)
+        .constraints.locate(table.ids("id"))
+        .constraints.soft_rules(5, 3)
+    ]
+
+
+def test_every_pair_of_classes_has_its_price(table):
+    found = soft_of(table, "known", column="before", price=2)
+    assert len(found) == 6  # of the four rows that have a class
+    assert sum("apart" in one for one in found) == 4
+    assert all("price 2" in one for one in found)
+
+
+def test_places_may_be_soft_and_several(table):
+    assert len(soft_of(table, "fixed", column="before", price=1)) == 4
+    assert len(soft_of(table, "forbidden", id="a", cluster=[0, 2], price=1)) == 2
+    with pytest.raises(PlanError, match="one cluster"):
+        soft_of(table, "fixed", id="a", cluster=[0, 2])
+
+
+def test_each_link_has_its_own_confidence(tmp_path, table):
+    rows = ["apart,a,b,1", " Together ,a,c,2", "cl,c,d,3", "ml,d,e,4"]
+    (tmp_path / "links.csv").write_text("\n".join(["kind,a,b,confidence", *rows]))
+    (part,) = compiled(table, links=[str(tmp_path / "links.csv")]).constraints.softened
+    assert [tuple(one) for one in part.constraints.must_link] == [("a", "c"), ("d", "e")]
+    assert part.weight.tolist() == [2, 4, 1, 3]
+
+
+def test_rows_without_ids_are_counted_from_0(tmp_path, table):
+    (tmp_path / "links.csv").write_text("kind,a,b\ntogether,4,5\n")
+    with pytest.raises(TableError, match=r"no row '5'.* from 0 to 4"):
+        compiled(table, id_=None, links=[str(tmp_path / "links.csv")])
+
+
+def test_options_count_more_than_the_file(tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_bytes(b"\xef\xbb\xbfclusters = 2\n[fit]\nseed = 1\ntol = 0\n")  # as Windows writes
+    plan = read_plan(path).joined(Plan(clusters=3, fit={"seed": 5}))
+    assert (plan.clusters, plan.fit) == (3, {"seed": 5, "tol": 0})
+
+
+def test_files_are_relative_to_the_file_that_names_them(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    clauses = (
+        *clauses_of({"links": ["links.csv"]}),
+        Clause.read("capacity", {"column": "a", "min": [-np.inf, 0.5]}),
+    )
+    write_plan(Plan(clauses=clauses), tmp_path / "rules.toml")
+    assert 'file = "a/links.csv"' in (tmp_path / "rules.toml").read_text()
+    again = read_plan(tmp_path / "rules.toml")
+    assert again.clauses[0].keys["file"] == str(tmp_path / "a" / "links.csv")
+    assert again.clauses[1] == clauses[1]
+
+
+@pytest.mark.parametrize("weights", [[1, -1, 1], [0, 0, 0]])
+def test_weights_are_not_negative_and_not_all_0(weights):
+    text = "x,y,w\n" + "".join(f"{at},{at},{one}\n" for at, one in enumerate(weights))
+    table = read_table("-", stdin=io.BytesIO(text.encode()))
+    with pytest.raises(TableError, match="at least 0, one above it"):
+        compile_plan(Plan(clusters=2, weight="w"), table)
+    fine = Table.of({"x": [1, 2, 3], "w": [0, 0, 1], "none": [None, None, None]})
+    asked = compile_plan(Plan(clusters=3, weight="w"), fine)  # as many clusters as rows
+    assert (asked.feature_names, asked.sample_weight.tolist()) == (("x",), [0, 0, 1])
+    with pytest.raises(TableError, match="no number at all"):
+        compile_plan(Plan(clusters=2, columns=("none",), missing="mean"), fine)
 
 
 def test_the_file_means_what_the_options_mean(tmp_path, table):
@@ -196,10 +322,16 @@ def test_the_file_means_what_the_options_mean(tmp_path, table):
         ("[[apart]]\ncolumn = 'a'\nids = ['a', 'b']", "not both"),
         ("[[size]]\nmin = 1\nprice = 2\nconfidence = 3", "not both"),
         ("[[fixed]]\nid = 'a'", "cluster is missing"),
+        ("[[fixed]]\ncolumn = 'a'\ncluster = 1", "column or cluster, not both"),
+        ("[[forbidden]]\nid = 'a'\ncluster = []", "whole number"),
+        ("[[capacity]]\ncolumn = 'kg'\nmin = []", "must be a number"),
+        ("[[size]]\nmin = inf", "whole number"),
+        ("[[apart]]\nids = ['1', 1]", "at least two"),
         ("[fit]\nseeds = 3", "did you mean 'seed'?"),
         ("fit = 3", "table"),
         ("[[stay]]\ncolumn = 'a'", "at_most"),
         ("clusters = ", "no TOML"),
+        ("[fit]\ntime_limit = 0", "above 0"),
     ],
 )
 def test_mistakes_in_a_file_name_it_and_the_remedy(tmp_path, text, words):
@@ -241,6 +373,7 @@ def test_an_id_that_lost_its_zeros_is_recognised(tmp_path):
         ("kind,a,b,confidence\ntogether,a,b,-1\n", "at least 0"),
         ("kind,a,b,confidence\ntogether,a,b,much\n", "'much'"),
         ("type,a,b\ntogether,a,b\n", "'kind'"),
+        ("kind,a,b\ntogether,A,b\n", "did you mean 'a'?"),
     ],
 )
 def test_bad_links_name_their_row(tmp_path, table, links, words):

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from bckm.cli._errors import BAD_DATA
 from bckm.cli._outputs import utf8
 from bckm.cli.bench import bench
 from bckm.cli.check import check
@@ -102,9 +103,18 @@ def main(args: Sequence[str] | None = None) -> None:
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("\nStopped; nothing was written.", err=True)
+        click.echo("Stopped before the end; nothing is half-written.", err=True)
         code = 130
-    except _PipeClosed:  # no complaint, also not at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except _PipeClosed:
+        _forget_stdout()
         code = 141
+    except OSError as error:  # a full disk behind standard output
+        click.echo(f"Error: {error}", err=True)
+        _forget_stdout()
+        code = BAD_DATA
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _forget_stdout() -> None:
+    """No complaint at exit about what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -21,16 +21,17 @@ class Failure(click.ClickException):
 @contextmanager
 def told() -> Iterator[None]:
     """Turn errors about plans, tables and files into sentences with exit codes."""
-    from bckm.exceptions import DamagedFileError, UndecidedError, UnsupportedError
-    from bckm.plan import PlanError
+    from bckm.exceptions import DamagedFileError, UndecidedError
     from bckm.tables import TableError, UnknownColumnError
 
     try:
         yield
-    except (PlanError, UnknownColumnError, UnsupportedError) as error:
+    except UnknownColumnError as error:
         raise Failure(str(error), USAGE) from error
     except (TableError, DamagedFileError) as error:
         raise Failure(str(error), BAD_DATA) from error
+    except ValueError as error:  # a plan, or what it asks of the library
+        raise Failure(str(error), USAGE) from error
     except UndecidedError as error:
         raise Failure(str(error), UNDECIDED) from error
     except BrokenPipeError:

@@ -134,11 +134,10 @@ def read_data(data: str, given: dict[str, Any]) -> Table:
 
 def plan_of(given: dict[str, Any]) -> Plan:
     """What options ask, on top of the rules file."""
-    from bckm.plan import Plan, clauses_of, read_plan
+    from bckm.plan import FIT, SHORT, Plan, clauses_of, read_plan
 
-    once = ("size", "known", "fixed", "stay")
-    texts = {kind: [given[kind]] if given[kind] else [] for kind in once}
-    texts |= {kind: given[kind] for kind in ("capacity", "together", "apart", "quota", "links")}
+    asked = {kind: given[kind] for kind in SHORT if given[kind] is not None}
+    texts = {kind: [one] if isinstance(one, str) else one for kind, one in asked.items()}
     fit = {name: given[name] for name in FIT if given.get(name) is not None}
     plan = Plan(
         clusters=given["clusters"],
@@ -149,9 +148,6 @@ def plan_of(given: dict[str, Any]) -> Plan:
         clauses=clauses_of(texts),
     )
     return read_plan(given["rules"]).joined(plan) if given["rules"] else plan
-
-
-FIT = ("seed", "solver", "search", "n_init", "max_iter", "tol", "time_limit")
 
 
 def _names(texts: tuple[str, ...]) -> tuple[str, ...]:

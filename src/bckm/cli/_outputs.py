@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bckm.tables import Table
 
 _WRITTEN = {"xls": "xlsx", "xlsm": "xlsx", "ods": "xlsx"}  # what can be read but not written
+_REPORTS = (".html", ".htm", ".md", ".markdown")
+_STREAMS = ("--out", "--centres", "--summary", "--json")  # what may go to standard output
 
 
 def labels_path(data: str, out: str | None) -> str:
@@ -36,26 +38,59 @@ def utf8(stream: Any) -> bool:
     return (getattr(stream, "encoding", None) or "").lower().replace("-", "").startswith("utf")
 
 
-def ensure_writable(inputs: list[str], outputs: dict[str, str | None]) -> None:
-    """Refuse before a long fit what would fail after it, or would overwrite its input."""
-    given = {os.path.realpath(path): path for path in inputs if path != "-"}
+def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) -> None:
+    """Refuse before a long fit what would fail after it, or would overwrite its input.
+
+    Parameters
+    ----------
+    inputs : list of str
+        Files that are read.
+    outputs : list of pairs
+        Options and what they name: a file, - for standard output, None for nothing.
+    """
+    given = {os.path.realpath(path) for path in inputs if path != "-"}
     taken: dict[str, str] = {}
-    for option, path in outputs.items():
-        if path is None or path == "-":
+    for option, path in outputs:
+        if path is None:
             continue
+        if _special(path):
+            if option == "--checkpoint":  # it is read, and deleted in the end
+                raise Failure(f"--checkpoint {path} is no ordinary file.", USAGE)
+            continue
+        if option == "--report" and not path.lower().endswith(_REPORTS):
+            raise Failure(f"--report {path}: must end in .html or .md.", USAGE)
+        suffix = Path(path).suffix.lower().removeprefix(".")
+        if option in ("--out", "--centres") and suffix in _WRITTEN:
+            raise Failure(
+                f"{option} {path}: .{suffix} files are read only; write .{_WRITTEN[suffix]}.", USAGE
+            )
+        if path == "-" and option not in _STREAMS:
+            raise Failure(f"{option} cannot go to standard output; name a file.", USAGE)
         real = os.path.realpath(path)
         if real in given:
             raise Failure(f"{option} {path} would overwrite what is read from there.", USAGE)
         if real in taken:
-            raise Failure(f"{taken[real]} and {option} name the same file, {path}.", USAGE)
+            where = "go to standard output" if path == "-" else f"be written to {path}"
+            raise Failure(f"{taken[real]} and {option} cannot both {where}; name a file.", USAGE)
         taken[real] = option
+        if path == "-":
+            continue
         folder = os.path.dirname(real)
         if not os.path.isdir(folder):
             raise Failure(f"{option} {path}: there is no folder {os.path.dirname(path)}.", USAGE)
-        if os.path.isdir(real):
-            raise Failure(f"{option} {path} is a folder.", USAGE)
         if not os.access(real if os.path.exists(real) else folder, os.W_OK):
             raise Failure(f"{option} {path} cannot be written: permission denied.", USAGE)
+
+
+def _special(path: str) -> bool:
+    """Whether it is a pipe, /dev/null or the like, which takes all that comes."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """What was decided on the way, to standard error."""
+    for note in notes:
+        click.echo(f"Note: {note}", err=True)
 
 
 class Outputs:
@@ -97,17 +132,12 @@ def labels_writer(table: Table, column: str, labels: Any) -> Callable[[str], str
 
     def write(path: str) -> str | None:
         more = table.with_columns({column: labels})
-        written = write_table(more, path, format=_format(table, path))
+        written = write_table(more, path)
         if not written.n_escaped:
             return None
         return f"{written.n_escaped} cells that look like formulas begin with an apostrophe"
 
     return write
-
-
-def _format(table: Table, path: str) -> str | None:
-    """That of the input, where the name of the output says nothing."""
-    return table.format if path == "-" or not Path(path).suffix else None
 
 
 def centres_writer(study: Study, column: str) -> Callable[[str], str | None]:
@@ -119,21 +149,18 @@ def centres_writer(study: Study, column: str) -> Callable[[str], str | None]:
         columns["size"] = study.result.sizes.tolist()
         for name, values in zip(study.feature_names, study.centres.T.tolist(), strict=True):
             columns[name if name not in columns else f"{name} (centre)"] = values
-        write_table(Table.of(columns), path, format="csv" if path == "-" else None)
+        write_table(Table.of(columns), path)
 
     return write
 
 
-def json_writer(found: Any) -> Callable[[str], str | None]:
-    """A value as JSON."""
+def write_json(found: Any, path: str = "-") -> None:
+    """Write a value as JSON; - is standard output."""
     from bckm._atomic import atomic
 
-    def write(path: str) -> None:
-        text = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        if path == "-":
-            click.echo(text, nl=False)
-            return
-        with atomic(path, "w") as handle:
-            handle.write(text)
-
-    return write
+    text = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    if path == "-":
+        click.echo(text, nl=False)
+        return
+    with atomic(path, "w") as handle:
+        handle.write(text)

@@ -138,12 +138,14 @@ class Outlook:
 
     def left(self, step: Step) -> str:
         """Time left, in words."""
+        from bckm.report._words import seconds
+
         if self._limit is not None:
-            return f"at most {_clock(max(self._limit - step.seconds, 0.0))} left"
+            return f"at most {seconds(round(max(self._limit - step.seconds, 0.0)))} left"
         share, spent = self.done(step), step.seconds - self._began
         if share < 0.05 or spent <= 0:
             return ""
-        return f"about {_clock(spent * (1 - share) / share)} left of this start"
+        return f"about {seconds(round(spent * (1 - share) / share))} left of this start"
 
 
 def _width() -> int:
@@ -151,15 +153,6 @@ def _width() -> int:
         return os.get_terminal_size(sys.stderr.fileno()).columns
     except OSError:
         return 0
-
-
-def _clock(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 def progress_to(quiet: bool, time_limit: float | None) -> Progress:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -16,6 +15,7 @@ from bckm.cli._options import (
     reading_options,
     rule_options,
 )
+from bckm.cli._outputs import say_notes, write_json
 
 _EPILOG = """
 \b
@@ -44,28 +44,29 @@ def check(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> None
         from bckm.plan import compile_rules
 
         table = read_data(data, given)
-        asked = compile_rules(plan_of(given), table)
+        plan = plan_of(given)
+        asked = compile_rules(plan, table)
         answer = decide(
             table.n_rows,
             asked.n_clusters,
             asked.constraints,
             sample_id=asked.sample_id,
-            time_limit=given["time_limit"],
+            time_limit=plan.fit.get("time_limit"),
         )
+    say_notes(asked.notes)
     tell(answer, as_json)
     ctx.exit({"feasible": 0, "infeasible": INFEASIBLE}.get(answer.verdict.value, UNDECIDED))
 
 
-def tell(answer: Any, as_json: bool) -> None:
-    """Write an answer of `bckm.check` to standard output."""
-    conflict = [str(rule) for rule in answer.conflict]
+def tell(answer: Any, as_json: bool, *, err: bool = False) -> None:
+    """Write an answer of `bckm.check` to standard output, or error."""
     if as_json:
         found = {
             "verdict": answer.verdict.value,
             "message": answer.message,
-            "conflict": conflict,
+            "conflict": [str(rule) for rule in answer.conflict],
             "minimal": getattr(answer.error, "minimal", None),
         }
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        write_json(found)
         return
-    click.echo(answer.message)
+    click.echo(answer.message, err=err)

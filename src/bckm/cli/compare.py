@@ -6,7 +6,7 @@ import click
 
 from bckm.cli._errors import USAGE, Failure, told
 from bckm.cli._options import json_option
-from bckm.cli._outputs import json_writer
+from bckm.cli._outputs import write_json
 from bckm.cli.show import load_study
 
 _EPILOG = """
@@ -33,6 +33,6 @@ def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
 
         found = side_by_side([load_study(path) for path in saved], list(saved))
         if as_json:
-            json_writer(found.dict())("-")
+            write_json(found.dict())
         else:
             click.echo(found.markdown() if markdown else found.text(), nl=False)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import click
 
+from bckm.cli._errors import told
+from bckm.cli._outputs import ensure_writable
+
 _EPILOG = """
 \b
 Example:
@@ -12,12 +15,19 @@ Example:
 
 
 @click.command(epilog=_EPILOG, short_help="See it at work on bundled data.")
-@click.option("-o", "--out", default="bckm-demo-labels.csv", show_default=True, help="Labels.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False),
+    default="bckm-demo-labels.csv",
+    show_default=True,
+    help="Labels.",
+)
 @click.option("--report", type=click.Path(dir_okay=False), help="Report, .html or .md.")
 def demo(out: str, report: str | None) -> None:
     """Share 240 customers among 8 vans: 28 to 32 each, households together, disputes apart."""
-    from bckm.cli._errors import told
-    from bckm.demo import main
-
+    ensure_writable([], [("-o", out), ("--report", report)])
     with told():
+        from bckm.demo import main
+
         main(out, report)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
+from bckm.cli._errors import INFEASIBLE, STOPPED, told
 from bckm.cli._options import (
     data_argument,
     feature_options,
@@ -29,10 +29,11 @@ from bckm.cli._outputs import (
     Outputs,
     centres_writer,
     ensure_writable,
-    json_writer,
     labels_path,
     labels_writer,
+    say_notes,
     utf8,
+    write_json,
 )
 from bckm.cli._progress import Progress, progress_to
 from bckm.cli.check import tell
@@ -97,28 +98,21 @@ def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
 
     Ctrl-C stops early and writes the best answer so far (exit code 4).
     """
-    out = labels_path(data, given["out"])
-    if out == "-" and given["as_json"]:
-        raise Failure("--json and labels cannot both go to standard output; use --out.", USAGE)
-    _check_outputs(data, out, given)
-    with told():
+    given["out"] = labels_path(data, given["out"])
+    with told(), _stoppable():
         plan = plan_of(given)
+        _check_outputs(data, plan, given)
         progress = progress_to(given["quiet"], plan.fit.get("time_limit"))
-        with _stoppable():
-            try:
-                progress.phase(f"reading {data if data != '-' else 'standard input'}")
-                table = read_data(data, given)
-                study, notes = _fitted(ctx, plan, table, given, progress)
-            finally:
-                progress.close()
-        outputs = _written(study, table, plan, out, given)
+        try:
+            progress.phase(f"reading {data if data != '-' else 'standard input'}")
+            table = read_data(data, given)
+            study, notes = _fitted(ctx, plan, table, given, progress)
+        finally:
+            progress.close()
+        outputs = _written(study, table, plan, given)
     status = study.result.status.value
     if not given["quiet"]:
-        _say(study, notes, outputs, to_stdout=out != "-" and not given["as_json"])
-    if given["as_json"]:
-        from bckm.report import summary
-
-        json_writer(summary(study))("-")
+        _say(study, notes, outputs, to_stdout=not given["as_json"] and not _piped(given))
     outputs.finish()
     if status in ("time limit", "interrupted"):
         ctx.exit(STOPPED)
@@ -126,16 +120,18 @@ def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
         Path(given["checkpoint"]).unlink(missing_ok=True)
 
 
-def _check_outputs(data: str, out: str, given: dict[str, Any]) -> None:
-    names = ("save", "centres", "summary", "write_rules", "checkpoint")
-    outputs: dict[str, str | None] = {"--out": out}
-    outputs |= {f"--{name.replace('_', '-')}": given[name] for name in names}
-    for at, path in enumerate(given["report"]):
-        outputs["--report" if at == 0 else f"--report ({at + 1})"] = path
-        if not path.lower().endswith((".html", ".htm", ".md", ".markdown")):
-            raise Failure(f"--report {path}: must end in .html or .md.", USAGE)
-    inputs = [data, *given["links"], *([given["rules"]] if given["rules"] else [])]
-    ensure_writable(inputs, outputs)
+def _check_outputs(data: str, plan: Plan, given: dict[str, Any]) -> None:
+    names = ("out", "save", "centres", "summary", "write_rules", "checkpoint")
+    outputs = [(f"--{name.replace('_', '-')}", given[name]) for name in names]
+    outputs += [("--report", path) for path in given["report"]]
+    outputs += [("--json", "-")] if given["as_json"] else []
+    links = [clause.keys["file"] for clause in plan.clauses if clause.kind == "links"]
+    ensure_writable([data, *links, *([given["rules"]] if given["rules"] else [])], outputs)
+
+
+def _piped(given: dict[str, Any]) -> bool:
+    """Whether a table or the like goes to standard output, where words would spoil it."""
+    return "-" in (given["out"], given["centres"], given["summary"])
 
 
 @contextmanager
@@ -172,7 +168,9 @@ def _fitted(
         result = _kmeans(asked, settings, given, progress)
     except InfeasibleError as error:
         progress.close()
-        tell(Feasibility(Verdict.INFEASIBLE, None, error), given["as_json"])
+        if not given["quiet"]:
+            say_notes(asked.notes)
+        tell(Feasibility(Verdict.INFEASIBLE, None, error), given["as_json"], err=_piped(given))
         ctx.exit(INFEASIBLE)
     study = Study.of(
         result,
@@ -206,28 +204,21 @@ def _kmeans(
     asked: Asked, settings: dict[str, Any], given: dict[str, Any], progress: Progress
 ) -> Result:
     from bckm.api import kmeans
-    from bckm.exceptions import DamagedFileError, InfeasibleError
-    from bckm.plan import PlanError
+    from bckm.plan import FIT
 
-    names = ("solver", "search", "n_init", "max_iter", "tol", "time_limit")
-    try:
-        return kmeans(
-            asked.scaled,
-            asked.n_clusters,
-            asked.constraints,
-            metric=asked.metric,
-            sample_weight=asked.sample_weight,
-            sample_id=asked.sample_id,
-            random_state=settings["seed"],
-            n_jobs=given["jobs"],
-            on_step=progress.step,
-            checkpoint=given["checkpoint"],
-            **{name: settings[name] for name in names if name in settings},
-        )
-    except (InfeasibleError, DamagedFileError):
-        raise
-    except ValueError as error:
-        raise PlanError(str(error)) from error
+    return kmeans(
+        asked.scaled,
+        asked.n_clusters,
+        asked.constraints,
+        metric=asked.metric,
+        sample_weight=asked.sample_weight,
+        sample_id=asked.sample_id,
+        random_state=settings["seed"],
+        n_jobs=given["jobs"],
+        on_step=progress.step,
+        checkpoint=given["checkpoint"],
+        **{name: settings[name] for name in FIT if name != "seed" and name in settings},
+    )
 
 
 def _versions() -> dict[str, str]:
@@ -244,20 +235,20 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _written(study: Study, table: Table, plan: Plan, out: str, given: dict[str, Any]) -> Outputs:
+def _written(study: Study, table: Table, plan: Plan, given: dict[str, Any]) -> Outputs:
     """Write what is asked for: the clusters first, since they took the longest."""
     from bckm import report
     from bckm.archive import save
     from bckm.plan import write_plan
 
     outputs, column = Outputs(), given["label_column"]
-    outputs.write("labels", out, labels_writer(table, column, study.result.labels))
+    outputs.write("labels", given["out"], labels_writer(table, column, study.result.labels))
     outputs.write("everything", given["save"], lambda path: save(study, path))
     outputs.write("centres", given["centres"], centres_writer(study, column))
     for path in given["report"]:
         outputs.write("report", path, lambda one: report.write(study, one))
-    if given["summary"] is not None:
-        outputs.write("summary", given["summary"], json_writer(report.summary(study)))
+    for path in (given["summary"], "-" if given["as_json"] else None):
+        outputs.write("summary", path, lambda one: write_json(report.summary(study), one))
     outputs.write("rules", given["write_rules"], lambda path: write_plan(plan, path))
     return outputs
 

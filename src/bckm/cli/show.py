@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from bckm.cli._errors import BAD_DATA, USAGE, Failure, told
+from bckm.cli._errors import BAD_DATA, Failure, told
 from bckm.cli._options import json_option
-from bckm.cli._outputs import Outputs, ensure_writable, json_writer, utf8
+from bckm.cli._outputs import Outputs, ensure_writable, utf8, write_json
 
 if TYPE_CHECKING:
     from bckm.study import Study
@@ -50,28 +50,19 @@ def load_study(path: str) -> Study:
 @json_option
 def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Tell what a file that 'bckm fit --save' wrote holds; on standard output, or as a report."""
-    for path in report:
-        if not path.lower().endswith((".html", ".htm", ".md", ".markdown")):
-            raise Failure(f"--report {path}: must end in .html or .md.", USAGE)
-    ensure_writable([saved], {f"--report {path}": path for path in report})
+    ensure_writable([saved], [("--report", path) for path in report])
     with told():
         import bckm.report as reports
 
         study, outputs = load_study(saved), Outputs()
         if as_json:
-            json_writer(reports.summary(study))("-")
+            write_json(reports.summary(study))
         elif markdown:
             click.echo(reports.markdown(study), nl=False)
         elif not report:
             click.echo(reports.text(study, blocks=utf8(sys.stdout)), nl=False)
         for path in report:
-            outputs.write("report", path, lambda one: _write(study, one))
+            outputs.write("report", path, lambda one: reports.write(study, one))
     for line in outputs.told:
         click.echo(f"Written: {line}", file=sys.stderr)
     outputs.finish()
-
-
-def _write(study: Study, path: str) -> Any:
-    from bckm.report import write
-
-    return write(study, path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from bckm.cli._options import (
     reading_options,
     rule_options,
 )
+from bckm.cli._outputs import say_notes, write_json
 
 if TYPE_CHECKING:
     from bckm._types import IntArray
@@ -66,7 +66,7 @@ def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> Non
             for soft in (False, True)
         )
     if as_json:
-        click.echo(json.dumps({"broken": _plain(broken), "given_up": _plain(lost)}, indent=2))
+        write_json({"broken": _plain(broken), "given_up": _plain(lost)})
     else:
         _say(broken, lost, asked)
     ctx.exit(BROKEN if broken else 0)
@@ -129,12 +129,12 @@ def _plain(violations: Any) -> list[dict[str, Any]]:
 
 
 def _say(broken: Any, lost: Any, asked: AskedRules) -> None:
-    for note in asked.notes:
-        click.echo(f"Note: {note}", err=True)
+    say_notes(asked.notes)
     for one in broken:
         click.echo(one.message)
     if lost:
         click.echo(f"Soft rules that are given up: {len(lost)}")
         for one in lost:
             click.echo(f"  {one.message}")
-    click.echo(f"{len(broken)} rules are broken." if broken else "Every rule holds.")
+    told = "1 rule is broken." if len(broken) == 1 else f"{len(broken)} rules are broken."
+    click.echo(told if broken else "Every rule holds.")

@@ -6,11 +6,13 @@ takes.
 """
 
 from bckm.plan._compile import Asked, AskedRules, compile_plan, compile_rules
-from bckm.plan._model import Clause, Plan, PlanError
-from bckm.plan._short import clauses_of
+from bckm.plan._model import FIT, Clause, Plan, PlanError
+from bckm.plan._short import SHORT, clauses_of
 from bckm.plan._toml import read_plan, write_plan
 
 __all__ = [
+    "FIT",
+    "SHORT",
     "Asked",
     "AskedRules",
     "Clause",

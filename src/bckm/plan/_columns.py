@@ -100,11 +100,12 @@ def read_features(
 ) -> tuple[FloatArray, tuple[str, ...]]:
     """Columns that samples are clustered by, (n, d), and their names."""
     table = read.table
-    names = plan.columns
+    names = tuple(map(table.column, plan.columns))
     if twice := [name for name in names if names.count(name) > 1]:
         raise PlanError(f"column {twice[0]!r} is named twice.")
     if not names:
-        others = {*plan.used, *aside}
+        others = {table.column(name) for name in plan.used}
+        others |= {name for name in table.names if name.strip() in aside}
         names = tuple(name for name in table.names if name not in others and table.is_numeric(name))
         if not names:
             raise PlanError(

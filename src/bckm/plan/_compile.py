@@ -195,6 +195,9 @@ def _size(clause: Clause, read: Reader) -> Constraints:
         for side in ("min", "max")
         if side in clause.keys
     }
+    if "size_max" in bounds:  # inf is no whole number
+        most = max(read.n_rows, np.max(bounds.get("size_min", 0)))
+        bounds["size_max"] = np.minimum(bounds["size_max"], most).astype(int).tolist()
     return Constraints(**bounds, by=read.by)
 
 
@@ -204,7 +207,7 @@ def _per_cluster(bound: Any, read: Reader) -> Any:
             f"size: {len(bound)} bounds are given for {read.n_clusters} clusters; give one for "
             "all, or one for each."
         )
-    return np.minimum(bound, read.n_rows).astype(int).tolist()
+    return bound
 
 
 def _capacity(clause: Clause, read: Reader) -> Constraints:
@@ -242,7 +245,7 @@ def _sets(clause: Clause, read: Reader) -> list[Link]:
 
 def _known(clause: Clause, read: Reader) -> Constraints:
     assert clause.column is not None
-    texts = read.table.texts(clause.column)
+    texts = [None if text == "-1" else text for text in read.table.texts(clause.column)]
     together, apart = label_links(texts, every_pair=bool(clause.soft))
     return Constraints(
         must_link=[_renamed(link, read.names) for link in together],

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-SCALES = ("none", "standard", "robust")
-METRICS = ("euclidean", "cosine", "haversine")
+from bckm.metric import METRICS
+from bckm.tables._errors import near as nearest
+from bckm.units import SCALINGS
+
 MISSING = ("error", "mean", "median")
 SOLVERS = ("auto", "nearest", "transport", "exact", "prices", "pump", "greedy")
 SEARCHES = ("auto", "none", "local", "global")
@@ -54,13 +55,16 @@ def _size(value: Any) -> Any:
 
 def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """One value for all clusters, or a list with one per cluster."""
-    return lambda value: [read(one) for one in value] if isinstance(value, list) else read(value)
+    return lambda value: (
+        [read(one) for one in value] if isinstance(value, list) and value else read(value)
+    )
 
 
 def _ids(value: Any) -> list[str]:
-    if not isinstance(value, list) or len(value) < 2:
+    found = [_id(one) for one in value] if isinstance(value, list) else []
+    if len(set(found)) < 2:
         raise ValueError("must be a list of at least two ids")
-    return [_id(one) for one in value]
+    return found
 
 
 def _id(value: Any) -> str:
@@ -88,7 +92,7 @@ _QUOTA = dict.fromkeys(("share_min", "share_max", "count_min", "count_max"), _ca
 
 # What each kind of clause may say, and what it must say one of
 KINDS: dict[str, dict[str, Callable[[Any], Any]]] = {
-    "size": {"min": _each(_size), "max": _each(_size), **_SOFT},
+    "size": {"min": _each(_whole), "max": _each(_size), **_SOFT},
     "capacity": {"column": _text, "min": _each(_number), "max": _each(_number), **_SOFT},
     "together": {"column": _text, "ids": _ids, **_SOFT},
     "apart": {"column": _text, "ids": _ids, **_SOFT},
@@ -111,13 +115,18 @@ _NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each of these at least
     "forbidden": (("id",), ("cluster",)),
     "stay": (("column",), ("at_most", "confidence", "price")),
 }
-_EXCLUSIVE = (("confidence", "price"), ("column", "ids"), ("column", "id"))
+_EXCLUSIVE = (
+    ("confidence", "price"),
+    ("column", "ids"),
+    ("column", "id"),
+    ("column", "cluster"),
+)
 
 
 def near(word: str, words: Any) -> str:
     """' did you mean ...?', where there is something like it."""
-    found = difflib.get_close_matches(word, list(words), 1)
-    return f"; did you mean {found[0]!r}?" if found else "."
+    found = nearest(word, words)
+    return "." if found is None else f"; did you mean {found!r}?"
 
 
 @dataclass(frozen=True)
@@ -270,8 +279,8 @@ SETTINGS: dict[str, Callable[[Any], Any]] = {
     "clusters": _at_least_one,
     "id": _text,
     "columns": _texts,
-    "scale": _one_of(SCALES),
-    "metric": _one_of(METRICS),
+    "scale": _one_of(SCALINGS),
+    "metric": _one_of(tuple(METRICS)),
     "missing": _one_of(MISSING),
     "weight": _text,
 }

@@ -109,7 +109,7 @@ def _quota(text: str, where: str) -> dict[str, Any]:
 
 def _stay(text: str, where: str) -> dict[str, Any]:
     column, colon, moves = text.rpartition(":")
-    if not colon or not moves.strip().isdigit():
+    if not colon or not moves.strip().isdecimal():
         raise PlanError(
             f"{where}: must be COLUMN:MOVES, the column of previous clusters and how many rows may "
             "leave theirs, such as van:20."

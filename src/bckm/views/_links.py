@@ -44,8 +44,8 @@ class Links(Sequence[DrawnLink]):
     ----------
     drawn : tuple of DrawnLink
         Those that are not kept come first.
-    left_out, broken_left_out : int
-        Pairs that are not among them, and how many of these are not kept.
+    left_out : int
+        Pairs that are not among them.
 
     Examples
     --------
@@ -57,7 +57,6 @@ class Links(Sequence[DrawnLink]):
 
     drawn: tuple[DrawnLink, ...] = ()
     left_out: int = 0
-    broken_left_out: int = 0
 
     @overload
     def __getitem__(self, at: int) -> DrawnLink: ...
@@ -79,7 +78,6 @@ class _Pairs:
     kind: str
     soft: bool
     total: int
-    broken: int
 
 
 def links(study: Study, most: int = 2_000) -> Links:
@@ -117,8 +115,7 @@ def links(study: Study, most: int = 2_000) -> Links:
     broken = _choose([(one, one.pairs[~one.kept]) for one in found], most, kept=False)
     kept = [(one, one.pairs[one.kept]) for one in found]
     drawn = broken + _choose(kept, most - len(broken), kept=True)
-    total, wrong = sum(one.total for one in found), sum(one.broken for one in found)
-    return Links(tuple(drawn), total - len(drawn), wrong - len(broken))
+    return Links(tuple(drawn), sum(one.total for one in found) - len(drawn))
 
 
 def _choose(groups: list[tuple[_Pairs, IntArray]], most: int, *, kept: bool) -> list[DrawnLink]:
@@ -154,7 +151,7 @@ def _together(stated: Sequence[Any], labels: IntArray, soft: bool) -> Iterator[_
     pairs = np.concatenate(steps)
     if len(pairs):
         kept = labels[pairs[:, 0]] == labels[pairs[:, 1]]
-        yield _Pairs(pairs, kept, "together", soft, len(pairs), int((~kept).sum()))
+        yield _Pairs(pairs, kept, "together", soft, len(pairs))
 
 
 def _twos(stated: Sequence[Any]) -> IntArray:
@@ -165,7 +162,7 @@ def _apart(stated: Sequence[Any], labels: IntArray, most: int, soft: bool) -> It
     pairs = _twos(stated)
     if len(pairs):
         kept = labels[pairs[:, 0]] != labels[pairs[:, 1]]
-        yield _Pairs(pairs, kept, "apart", soft, len(pairs), int((~kept).sum()))
+        yield _Pairs(pairs, kept, "apart", soft, len(pairs))
     for link in stated:
         if len(link) > 2:
             yield _clique(np.array(link, np.int64), labels, most, soft)
@@ -180,8 +177,7 @@ def _clique(samples: IntArray, labels: IntArray, most: int, soft: bool) -> _Pair
     right = right[labels[right[:, 0]] != labels[right[:, 1]]]
     pairs = np.concatenate([*wrong, right])
     kept = np.arange(len(pairs)) >= len(pairs) - len(right)
-    total, broken = samples.size * (samples.size - 1) // 2, int((sizes * (sizes - 1) // 2).sum())
-    return _Pairs(pairs, kept, "apart", soft, total, broken)
+    return _Pairs(pairs, kept, "apart", soft, samples.size * (samples.size - 1) // 2)
 
 
 def _ring(samples: IntArray, most: int) -> IntArray:

@@ -9,6 +9,9 @@ import time
 
 import pytest
 
+from bckm.cli._errors import Failure, told
+from bckm.exceptions import DamagedFileError, UndecidedError, UnsupportedError
+from bckm.tables import TableError, UnknownColumnError
 from tests.doors.cli.conftest import read
 
 FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
@@ -37,6 +40,25 @@ def test_help_lists_all_verbs_and_exit_codes(run):
     assert places == sorted(places)
     for code in ("0  fine", "2  wrong usage", "3  infeasible", "4  stopped", "5  bad data"):
         assert code in out
+
+
+def test_options_offer_what_the_library_takes():
+    """They are written twice, since help is not to import what computes."""
+    from bckm.assign import ENGINES
+    from bckm.cli.fit import fit
+    from bckm.metric import METRICS
+    from bckm.plan import _model as plan
+    from bckm.search.explore import SEARCHES
+    from bckm.tables._table import FORMATS
+    from bckm.units import SCALINGS
+
+    offered = {one.name: tuple(getattr(one.type, "choices", ())) for one in fit.params}
+    assert offered["search"] == plan.SEARCHES == SEARCHES
+    assert set(offered["solver"]) == set(plan.SOLVERS) == {"auto", *ENGINES}
+    assert offered["metric"] == tuple(METRICS)
+    assert offered["scale"] == SCALINGS
+    assert offered["missing"] == plan.MISSING
+    assert offered["format_"] == FORMATS
 
 
 def test_version(run):
@@ -82,6 +104,46 @@ def test_verify_agrees_with_fit_and_finds_what_was_changed(run, customers, tmp_p
     assert run("verify", customers, "--labels", "changed.csv", *rules).code == 1
 
 
+def test_what_the_library_refuses_is_a_sentence_for_all_commands(run, customers, tmp_path):
+    (tmp_path / "rules.toml").write_text("clusters = 3\n[[fixed]]\nid = 3\ncluster = 7\n")
+    wrong = ("--rules", "rules.toml")
+    answers = [run("check", customers, *wrong), run("fit", customers, *wrong, *FEATURES[:2])]
+    (tmp_path / "labels.csv").write_text("cluster\n" + "0\n" * 300)
+    answers.append(run("verify", customers, "--labels", "labels.csv", *wrong))
+    for answer in answers:
+        assert answer.code == 2
+        assert "fixed names cluster 7; there are clusters 0 to 2." in answer.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UndecidedError("a"), 6),
+        (UnsupportedError("a"), 2),
+        (DamagedFileError("a"), 5),
+        (TableError("a"), 5),
+        (UnknownColumnError("a", ["b"], "c"), 2),
+        (ValueError("a"), 2),
+        (OSError(13, "a", "f"), 5),
+        (MemoryError("a"), 5),
+    ],
+)
+def test_errors_have_their_codes(error, code):
+    with pytest.raises(Failure, match="a") as failed, told():
+        raise error
+    assert failed.value.exit_code == code
+
+
+def test_verify_counts(run, tmp_path):
+    (tmp_path / "d.csv").write_text("cluster\n0\n0\n1\n2\n2\n")
+    lines = [run("verify", "d.csv", "--size", size).out.splitlines() for size in ("1:", ":1", "2:")]
+    assert [(len(one), one[-1]) for one in lines] == [
+        (1, "Every rule holds."),
+        (3, "2 rules are broken."),
+        (2, "1 rule is broken."),
+    ]
+
+
 def test_compare(run, customers):
     for name, size in (("even", "50"), ("loose", "30:80"), ("free", "1:")):
         args = (
@@ -102,6 +164,12 @@ def test_compare(run, customers):
     found = json.loads(run("compare", "even.bckm", "free.bckm", "--json").out)
     assert found
     assert run("compare", "even.bckm").code == 2
+
+
+def test_demo_refuses_before_it_computes(run):
+    for args in (("--report", "r.txt"), ("-o", "nowhere/a.csv"), ("-o", "-")):
+        answer = run("demo", *args)
+        assert (answer.code, answer.out) == (2, "")
 
 
 def test_bench_reports_ratios_of_one_run(run):
@@ -129,6 +197,31 @@ def test_a_reader_that_leaves_is_no_error(customers):
     assert command.wait() == 141
     assert "Traceback" not in err
     assert "Exception ignored" not in err
+
+
+def test_a_full_disk_is_an_error_with_its_code(customers):
+    with open("/dev/full", "w") as full:
+        command = [*BCKM, "check", str(customers), "-k", "3"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 5
+    assert done.stderr == "Error: [Errno 28] No space left on device\n"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_while_it_reads_nothing_is_written(tmp_path, sent):
+    command = subprocess.Popen(
+        [*BCKM, "fit", "-", "-k", "2", "--out", "out.csv"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    )
+    command.stderr.readline()
+    os.kill(command.pid, sent)
+    command.stderr.read()
+    assert command.wait(timeout=20) == 130
+    command.stdin.close()
+    command.stderr.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -1,7 +1,9 @@
 """`bckm fit` as a person calls it."""
 
 import collections
+import csv
 import json
+import os
 
 import numpy as np
 import pytest
@@ -109,6 +111,7 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--columns", "x_kn,y_km"), 2, "did you mean 'x_km'?"),
         (("--columns", "x_km"), 2, "how many clusters"),
         (("-k", 3, "--size", "a:b"), 2, "40:60"),
+        (("-k", 3, "--size", ""), 2, "nothing is said"),
         (("-k", 3, "--size", "60:40"), 2, "60 is more than 40"),
         (("-k", 3, "--size", "10,20"), 2, "2 bounds are given for 3 clusters"),
         (("-k", 400, "--columns", "x_km"), 2, "400 clusters are asked of 300 rows"),
@@ -121,13 +124,23 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--out", "nowhere/labels.csv"), 2, "nowhere"),
         (("-k", 3, "--report", "report.pdf"), 2, ".html or .md"),
         (("-k", 3, "--out", "customers.csv"), 2, "overwrite"),
-        (("-k", 3, "--save", "a.x", "--summary", "a.x"), 2, "same file"),
+        (("-k", 3, "--save", "a.x", "--summary", "a.x"), 2, "--save and --summary cannot both"),
+        (("-k", 3, "--report", "a.md", "--report", "a.md"), 2, "--report and --report"),
+        (("-k", 3, "--out", "a.xls"), 2, "write .xlsx"),
+        (("-k", 3, "--save", "-"), 2, "--save cannot go to standard output"),
+        (("-k", 3, "--write-rules", "-"), 2, "--write-rules cannot go"),
+        (("-k", 3, "--checkpoint", "-"), 2, "--checkpoint cannot go"),
+        (("-k", 3, "--out", "."), 2, "is a directory"),
+        (("-k", 3, "--checkpoint", "pipe"), 2, "no ordinary file"),
+        (("-k", 3, "--out", "-", "--json"), 2, "--out and --json cannot both go"),
+        (("-k", 3, "--centres", "-", "--summary", "-"), 2, "--centres and --summary cannot"),
         (("-k", 3, "--solver", "nearest", "--size", "9:", "--columns", "x_km"), 2, "nearest"),
         (("-k", 3, "--metric", "haversine", "--columns", "x_km"), 2, "latitude"),
         (("-k", 3, "--metric", "haversine", "--scale", "robust"), 2, "degrees"),
     ],
 )
 def test_mistakes_get_a_sentence_and_a_code(run, customers, args, code, words):
+    os.mkfifo(customers.parent / "pipe")
     answer = run("fit", customers, *args)
     assert answer.code == code, (answer.out, answer.err)
     assert words in answer.err
@@ -174,6 +187,88 @@ def test_a_time_limit_gives_an_answer_and_code_4(run, customers, tmp_path):
     assert answer.code == 4
     assert len(read(tmp_path / "customers-clusters.csv")) == 300
     assert "time limit" in answer.out
+
+
+@pytest.mark.parametrize("option", ["--out", "--centres", "--summary"])
+def test_what_goes_to_stdout_is_alone_there(run, customers, option):
+    outputs = {"--out": "labels.csv", option: "-"}
+    named = [one for pair in outputs.items() for one in pair]
+    answer = run("fit", customers, "-k", 3, *FEATURES, *QUICK, *named)
+    assert answer.code == 0
+    assert "300 samples in 3 clusters" in answer.err
+    if option == "--summary":
+        assert json.loads(answer.out)["n_clusters"] == 3
+    else:
+        lines = list(csv.reader(answer.out.splitlines()))
+        assert len(lines) == (301 if option == "--out" else 4)
+        assert len({len(line) for line in lines}) == 1
+    answer = run("fit", customers, "-k", 3, "--size", "1:9", *FEATURES, *named)
+    assert (answer.code, answer.out) == (3, "")
+    assert "27 samples" in answer.err
+
+
+def test_pipes_take_all_that_comes(run, customers, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDWR)
+    named = [one for name in ("-o", "--centres", "--summary") for one in (name, "pipe")]
+    assert run("fit", customers, "-k", 3, *FEATURES, *QUICK, *named).code == 0
+    found = os.read(reader, 100_000)
+    os.close(reader)
+    assert found.startswith(b"customer,name")
+    assert found.endswith(b"}\n")
+
+
+def test_what_cannot_be_written_does_not_keep_the_rest_from_it(run, customers, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bckm.archive.save", full)
+    named = ("--save", "f.bckm", "--summary", "s.json")
+    answer = run("fit", customers, "-k", 3, *FEATURES, *QUICK, *named)
+    assert answer.code == 5
+    assert "everything could not be written to f.bckm: " in answer.err
+    assert "Written: summary s.json" in answer.out
+    assert "f.bckm" not in answer.out
+
+
+def test_seeds_count(run, customers):
+    args = ("fit", customers, "-k", 9, *FEATURES, *QUICK, "--json", "-q")
+    plain, zero, one = (
+        json.loads(run(*args, *more).out)["inertia"] for more in ((), ("--seed", 0), ("--seed", 1))
+    )
+    assert plain == zero != one
+
+
+def test_a_feature_called_size_has_a_centre_too(run, tmp_path):
+    (tmp_path / "d.csv").write_text("size\n1\n2\n8\n9\n")
+    assert run("fit", "d.csv", "-k", 2, "--centres", "c.csv").code == 0
+    rows = read(tmp_path / "c.csv")
+    assert {(row["size"], row["size (centre)"]) for row in rows} == {("2", "1.5"), ("2", "8.5")}
+
+
+def test_a_kind_of_file_that_is_only_read_gets_another_suffix():
+    from bckm.cli._outputs import labels_path
+
+    names = {"a/b.xls": "b-clusters.xlsx", "b.c.ODS": "b-clusters.c.xlsx", "b": "b-clusters"}
+    assert {data: labels_path(data, None) for data in names} == names
+    assert labels_path("-", None) == "-"
+
+
+def test_links_of_a_rules_file_are_not_overwritten(run, customers, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "links.csv").write_text("kind,a,b\ntogether,c001,c200\n")
+    (tmp_path / "sub" / "rules.toml").write_text('clusters = 3\n[[links]]\nfile = "links.csv"\n')
+    answer = run("fit", customers, "--rules", "sub/rules.toml", "-o", "sub/links.csv", *FEATURES)
+    assert answer.code == 2
+    assert "overwrite" in answer.err
+
+
+@pytest.mark.parametrize("verb", ["check", "fit"])
+def test_a_reader_of_a_refusal_knows_how_columns_were_read(run, tmp_path, verb):
+    (tmp_path / "d.csv").write_text("x,lead\n1,yes\n2,yes\n3,no\n4,no\n")
+    answer = run(verb, "d.csv", "-k", 1, "--apart", "lead")
+    assert answer.code == 3
+    assert "Note: column 'lead' marks rows: those with 'no' are in no group." in answer.err
 
 
 def test_all_outputs(run, customers, tmp_path):
