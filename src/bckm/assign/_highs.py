@@ -19,6 +19,9 @@ from bckm.assign.base import Deadline
 TOLERANCE = 1e-10  # the smallest that HiGHS takes; costs are scaled to at most 1
 AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
+# Presolve looks for dependent equations for up to 1 % of the time limit, so without one for ever:
+# 150 s where 20 sizes of 10,000 items are equations. There are none worth finding.
+DEPENDENT = 1 << 10 | 1 << 11  # bits of the option presolve_rule_off
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +107,7 @@ class Model:
             mip_feasibility_tolerance=tolerance,
             mip_rel_gap=0.0,
             mip_abs_gap=0.0,
+            presolve_rule_off=DEPENDENT,
         )
         # with columns of both kinds the presolve of 1.14.0 cuts off optima (HiGHS issues 3043,
         # 3073, 3094); brute force saw it in one of a thousand small soft problems
