@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 
+from bckm.tables import Table, read_table, write_table
 from tests.doors.cli.conftest import read
 
 FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
@@ -259,6 +260,29 @@ def test_what_cannot_be_written_does_not_keep_the_rest_from_it(run, customers, m
     assert "f.bckm" not in answer.out
 
 
+@pytest.mark.parametrize(
+    ("data", "args"),
+    [
+        ("x;w\n1,500;3\n4,500;0\n", ("--decimal", ",", "--columns", "x")),
+        ("x!w\n1.5!3\n4.5!0\n", ("--delimiter", "!", "--columns", "x")),
+        ("x,w,Größe\n1.5,3,\n4.5,0,\n", ("--encoding", "latin-1", "--columns", "x")),
+        ('x,w,"a,b"\n1.5,3,0\n4.5,0,0\n', ("--columns", 'x, "a,b"')),
+    ],
+)
+def test_how_tables_are_written_and_weighed(run, tmp_path, data, args):
+    (tmp_path / "d.csv").write_bytes(data.encode("latin-1"))
+    named = ("--weight", "w", "--centres", "c.jsonl", "--title", "Two rows")
+    answer = run("fit", "d.csv", "-k", 1, *named, *args)
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("Two rows\n")
+    assert json.loads((tmp_path / "c.jsonl").read_text())["x"] == 1.5
+
+
+def test_a_sheet_that_is_not_there(run, tmp_path):
+    write_table(Table.of({"x": [1, 2]}), tmp_path / "d.xlsx")
+    assert "Tours" in run("fit", "d.xlsx", "-k", 1, "--sheet", "Tours").err
+
+
 def test_seeds_count(run, customers):
     args = ("fit", customers, "-k", 9, *FEATURES, *QUICK, "--json", "-q")
     plain, zero, one = (
@@ -329,8 +353,6 @@ def test_a_damaged_file_is_refused(run, tmp_path):
 
 
 def test_excel_in_and_out(run, customers, tmp_path):
-    from bckm.tables import read_table, write_table
-
     write_table(read_table(customers), tmp_path / "customers.xlsx")
     answer = run("fit", "customers.xlsx", "-k", 3, "--size", "100", *FEATURES)
     assert answer.code == 0, answer.err
