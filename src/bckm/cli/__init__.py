@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -112,6 +113,10 @@ def main(args: Sequence[str] | None = None) -> None:
         click.echo(f"Error: {error}", err=True)
         _forget_stdout()
         code = BAD_DATA
+    except Exception:
+        traceback.print_exc()
+        click.echo("\nThis is a bug of bckm; please report it with these lines.", err=True)
+        code = 70  # not 1, which is an answer of verify
     sys.exit(code if isinstance(code, int) else 0)
 
 

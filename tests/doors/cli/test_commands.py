@@ -341,3 +341,11 @@ def test_a_terminal_gets_a_bar(customers, tmp_path):
     assert "inertia" in text
     assert "|" in text
     assert "left" in text
+
+
+def test_a_bug_is_no_answer(run, customers, monkeypatch):
+    monkeypatch.setattr(sys.modules["bckm.cli.check"], "plan_of", lambda given: 1 / 0)
+    answer = run("check", customers, "-k", 3)
+    assert answer.code == 70
+    assert "ZeroDivisionError" in answer.err
+    assert "report it" in answer.err
