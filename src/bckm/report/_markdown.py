@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from bckm import views
+from bckm.report._amounts import bound_writer, held
 from bckm.report._facts import Cluster, Facts, written
 from bckm.report._topics import Topic
 from bckm.report._words import (
@@ -99,6 +100,7 @@ def _came_out(facts: Facts) -> list[str]:
     lines = ["## What came out", "", *facts.ending, ""]
     lines += table(["", ""], ([name, _told([one])] for name, one in facts.figures))
     loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:4]
+    loaded = [held(load) for load in loads]
     head = ["Cluster", "Stands out by", "Nearest to its centre", "Size"]
     head += [_told([Name(one.name)]) for one in loads]
     rows = (
@@ -107,7 +109,7 @@ def _came_out(facts: Facts) -> list[str]:
             _features(one),
             "; ".join(_told([member]) for member in one.members) or "–",
             number(one.size),
-            *[number(load.values[one.number]) for load in loads],
+            *[load[one.number] for load in loaded],
             share(one.share),
             number(float(f"{one.distance:.3g}")),
         ]
@@ -165,12 +167,12 @@ def _called(one: views.Amount) -> str:
 
 
 def _range(one: views.Amount) -> list[str]:
-    write = share if one.kind == "share" else number
+    limit, words = bound_writer(one), held(one)
     low = float("-inf") if one.lower is None else float(one.lower.min())
     high = float("inf") if one.upper is None else float(one.upper.max())
     wrong = ", ".join(str(i) for i in np.flatnonzero(one.broken)) or "none"
-    known = one.values[np.isfinite(one.values)]
-    return [write(known.min()), write(known.max()), between(low, high, write), wrong]
+    least, most = int(np.nanargmin(one.values)), int(np.nanargmax(one.values))
+    return [words[least], words[most], between(low, high, limit), wrong]
 
 
 def _profile(facts: Facts) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from bckm import views
 from bckm.report import _figures
+from bckm.report._amounts import bound_writer, held
 from bckm.report._charts import colour_class
 from bckm.report._facts import Facts, written
 from bckm.report._html import Child, Element, el
@@ -150,12 +151,13 @@ def _came_out(facts: Facts) -> Part:
     head += [((_title(one), _bounds(one)), "n") for one in loads]
     head += [("Inertia", "n"), ("Distance", "n"), ("Nearest to its centre", "names")]
     styles = views.palette(views.plane(facts.study).centres)
+    sizes, *loaded = [_held(one) for one in (size, *loads)]
     rows: list[list[Child]] = [
         [
             (_swatch(styles[i]), f"{i}"),
-            _held(size, i),
+            sizes[i],
             _features(one.features[:few]),
-            *[_held(load, i) for load in loads],
+            *[load[i] for load in loaded],
             share(one.share),
             number(float(f"{one.distance:.3g}")),
             _lines(one.members[:few]) if named else ", ".join(one.members),
@@ -192,14 +194,15 @@ def _bounds(amount: views.Amount, i: int | None = None) -> Child:
         return None
     low = -np.inf if amount.lower is None else float(amount.lower[i or 0])
     high = np.inf if amount.upper is None else float(amount.upper[i or 0])
-    return el("small", between(low, high))
+    return el("small", between(low, high, bound_writer(amount)))
 
 
-def _held(amount: views.Amount, i: int) -> list[Child]:
-    """What a cluster holds, and what it may."""
-    held = number(float(amount.values[i]))
-    wrong = bool(amount.broken[i])
-    return [el("span", held, " ▲", class_="bad") if wrong else held, _bounds(amount, i)]
+def _held(amount: views.Amount) -> list[list[Child]]:
+    """What each cluster holds, and what it may."""
+    return [
+        [el("span", one, " ▲", class_="bad") if wrong else one, _bounds(amount, i)]
+        for i, (one, wrong) in enumerate(zip(held(amount), amount.broken, strict=True))
+    ]
 
 
 def _lines(names: Sequence[str]) -> Child:

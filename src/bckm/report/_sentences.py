@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 
 from bckm.checker import Violation
-from bckm.report._words import Name, Sentence, Told, between, counted, listed, number, share
+from bckm.report._words import (
+    Name,
+    Sentence,
+    Told,
+    between,
+    beyond,
+    counted,
+    exact,
+    listed,
+    number,
+    share,
+)
 from bckm.rules import (
     CannotLink,
     Fixed,
@@ -94,9 +105,9 @@ class Words:
                 return (
                     "The sum of ",
                     Name(source.name),
-                    f" in cluster {violation.cluster} is {number(total)}, ",
+                    f" in cluster {violation.cluster} is {beyond(total, value)}, ",
                     f"{number(violation.amount)} {'below' if low else 'above'} its bound of "
-                    f"{number(value)}.",
+                    f"{exact(value)}.",
                 )
             case RowBound():  # begins with a name
                 return (Told(message),)

@@ -161,7 +161,7 @@ footer{padding-top:2.6rem;padding-bottom:3rem;color:var(--muted);font-size:.85re
 header{padding-top:1.6rem}h1{font-size:1.6rem}.lead{font-size:1.08rem}
 .cards{grid-template-columns:repeat(2,1fr)}.cards dd{font-size:1.1rem}
 .facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:.5rem}
-text{font-size:14px}.value{font-size:13px}.axis{font-size:14px}
+text{font-size:14px}.value{font-size:12px}.axis{font-size:14px}
 svg.wide text{font-size:17px}svg.wide .hubs{font-size:11.5px}svg.wide .crowd .hubs{font-size:8px}
 }
 @media print{

@@ -8,6 +8,7 @@ from textwrap import wrap
 import numpy as np
 
 from bckm import views
+from bckm.report._amounts import bound_writer, held
 from bckm.report._facts import Facts
 from bckm.report._words import Name, between, number, plain, shorten
 
@@ -86,9 +87,9 @@ def _column(one: views.Amount, blocks: bool) -> list[str]:
     high = np.full(one.values.size, np.inf) if one.upper is None else one.upper
     known = np.concatenate([one.values, high[np.isfinite(high)], [0.0]])
     most = float(known.max()) or 1.0
-    numbers = _aligned([number(value) for value in one.values[:k]])
+    numbers = _aligned(held(one)[:k])
     bars = [_bar(one.values[i] / most, high[i] / most, blocks) for i in range(k)]
-    bounds = [between(low[i], high[i]) if one.bounded else "" for i in range(k)]
+    bounds = [between(low[i], high[i], bound_writer(one)) if one.bounded else "" for i in range(k)]
     flags = [" ▲" if wrong else "" for wrong in one.broken[:k]]
     rows = [f"{a} {b} {c}{d}" for a, b, c, d in zip(numbers, bars, bounds, flags, strict=True)]
     return _aligned([plain([Name(shorten(one.name, 24))]), *rows], left=True)
