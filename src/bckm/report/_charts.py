@@ -28,7 +28,7 @@ from bckm.study import Study
 
 POINTS = 5_000  # drawn in the plane
 TIPS = 2_000  # points up to which each says its name
-LINES = 800  # links drawn
+LINES = 400  # links drawn
 _LABELS = 12  # columns up to which each says its value
 _LETTER = 6.4  # width of a digit above a column
 _NUMBERED = 60  # clusters whose numbers stand in circles
@@ -248,14 +248,16 @@ def _lines(places: FloatArray, links: views.Links) -> list[Child]:
     """Links in four groups, those that are not kept on top."""
     found: list[Child] = []
     for kept in (True, False):
+        many = links.crowded(kept=kept)
         for kind in ("together", "apart"):
             ends = [(one.a, one.b) for one in links if one.kept == kept and one.kind == kind]
+            class_ = f"link {kind}{'' if kept else ' lost'}{' many' if many else ''}"
             if ends:
                 way = "".join(
                     f"M{short(x1)} {short(y1)}L{short(x2)} {short(y2)}"
                     for (x1, y1), (x2, y2) in places[np.array(ends)].tolist()
                 )
-                found.append(el("path", d=way, class_=f"link {kind}{'' if kept else ' lost'}"))
+                found.append(el("path", d=way, class_=class_))
     return found
 
 
