@@ -69,7 +69,7 @@ class Checkpoint:
         if not os.path.isdir(folder):  # better now than when there is something to lose
             raise FileNotFoundError(errno.ENOENT, "there is no such folder for checkpoint", folder)
         if os.path.exists(path):
-            if not os.path.isfile(path):  # it would be read to no end, or replaced
+            if not os.path.isfile(path) and not os.path.isdir(path):  # it may have no end
                 raise ValueError(f"the checkpoint {self.path} is no ordinary file; name another.")
             self._fields = Fields(read_container(path, [KIND]).content, "the checkpoint")
         self._same: Mapping[str, Any] = {}

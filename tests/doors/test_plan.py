@@ -25,8 +25,8 @@ def table():
     return read_table("-", stdin=io.BytesIO(TEXT.encode()))
 
 
-def compiled(table, clusters=2, id_="id", **short):
-    plan = Plan(clusters=clusters, id=id_, columns=("x", "y"), clauses=clauses_of(short))
+def compiled(table, clusters=2, id_="id", columns=("x", "y"), **short):
+    plan = Plan(clusters=clusters, id=id_, columns=columns, clauses=clauses_of(short))
     return compile_plan(plan, table)
 
 
@@ -109,6 +109,44 @@ def test_each_kind_becomes_its_rules(table):
     assert [(one.sample, one.cluster) for one in fixed] == [("a", 0), ("b", 0), ("c", 1), ("e", 1)]
     known = compiled(table, known=["known"]).constraints
     assert [tuple(link) for link in known.cannot_link] == [("a", "c")]
+
+
+def test_options_replace_what_a_file_bounds_and_add_the_rest():
+    file = Plan(clauses=clauses_of({"size": ["28:32"], "capacity": ["kg::9"], "apart": ["team"]}))
+    options = Plan(clauses=clauses_of({"size": [":20"], "capacity": ["t::5"], "apart": ["lead"]}))
+    joined = file.joined(options).clauses
+    assert [(one.kind, one.column) for one in joined] == [
+        ("capacity", "kg"),
+        ("apart", "team"),
+        ("size", None),
+        ("capacity", "t"),
+        ("apart", "lead"),
+    ]
+    assert joined[2].keys == {"max": 20}
+
+
+def test_a_column_that_is_nearly_numbers_is_missed():
+    texts = [str(row) for row in range(30)]
+    rows = {"x": texts, "y": [*texts[:-1], "none?"], "name": [f"n{text}" for text in texts]}
+    asked = compile_plan(Plan(clusters=2), Table.of(rows))
+    assert asked.feature_names == ("x",)
+    assert any("not clustered by 'y'" in note and "none?" in note for note in asked.notes)
+    assert not any("'name'" in note for note in asked.notes)
+
+
+def test_latitude_comes_first():
+    table = Table.of({"lon": [8.0, 9.0], "lat": [50.0, 51.0]})
+    with pytest.raises(PlanError, match="latitude first"):
+        compile_plan(Plan(clusters=2, columns=("lon", "lat"), metric="haversine"), table)
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"), [("yes", "no"), ("1", "0"), ("Ja", "Nein"), ("true", "False")]
+)
+def test_yes_and_no_mark_rows(yes, no):
+    table = Table.of({"x": ["1", "2", "3", "4"], "lead": [yes, no, yes, no]})
+    asked = compiled(table, id_=None, apart=["lead"], columns=("x",))
+    assert [tuple(link) for link in asked.constraints.cannot_link] == [(0, 2)]
 
 
 def test_a_column_that_marks_rows_has_one_group(table):
@@ -242,11 +280,13 @@ def test_files_are_relative_to_the_file_that_names_them(tmp_path, monkeypatch):
     assert again.clauses[1] == clauses[1]
 
 
-@pytest.mark.parametrize("weights", [[1, -1, 1], [0, 0, 0]])
-def test_weights_are_not_negative_and_not_all_0(weights):
+@pytest.mark.parametrize(
+    ("weights", "words"), [([1, -1, 1], r"holds -1 in row 2 \(line 3\)"), ([0, 0, 0], "are 0")]
+)
+def test_weights_are_not_negative_and_not_all_0(weights, words):
     text = "x,y,w\n" + "".join(f"{at},{at},{one}\n" for at, one in enumerate(weights))
     table = read_table("-", stdin=io.BytesIO(text.encode()))
-    with pytest.raises(TableError, match="at least 0, one above it"):
+    with pytest.raises(TableError, match=words):
         compile_plan(Plan(clusters=2, weight="w"), table)
     fine = Table.of({"x": [1, 2, 3], "w": [0, 0, 1], "none": [None, None, None]})
     asked = compile_plan(Plan(clusters=3, weight="w"), fine)  # as many clusters as rows

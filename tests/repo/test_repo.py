@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 def test_demo_writes_labels_that_obey(tmp_path, capsys):
     result = main(str(tmp_path / "labels.csv"))
     printed = capsys.readouterr().out
-    assert "rules kept     26 of 26" in printed
+    assert "rules kept     40 of 40" in printed
     assert f"{result.inertia:.2f}" in printed
     with (tmp_path / "labels.csv").open() as handle:
         rows = list(csv.DictReader(handle))

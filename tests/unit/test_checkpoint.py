@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 import time
@@ -385,6 +386,12 @@ def test_a_damaged_file_is_refused_not_replaced(finished, tmp_path):
             kept += 1
             assert timeless(found) == right
     assert kept < 50
+
+
+def test_a_pipe_is_no_checkpoint(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="no ordinary file"):
+        bckm.kmeans([[0.0], [1.0]], 2, checkpoint=tmp_path / "pipe")
 
 
 def test_files_that_are_no_checkpoints(finished, tmp_path):

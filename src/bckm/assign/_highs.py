@@ -19,8 +19,8 @@ from bckm.assign.base import Deadline
 TOLERANCE = 1e-10  # the smallest that HiGHS takes; costs are scaled to at most 1
 AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
-# Presolve looks for dependent equations for up to 1 % of the time limit, without one for ever: 150 s
-# instead of 0.1 where 20 sizes of 10,000 items are equations. There are none worth finding.
+# Presolve looks for dependent equations for up to 1 % of the time limit, so without one for ever:
+# 150 s where 20 sizes of 10,000 items are equations. There are none worth finding.
 DEPENDENT = 1 << 10 | 1 << 11  # bits of the option presolve_rule_off
 
 

@@ -35,7 +35,7 @@ Examples:
 Exit codes:
   0  fine                         4  stopped early (time limit, Ctrl-C), with an answer
   1  verify: rules are broken     5  bad data
-  2  wrong usage                  6  time ran out without an answer or a proof
+  2  wrong usage                  6  not decided: neither an answer nor a proof
   3  infeasible, with the reason
 """
 

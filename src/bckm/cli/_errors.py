@@ -22,15 +22,15 @@ class Failure(click.ClickException):
 def told() -> Iterator[None]:
     """Turn errors about plans, tables and files into sentences with exit codes."""
     from bckm.exceptions import DamagedFileError, UndecidedError
-    from bckm.tables import TableError, UnknownColumnError
+    from bckm.tables import NoFileError, TableError, UnknownColumnError
 
     try:
         yield
-    except UnknownColumnError as error:
+    except (UnknownColumnError, NoFileError) as error:
         raise Failure(str(error), USAGE) from error
     except (TableError, DamagedFileError) as error:
         raise Failure(str(error), BAD_DATA) from error
-    except ValueError as error:  # a plan, or what it asks of the library
+    except (ValueError, OverflowError) as error:  # a plan, or what it asks of the library
         raise Failure(str(error), USAGE) from error
     except UndecidedError as error:
         raise Failure(str(error), UNDECIDED) from error

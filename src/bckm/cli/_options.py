@@ -26,22 +26,25 @@ def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def _columns_of(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Column names of the data, for the completion of shells."""
+    """Column names of the data, for the completion of shells; after a comma the next one."""
     from bckm.tables import read_table
 
+    before, comma, begun = incomplete.rpartition(",")
     try:
-        names = read_table(ctx.params["data"]).names
+        # while an option lacks its value, click leaves the arguments where they are
+        names = read_table(ctx.params.get("data") or ctx.args[0]).names
     except Exception:  # a shell that asks for help is not told of errors
         return []
-    return [name for name in names if name.startswith(incomplete)]
+    return [before + comma + name for name in names if name.startswith(begun)]
 
 
 def _column(name: str, text: str, **more: Any) -> Callable[[F], F]:
     return click.option(name, metavar="COLUMN", help=text, shell_complete=_columns_of, **more)
 
 
+# whether it is there is seen when it is read, with a near name if it is not
 data_argument = click.argument(
-    "data", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="DATA"
+    "data", type=click.Path(dir_okay=False, allow_dash=True), metavar="DATA"
 )
 
 reading_options = _all(
@@ -54,11 +57,16 @@ reading_options = _all(
 
 rule_options = _all(
     click.option("-k", "--clusters", type=click.IntRange(1), help="How many clusters."),
-    click.option("--size", metavar="MIN:MAX", help="Rows in each cluster: 40:60, 40:, :60, 50."),
+    click.option(
+        "--size",
+        metavar="MIN:MAX",
+        help="Rows in each cluster: 40:60, 40:, :60, 50, or one of these per cluster: 40:60,20:30.",
+    ),
     click.option(
         "--capacity",
         metavar="COLUMN:MIN:MAX",
         multiple=True,
+        shell_complete=_columns_of,
         help="Sum of a column in each cluster: weight:0:500, weight::500.",
     ),
     _column("--together", "Rows with the same value share a cluster.", multiple=True),
@@ -67,6 +75,7 @@ rule_options = _all(
         "--quota",
         metavar="COLUMN:±PERCENT",
         multiple=True,
+        shell_complete=_columns_of,
         help="Share of each value in each cluster as in all data, give or take: gender:±10%.",
     ),
     _column("--known", "Rows with the same value together, with different ones apart."),
@@ -83,7 +92,8 @@ rule_options = _all(
     click.option(
         "--rules",
         type=click.Path(exists=True, dir_okay=False),
-        help="TOML file of rules and settings; options come on top of it.",
+        help="TOML file of rules and settings; options come on top, and replace what it says of "
+        "the same thing.",
     ),
     _column("--id", "Column of ids, by which links and messages name rows.", default=None),
 )
@@ -93,6 +103,7 @@ feature_options = _all(
         "--columns",
         metavar="A,B,...",
         multiple=True,
+        shell_complete=_columns_of,
         help="Columns to cluster by; by default every numeric one that no rule uses.",
     ),
     click.option(
@@ -104,7 +115,7 @@ feature_options = _all(
     click.option(
         "--metric",
         type=click.Choice(["euclidean", "cosine", "haversine"]),
-        help="Distance; haversine takes latitude and longitude in degrees. Default: euclidean.",
+        help="Distance; haversine takes latitude, then longitude, in degrees. Default: euclidean.",
     ),
     click.option(
         "--missing",
@@ -112,6 +123,12 @@ feature_options = _all(
         help="What to do where a column to cluster by is empty. Default: error.",
     ),
     _column("--weight", "How much each row counts in the objective."),
+)
+
+# check and verify take, and do not show, what fit takes: a command is easily edited to another one
+unused_options = _all(
+    click.option("--columns", multiple=True, hidden=True),
+    *(click.option(f"--{name}", hidden=True) for name in ("scale", "metric", "missing", "weight")),
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")

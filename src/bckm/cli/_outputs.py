@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,21 +136,27 @@ def labels_writer(table: Table, column: str, labels: Any) -> Callable[[str], str
         written = write_table(more, path)
         if not written.n_escaped:
             return None
-        return f"{written.n_escaped} cells that look like formulas begin with an apostrophe"
+        return (
+            f"{written.n_escaped} cells that a spreadsheet would compute begin with an apostrophe, "
+            "which bckm takes away again"
+        )
 
     return write
 
 
-def centres_writer(study: Study, column: str) -> Callable[[str], str | None]:
+def centres_writer(study: Study, table: Table, column: str) -> Callable[[str], str | None]:
     """A row per cluster: its number, its size, its centre in the units of the table."""
-    from bckm.tables import Table, write_table
+    from bckm.tables import Table as Columns
+    from bckm.tables import write_table
 
     def write(path: str) -> None:
         columns: dict[str, Any] = {column: list(range(study.n_clusters))}
         columns["size"] = study.result.sizes.tolist()
         for name, values in zip(study.feature_names, study.centres.T.tolist(), strict=True):
             columns[name if name not in columns else f"{name} (centre)"] = values
-        write_table(Table.of(columns), path)
+        # delimiter and decimal sign as in the table: what reads that one reads this one
+        found = replace(Columns.of(columns, format=table.format), decimal=table.decimal_sign())
+        write_table(replace(found, origin=table.origin) if table.format == "csv" else found, path)
 
     return write
 

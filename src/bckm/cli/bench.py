@@ -21,7 +21,6 @@ Example:
 
 @dataclass(frozen=True)
 class _Row:
-    what: str
     seconds: float
     inertia: float
     smallest: int
@@ -51,18 +50,18 @@ def bench(samples: int, features: int, clusters: int, seed: int, peer: bool) -> 
     centres = X[rng.choice(samples, clusters, replace=False)]
     pairs = rng.choice(samples, (max(samples // 100, 1), 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    rows: list[_Row] = []
-    for what, labels_of in _methods(X, clusters, centres, pairs, peer).items():
-        click.echo(f"{what} ...", err=True)
+    methods = _methods(X, clusters, centres, pairs, peer)
+    width = max(map(len, methods))
+    click.echo(f"{samples} samples, {features} features, {clusters} clusters")
+    click.echo(f"{'':{width}}  {'seconds':>8}  {'ratio':>7}  {'inertia':>10}  sizes")
+    base = None
+    for what, labels_of in methods.items():
         began = time.perf_counter()
         labels = labels_of()
-        rows.append(_judged(what, time.perf_counter() - began, X, labels, clusters))
-    click.echo(f"{samples} samples, {features} features, {clusters} clusters")
-    width = max(len(row.what) for row in rows)
-    click.echo(f"{'':{width}}  {'seconds':>8}  {'ratio':>7}  {'inertia':>10}  sizes")
-    for row in rows:
+        row = _judged(time.perf_counter() - began, X, labels, clusters)
+        base = base or row.seconds
         click.echo(
-            f"{row.what:{width}}  {row.seconds:8.3f}  {row.seconds / rows[0].seconds:7.2f}  "
+            f"{what:{width}}  {row.seconds:8.3f}  {row.seconds / base:7.2f}  "
             f"{row.inertia:10.5g}  {row.smallest} to {row.largest}"
         )
 
@@ -106,7 +105,7 @@ def _methods(
     return found
 
 
-def _judged(what: str, seconds: float, X: FloatArray, labels: Any, k: int) -> _Row:  # noqa: N803
+def _judged(seconds: float, X: FloatArray, labels: Any, k: int) -> _Row:  # noqa: N803
     """Inertia of the labels at their means, whatever the method says of itself."""
     import numpy as np
 
@@ -115,5 +114,5 @@ def _judged(what: str, seconds: float, X: FloatArray, labels: Any, k: int) -> _R
     np.add.at(sums, labels, X)
     means = sums / np.maximum(sizes, 1)[:, None]
     return _Row(
-        what, seconds, float(np.square(X - means[labels]).sum()), int(sizes.min()), int(sizes.max())
+        seconds, float(np.square(X - means[labels]).sum()), int(sizes.min()), int(sizes.max())
     )

@@ -14,6 +14,7 @@ from bckm.cli._options import (
     read_data,
     reading_options,
     rule_options,
+    unused_options,
 )
 from bckm.cli._outputs import say_notes, write_json
 
@@ -27,6 +28,7 @@ Example:
 @click.command(epilog=_EPILOG, short_help="Can these rules be obeyed? If not, why?")
 @data_argument
 @rule_options
+@unused_options
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds.")
 @json_option
 @reading_options

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bckm.cli._errors import INFEASIBLE, STOPPED, told
+from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
 from bckm.cli._options import (
     data_argument,
     feature_options,
@@ -55,6 +55,7 @@ Examples:
 """
 
 _PATH = click.Path(dir_okay=False, allow_dash=True)
+FAR = 0.05  # gap of the last assignment from which on a person is told
 
 
 @click.command(epilog=_EPILOG, short_help="Give every row a cluster such that every rule holds.")
@@ -161,8 +162,11 @@ def _fitted(
     from bckm.study import Study
 
     progress.phase("reading the rules")
+    _check_label_column(given["label_column"], plan)
     asked = compile_plan(plan, table, aside=[given["label_column"]])
     progress.phase("looking whether the rules can be obeyed")
+    if given["checkpoint"] and Path(given["checkpoint"]).exists():
+        progress.phase(f"going on from {given['checkpoint']}")
     settings = {"seed": 0, "solver": "auto", "search": "auto", **plan.fit}
     try:
         result = _kmeans(asked, settings, given, progress)
@@ -191,13 +195,38 @@ def _fitted(
             "versions": _versions(),
         },
     )
-    return study, (*asked.notes, *_replaced(given["label_column"], table))
+    return study, (
+        *asked.notes,
+        *_replaced(given["label_column"], table),
+        *_far_from_proven(result),
+    )
+
+
+def _check_label_column(column: str, plan: Plan) -> None:
+    if not column.strip():
+        raise Failure("--label-column must be a name.", USAGE)
+    if column in (*plan.used, *plan.columns):
+        raise Failure(
+            f"the new clusters would replace column {column!r}, which is used here; give them "
+            "another name with --label-column.",
+            USAGE,
+        )
 
 
 def _replaced(column: str, table: Table) -> list[str]:
     if column not in table.names:
         return []
     return [f"column {column!r} of the table is replaced by the new clusters (--label-column)."]
+
+
+def _far_from_proven(result: Result) -> list[str]:
+    gap = 1 - result.lower_bound / result.objective if result.objective > 0 else 0.0
+    if gap <= FAR:
+        return []
+    return [
+        f"better clusters may well exist: the last assignment is proven only to {gap:.0%} of the "
+        "best. Tight rules are hard; try --search global --time-limit 60, or --n-init 10."
+    ]
 
 
 def _kmeans(
@@ -244,7 +273,7 @@ def _written(study: Study, table: Table, plan: Plan, given: dict[str, Any]) -> O
     outputs, column = Outputs(), given["label_column"]
     outputs.write("labels", given["out"], labels_writer(table, column, study.result.labels))
     outputs.write("everything", given["save"], lambda path: save(study, path))
-    outputs.write("centres", given["centres"], centres_writer(study, column))
+    outputs.write("centres", given["centres"], centres_writer(study, table, column))
     for path in given["report"]:
         outputs.write("report", path, lambda one: report.write(study, one))
     for path in (given["summary"], "-" if given["as_json"] else None):
@@ -258,8 +287,6 @@ def _say(study: Study, notes: tuple[str, ...], outputs: Outputs, *, to_stdout: b
 
     stream = sys.stdout if to_stdout else sys.stderr
     lines = [text(study, blocks=utf8(stream)).rstrip("\n"), ""]
-    if study.result.status.value in ("time limit", "interrupted"):
-        lines += [f"Note: {study.result.status.message}.", ""]
     lines += [f"Note: {note}" for note in notes]
     lines += [f"Written: {one}" for one in outputs.told]
     click.echo("\n".join(lines), file=stream)

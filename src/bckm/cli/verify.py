@@ -15,6 +15,7 @@ from bckm.cli._options import (
     read_data,
     reading_options,
     rule_options,
+    unused_options,
 )
 from bckm.cli._outputs import say_notes, write_json
 
@@ -34,6 +35,7 @@ Examples:
 @click.command(epilog=_EPILOG, short_help="Do these clusters obey these rules?")
 @data_argument
 @rule_options
+@unused_options
 @click.option(
     "--labels",
     type=click.Path(exists=True, dir_okay=False),
@@ -129,6 +131,8 @@ def _plain(violations: Any) -> list[dict[str, Any]]:
 
 
 def _say(broken: Any, lost: Any, asked: AskedRules) -> None:
+    from bckm.rules import plural
+
     say_notes(asked.notes)
     for one in broken:
         click.echo(one.message)
@@ -136,5 +140,6 @@ def _say(broken: Any, lost: Any, asked: AskedRules) -> None:
         click.echo(f"Soft rules that are given up: {len(lost)}")
         for one in lost:
             click.echo(f"  {one.message}")
-    told = "1 rule is broken." if len(broken) == 1 else f"{len(broken)} rules are broken."
+    rules = len({id(one.rule) for one in broken})
+    told = f"{plural(len(broken), 'violation')} of {plural(rules, 'rule')}."
     click.echo(told if broken else "Every rule holds.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,19 @@ from bckm.plan._model import Plan, PlanError, near
 from bckm.tables import Table, TableError
 
 # Columns that mark some rows: the others are in no group
-_NO = {"no": "yes", "n": "y", "false": "true", "0": "1"}
+_NO = {
+    "0": "1",
+    "n": "y",
+    "no": "yes",
+    "false": "true",
+    "nein": "ja",
+    "falsch": "wahr",
+    "non": "oui",
+    "faux": "vrai",
+}
 _SHOWN = 5
+_LOOKED_AT = 200  # cells that tell whether a column looks like numbers
+_EXCHANGED = (["lon", "lat"], ["lng", "lat"])
 _SEARCHED = 20_000  # ids that are compared letter by letter with one that is not there
 
 
@@ -101,6 +112,8 @@ def read_features(
     """Columns that samples are clustered by, (n, d), and their names."""
     table = read.table
     names = tuple(map(table.column, plan.columns))
+    if plan.metric == "haversine" and [name[:3].lower() for name in names] in _EXCHANGED:
+        raise PlanError(f"haversine takes latitude first: --columns {names[1]},{names[0]}.")
     if twice := [name for name in names if names.count(name) > 1]:
         raise PlanError(f"column {twice[0]!r} is named twice.")
     if not names:
@@ -112,12 +125,37 @@ def read_features(
                 f"{table.source} has no numeric column that no rule uses; name those to cluster by "
                 f"with --columns. Its columns are: {', '.join(table.names)}."
             )
+        read.notes += _left_out(others, names, table)
         shown = names if len(names) <= _SHOWN else (*names[: _SHOWN - 1], f"{len(names) - 4} more")
         read.notes.append(
             f"clustered by {', '.join(shown)}: every numeric column that no rule uses "
             "(--columns names others)."
         )
     return np.column_stack([_feature(name, plan, read) for name in names]), names
+
+
+def _left_out(others: Collection[str], names: Collection[str], table: Table) -> list[str]:
+    """Columns that are numbers but for some cells: somebody may miss them."""
+    found = []
+    for name in table.names:
+        if name in others or name in names:
+            continue
+        first = [text for text in table.texts(name)[:_LOOKED_AT] if text is not None]
+        numbers = sum(_is_number(text) for text in first)
+        if numbers > 0.8 * len(first):
+            try:
+                table.numbers(name)
+            except TableError as error:
+                found.append(f"not clustered by {name!r}: {error}")
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _feature(name: str, plan: Plan, read: Reader) -> FloatArray:

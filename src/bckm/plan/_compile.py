@@ -136,8 +136,14 @@ def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Aske
     weight = None
     if plan.weight is not None:
         weight = table.numbers(plan.weight)
-        if (weight < 0).any() or not (weight > 0).any():
-            raise TableError(f"weights in column {plan.weight!r} must be at least 0, one above it.")
+        if (weight < 0).any():
+            row = int(np.argmax(weight < 0))
+            raise TableError(
+                f"weights must be at least 0; column {plan.weight!r} holds {weight[row]:.15g} in "
+                f"{table.place(row)}."
+            )
+        if not weight.any():
+            raise TableError(f"all weights in column {plan.weight!r} are 0.")
     return Asked(
         X=X,
         feature_names=names,
@@ -204,7 +210,7 @@ def _size(clause: Clause, read: Reader) -> Constraints:
 def _per_cluster(bound: Any, read: Reader) -> Any:
     if isinstance(bound, list) and len(bound) != read.n_clusters:
         raise PlanError(
-            f"size: {len(bound)} bounds are given for {read.n_clusters} clusters; give one for "
+            f"{len(bound)} bounds are given for {read.n_clusters} clusters; give one for "
             "all, or one for each."
         )
     return bound

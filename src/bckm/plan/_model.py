@@ -31,6 +31,9 @@ price.
     """
 
 
+_MOST = 2**53  # whole numbers up to here are exact everywhere
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError("must be text")
@@ -46,6 +49,8 @@ def _number(value: Any) -> float:
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError("must be a whole number, at least 0")
+    if value > _MOST:
+        raise ValueError("is too large")
     return value
 
 
@@ -115,6 +120,7 @@ _NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each of these at least
     "forbidden": (("id",), ("cluster",)),
     "stay": (("column",), ("at_most", "confidence", "price")),
 }
+_BOUNDS = ("size", "capacity", "quota", "stay")
 _EXCLUSIVE = (
     ("confidence", "price"),
     ("column", "ids"),
@@ -177,6 +183,11 @@ class Clause:
         return {key: self.keys[key] for key in _SOFT if key in self.keys}
 
     @property
+    def about(self) -> tuple[str, str | None] | None:
+        """What it bounds, if that is bounded once: another clause about it replaces this one."""
+        return (self.kind, self.column) if self.kind in _BOUNDS else None
+
+    @property
     def column(self) -> str | None:
         """The column it is about, if any."""
         return self.keys.get("column")
@@ -222,7 +233,13 @@ class Plan:
     clauses: tuple[Clause, ...] = ()
 
     def joined(self, other: Plan) -> Plan:
-        """Add the rules of another plan; settings of the other one count first."""
+        """Add the rules of another plan, whose settings count first.
+
+        Where both bound the same thing, such as sizes or the sum of a column, only the bounds of
+        the other plan are kept.
+        """
+        stated = {clause.about for clause in other.clauses} - {None}
+        kept = [clause for clause in self.clauses if clause.about not in stated]
         set_there = {
             one.name: value
             for one in fields(other)
@@ -232,7 +249,7 @@ class Plan:
             self,
             **set_there,
             fit={**self.fit, **other.fit},
-            clauses=(*self.clauses, *other.clauses),
+            clauses=(*kept, *other.clauses),
         )
 
     @property

@@ -313,10 +313,10 @@ row 3; ids must be different.
         cells = self.cells(name)
         told = [f"{self.place(row)} holds {_told(cells[row])}" for row in rows[:_SHOWN]]
         one = len(rows) == 1
-        more = f", and {len(rows) - _SHOWN} more rows hold no numbers" if len(rows) > _SHOWN else ""
+        more = f", and so on in {len(rows) - _SHOWN} more rows" if len(rows) > _SHOWN else ""
         which = "which is not a number" if one else "which are not numbers"
         return (
-            f"column {shown(name)} of {self.source}: {', '.join(told)}{more}, {which}; "
+            f"column {shown(name)} of {self.source}: {', '.join(told)}, {which}{more}; "
             f"{_remedy([cells[row] for row in rows], one, self.decimal)}."
         )
 

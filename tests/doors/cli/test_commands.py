@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import bckm
 from bckm.cli._errors import Failure, told
 from bckm.exceptions import DamagedFileError, UndecidedError, UnsupportedError
 from bckm.tables import TableError, UnknownColumnError
@@ -139,9 +140,79 @@ def test_verify_counts(run, tmp_path):
     lines = [run("verify", "d.csv", "--size", size).out.splitlines() for size in ("1:", ":1", "2:")]
     assert [(len(one), one[-1]) for one in lines] == [
         (1, "Every rule holds."),
-        (3, "2 rules are broken."),
-        (2, "1 rule is broken."),
+        (3, "2 violations of 1 rule."),
+        (2, "1 violation of 1 rule."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "args", "code", "words"),
+    [
+        ("id,cluster\na,0\nb,2\nc,1\n", ("-k", 2), 5, "holds cluster 2; of 2 clusters"),
+        ("id,cluster\na,0\nb,-1\nc,1\n", (), 5, "row 2 of d.csv has -1"),
+        ("id,cluster\na,0\nb,1\n", (), 5, "--id joins them"),
+        ("id,cluster\na,0\nb,1\n", ("--id", "id"), 5, "no row for 1 ids, first 'c'"),
+        ("id,cluster\nc,0\nb,0\na,1\n", ("--id", "id", "--known", "team"), 0, "holds"),
+        ("id,cluster\nc,0\nb,0\na,1\n", ("--known", "team"), 1, "violations"),
+        ("id,cluster\na,0\nb,0\nc,1\n", ("--rules", "soft.toml"), 0, "given up: 2"),
+    ],
+)
+def test_verify_labels_of_another_table(run, tmp_path, labels, args, code, words):
+    (tmp_path / "d.csv").write_text("id,team\na,red\nb,blue\nc,blue\n")
+    (tmp_path / "soft.toml").write_text('[[known]]\ncolumn = "team"\nprice = 1\n')
+    (tmp_path / "labels.csv").write_text(labels)
+    answer = run("verify", "d.csv", "--labels", "labels.csv", *args)
+    assert answer.code == code
+    assert words in (answer.err if code == 5 else answer.out)
+
+
+def test_check_that_is_not_decided_has_its_code(run, customers, monkeypatch):
+    from bckm.feasibility import Feasibility, Verdict
+
+    found = Feasibility(Verdict.UNKNOWN, None, UndecidedError("not decided"))
+    monkeypatch.setattr("bckm.feasibility.check", lambda *_, **__: found)
+    assert run("check", customers, "-k", 3).code == 6
+
+
+def test_show_tells_a_study_once(run, tmp_path):
+    X = [[0.0], [1.0], [8.0], [9.0]]
+    result = bckm.kmeans(X, 2, random_state=0)
+    bckm.save(bckm.Study.of(result, X), tmp_path / "study.bckm")
+    bckm.save(result, tmp_path / "result.bckm")
+    answer = run("show", "study.bckm", "--report", "r.md")
+    assert (answer.code, answer.out) == (0, "")
+    assert "4 samples" in run("show", "study.bckm").out
+    bare = run("show", "result.bckm")
+    assert bare.code == 5
+    assert "Result without its data" in bare.err
+
+
+def test_options_of_fit_do_no_harm_elsewhere(run, customers):
+    unused = ("--columns", "x_km,y_km", "--scale", "standard", "--metric", "cosine")
+    assert run("check", customers, "-k", 3, "--size", "90:", *unused).code == 0
+    assert "--scale" not in run("check", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("bckm fit customers.csv --apart hou", "household"),
+        ("bckm fit customers.csv -k 3 --columns x_km,y", "x_km,y_km"),
+        ("bckm check customers.csv --capacity k", "kg"),
+        ("bckm verify customers.csv --id cus", "customer"),
+    ],
+)
+def test_shells_complete_columns(customers, words, found):
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(
+        BCKM,
+        env={**os.environ, **asked, "_BCKM_COMPLETE": "bash_complete"},
+        cwd=customers.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"plain,{found}" in done.stdout.splitlines()
 
 
 def test_compare(run, customers):
@@ -240,7 +311,7 @@ def test_ctrl_c_writes_the_best_answer_and_says_so(customers, tmp_path, sent):
     os.kill(command.pid, sent)
     out, _ = command.communicate(timeout=20)
     assert command.returncode == 4
-    assert "stopped by the user" in out
+    assert out.count("Stopped by the user") == 1
     assert len(read(tmp_path / "out.csv")) == 300
     assert any("left" in line for line in lines)
 

@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 
+from bckm.tables import Table, read_table, write_table
 from tests.doors.cli.conftest import read
 
 FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
@@ -137,6 +138,13 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--solver", "nearest", "--size", "9:", "--columns", "x_km"), 2, "nearest"),
         (("-k", 3, "--metric", "haversine", "--columns", "x_km"), 2, "latitude"),
         (("-k", 3, "--metric", "haversine", "--scale", "robust"), 2, "degrees"),
+        (
+            ("-k", 3, "--columns", "x_km", "--label-column", "customer", "--id", "customer"),
+            2,
+            "used",
+        ),
+        (("-k", 3, "--columns", "x_km", "--label-column", " "), 2, "must be a name"),
+        (("-k", 3, "--size", f":{10**20}", "--columns", "x_km"), 2, "large"),
     ],
 )
 def test_mistakes_get_a_sentence_and_a_code(run, customers, args, code, words):
@@ -146,6 +154,27 @@ def test_mistakes_get_a_sentence_and_a_code(run, customers, args, code, words):
     assert words in answer.err
     assert "Traceback" not in answer.err
     assert not list(customers.parent.glob("*clusters*"))
+
+
+def test_a_file_that_is_not_there_may_have_a_near_one(run, customers):
+    answer = run("fit", "custmers.csv", "-k", 3)
+    assert answer.code == 2
+    assert "customers.csv" in answer.err
+
+
+def test_an_answer_far_from_proven_is_told(run, tmp_path):
+    rows = "".join(f"{row % 2 * 9 + row / 100},{row % 3 + 1}\n" for row in range(60))
+    (tmp_path / "d.csv").write_text(f"x,kg\n{rows}")
+    tight = ("-k", 6, "--size", 10, "--capacity", "kg:20:20", "--solver", "greedy", "--n-init", 1)
+    answer = run("fit", "d.csv", *tight, "--columns", "x", "--search", "none")
+    assert answer.code == 0
+    assert "--search global" in answer.out
+
+
+def test_centres_are_written_as_the_table_is(run, tmp_path):
+    (tmp_path / "d.csv").write_text("name;x\nann;0,5\nbob;1,5\njoe;9,5\n")
+    assert run("fit", "d.csv", "-k", 1, "--centres", "c.csv").code == 0
+    assert (tmp_path / "c.csv").read_text().splitlines()[1].startswith("0;3;3,8333")
 
 
 def test_an_unknown_id_in_the_links_names_the_row_and_a_near_one(run, customers, tmp_path):
@@ -231,6 +260,29 @@ def test_what_cannot_be_written_does_not_keep_the_rest_from_it(run, customers, m
     assert "f.bckm" not in answer.out
 
 
+@pytest.mark.parametrize(
+    ("data", "args"),
+    [
+        ("x;w\n1,500;3\n4,500;0\n", ("--decimal", ",", "--columns", "x")),
+        ("x!w\n1.5!3\n4.5!0\n", ("--delimiter", "!", "--columns", "x")),
+        ("x,w,Größe\n1.5,3,\n4.5,0,\n", ("--encoding", "latin-1", "--columns", "x")),
+        ('x,w,"a,b"\n1.5,3,0\n4.5,0,0\n', ("--columns", 'x, "a,b"')),
+    ],
+)
+def test_how_tables_are_written_and_weighed(run, tmp_path, data, args):
+    (tmp_path / "d.csv").write_bytes(data.encode("latin-1"))
+    named = ("--weight", "w", "--centres", "c.jsonl", "--title", "Two rows")
+    answer = run("fit", "d.csv", "-k", 1, *named, *args)
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("Two rows\n")
+    assert json.loads((tmp_path / "c.jsonl").read_text())["x"] == 1.5
+
+
+def test_a_sheet_that_is_not_there(run, tmp_path):
+    write_table(Table.of({"x": [1, 2]}), tmp_path / "d.xlsx")
+    assert "Tours" in run("fit", "d.xlsx", "-k", 1, "--sheet", "Tours").err
+
+
 def test_seeds_count(run, customers):
     args = ("fit", customers, "-k", 9, *FEATURES, *QUICK, "--json", "-q")
     plain, zero, one = (
@@ -301,8 +353,6 @@ def test_a_damaged_file_is_refused(run, tmp_path):
 
 
 def test_excel_in_and_out(run, customers, tmp_path):
-    from bckm.tables import read_table, write_table
-
     write_table(read_table(customers), tmp_path / "customers.xlsx")
     answer = run("fit", "customers.xlsx", "-k", 3, "--size", "100", *FEATURES)
     assert answer.code == 0, answer.err
