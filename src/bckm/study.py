@@ -14,6 +14,7 @@ from bckm._types import FloatArray
 from bckm.constraints import Constraints, as_constraints
 from bckm.exceptions import UnsupportedError
 from bckm.result import Result
+from bckm.rules import plural
 from bckm.units import Scaling
 
 
@@ -54,6 +55,8 @@ class Study:
     >>> study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
     >>> study.n_samples, study.n_clusters, study.feature_names
     (4, 2, ('feature 0',))
+    >>> study
+    Study('Clusters', 4 samples, 2 clusters)
     """
 
     result: Result
@@ -140,6 +143,10 @@ class Study:
             title=title,
             settings=dict(settings or {}),
         )
+
+    def __repr__(self) -> str:
+        many = f"{plural(self.n_samples, 'sample')}, {plural(self.n_clusters, 'cluster')}"
+        return f"Study({self.title!r}, {many})"
 
     @property
     def n_samples(self) -> int:

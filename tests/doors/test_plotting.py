@@ -376,8 +376,8 @@ def test_both_sides_have_the_same_clusters_and_rules():
     assert display.before.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
     assert list(display.before.links_) == [("together", False)]
     assert list(display.after.links_) == [("together", True)]
-    assert display.before.note.endswith("1 rule broken")
-    assert display.after.note.endswith("no rule broken")
+    assert display.before.note.endswith(", 1 violation")
+    assert display.after.note.endswith(", no violation")
     assert display.axes_[0].get_title(loc="left") == "before"
     assert display.axes_[0].get_xlim() == display.axes_[1].get_xlim()
     assert [one.get_text() for one in display.figure_.legends[0].get_texts()] == [

@@ -28,7 +28,6 @@ _WORDS = {
     ("together", False): "should be together",
     ("apart", False): "should be apart",
 }
-_FEW_LINKS = 150  # up to so many are drawn without transparency
 _AREAS = {"o": 1.0, "s": 0.9, "D": 0.8, "P": 1.3, "X": 1.2, "*": 1.7}  # to look equally large
 _HEAVY = 5_000  # points beyond which they become pixels in vector files
 
@@ -97,7 +96,7 @@ class ClustersDisplay(Display):
         study: Study,
         *,
         most_samples: int = 20_000,
-        most_links: int = 600,
+        most_links: int = 400,
         ax: Axes | None = None,
         **plot: Any,
     ) -> Self:
@@ -219,8 +218,9 @@ class ClustersDisplay(Display):
         from matplotlib.collections import LineCollection
 
         found = {}
-        opacity = float(np.clip(_FEW_LINKS / max(len(self.links), 1), 0.1, 1.0))
         for kept in (True, False):
+            many = self.links.crowded(kept=kept)
+            wide = (0.5 if many else 0.9) if kept else (1.2 if many else 1.8)
             for kind, dashes in (("together", "solid"), ("apart", (0, (3, 2)))):
                 pairs = [
                     (one.a, one.b) for one in self.links if one.kind == kind and one.kept == kept
@@ -230,9 +230,9 @@ class ClustersDisplay(Display):
                 lines = LineCollection(
                     list(self.plane.points[np.array(pairs)]),
                     colors=PALE if kept else WRONG,
-                    linewidths=0.9 if kept else 0.9 + 0.9 * opacity,
+                    linewidths=wide,
                     linestyles=[dashes],
-                    alpha=opacity if kept else max(opacity, 0.2),
+                    alpha=1.0 if not many else 0.25 if kept else 0.8,
                     zorder=1.5 if kept else 3,
                 )
                 found[kind, kept] = lines

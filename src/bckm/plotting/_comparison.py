@@ -45,7 +45,7 @@ class ComparisonDisplay(Display):
     >>> study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
     >>> display = ComparisonDisplay.from_study(study)
     >>> display.before.note, display.after.note
-    ('inertia 1.333, 1 rule broken', 'inertia 73, no rule broken')
+    ('inertia 1.333, 1 violation', 'inertia 73, no violation')
     """
 
     before: ClustersDisplay
@@ -59,7 +59,7 @@ class ComparisonDisplay(Display):
         *,
         names: tuple[str, str] | None = None,
         most_samples: int = 20_000,
-        most_links: int = 600,
+        most_links: int = 400,
         axes: Any = None,
         **plot: Any,
     ) -> Self:
@@ -197,5 +197,6 @@ def _verdict(study: Study) -> str:
     hard = len(verify(labels, study.constraints, k))
     soft = len(verify(labels, study.constraints, k, soft=True))
     told = f"inertia {figures(study.result.inertia)}"
-    told += f", {plural(hard, 'rule')} broken" if hard else ", no rule broken"
+    # of a set of links each pair counts, so these can be more than the rules
+    told += f", {plural(hard, 'violation')}" if hard else ", no violation"
     return told + (f", {plural(soft, 'wish').replace('wishs', 'wishes')} given up" if soft else "")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from bckm import views
-from bckm._types import BoolArray, FloatArray
+from bckm._types import FloatArray
+from bckm.report._amounts import bound_writer, held, writer
 from bckm.report._html import Child, Element, el
 from bckm.report._svg import (
     Frame,
@@ -22,13 +23,14 @@ from bckm.report._svg import (
     x_axis,
     y_axis,
 )
-from bckm.report._words import Name, between, counted, exact, number, plain, share, visible
+from bckm.report._words import Name, between, counted, exact, number, plain, visible
 from bckm.study import Study
 
 POINTS = 5_000  # drawn in the plane
 TIPS = 2_000  # points up to which each says its name
-LINES = 800  # links drawn
+LINES = 400  # links drawn
 _LABELS = 12  # columns up to which each says its value
+_LETTER = 6.4  # width of a digit above a column
 _NUMBERED = 60  # clusters whose numbers stand in circles
 _WIDTH = 480.0  # of small pictures; wide ones have 640
 
@@ -36,7 +38,6 @@ _WIDTH = 480.0  # of small pictures; wide ones have 640
 def amount_chart(amount: views.Amount) -> Element:
     """Columns of what clusters hold, before the band of what they may hold."""
     k = amount.values.size
-    write: Callable[[float], str] = _percent if amount.kind == "share" else number
     lower = _filled(amount.lower, k, -np.inf)
     upper = _filled(amount.upper, k, np.inf)
     low, high = _extent(amount.values, lower, upper)
@@ -46,18 +47,14 @@ def amount_chart(amount: views.Amount) -> Element:
     return picture(
         _WIDTH,
         206,
-        _told(amount, lower, upper, write),
-        y_axis(frame, _percent if amount.kind == "share" else exact),
+        _told(amount, lower, upper),
+        y_axis(frame, writer(amount) if amount.kind == "share" else exact),
         band,
-        el("g", _columns(frame, amount.values, amount.broken, write), class_="columns"),
+        el("g", _columns(frame, amount), class_="columns"),
         edges,
         x_axis(frame, _every(k, frame.width, 26), lambda i: f"{i:.0f}"),
         text(left + frame.width / 2, 202, "cluster", class_="axis"),
     )
-
-
-def _percent(value: float) -> str:
-    return share(value, 2)
 
 
 def _filled(bound: FloatArray | None, k: int, free: float) -> FloatArray:
@@ -96,13 +93,11 @@ def _band(frame: Frame, lower: FloatArray, upper: FloatArray) -> tuple[list[Chil
     return found, edges
 
 
-def _columns(
-    frame: Frame, values: FloatArray, wrong: BoolArray, write: Callable[[float], str]
-) -> list[Child]:
+def _columns(frame: Frame, amount: views.Amount) -> list[Child]:
+    values, wrong, words = amount.values, amount.broken, held(amount)
     from_zero = frame.y_range[0] <= 0
     room = frame.width / values.size
-    words = [write(value) for value in values.tolist()]
-    labelled = values.size <= _LABELS and 7.2 * max(map(len, words)) < room
+    labelled = values.size <= _LABELS and _LETTER * max(map(len, words)) < room
     width = max(min(0.62 * room, 34.0), 1.0)
     found: list[Child] = []
     for i, value in enumerate(values.tolist()):
@@ -110,7 +105,7 @@ def _columns(
             continue
         x, y = frame.x(i), frame.y(value)
         kind = "off" if wrong[i] else "on"
-        title = el("title", f"cluster {i}: {write(value)}")
+        title = el("title", f"cluster {i}: {words[i]}")
         if from_zero:
             zero = frame.y(0.0)
             one = box(x - width / 2, min(y, zero), width, max(abs(zero - y), 0.8), kind)
@@ -121,7 +116,7 @@ def _columns(
         one.children = (title,)
         found.append(one)
         if wrong[i]:  # not by colour alone
-            found.append(el("path", d=mark(x, frame.top - 7, "v", 4), class_="off"))
+            found.append(el("path", d=mark(x, frame.top - 8, "^", 4), class_="off"))
         if labelled:
             found.append(text(x, min(y, frame.y(max(value, 0))) - 7, words[i], class_="value"))
     return found
@@ -134,16 +129,15 @@ def _every(k: int, width: float, room: float) -> list[float]:
     return [float(i) for i in range(0, k, step)]
 
 
-def _told(
-    amount: views.Amount, lower: FloatArray, upper: FloatArray, write: Callable[[float], str]
-) -> str:
+def _told(amount: views.Amount, lower: FloatArray, upper: FloatArray) -> str:
+    write, limit = writer(amount), bound_writer(amount)
     found = amount.values[np.isfinite(amount.values)]
     said = f"{plain([Name(amount.name)])} of {counted(amount.values.size, 'cluster')}"
     if found.size:
         said += f": {between(found.min(), found.max(), write)}"
     if amount.bounded:
         least, most = float(lower.min()), float(upper.max())
-        said += f"; allowed: {between(least, most, write)}"
+        said += f"; allowed: {between(least, most, limit)}"
         wrong = np.flatnonzero(amount.broken)
         said += f"; beyond its bounds: {counted(wrong.size, 'cluster')}" if wrong.size else ""
     return said + "."
@@ -254,14 +248,16 @@ def _lines(places: FloatArray, links: views.Links) -> list[Child]:
     """Links in four groups, those that are not kept on top."""
     found: list[Child] = []
     for kept in (True, False):
+        many = links.crowded(kept=kept)
         for kind in ("together", "apart"):
             ends = [(one.a, one.b) for one in links if one.kept == kept and one.kind == kind]
+            class_ = f"link {kind}{'' if kept else ' lost'}{' many' if many else ''}"
             if ends:
                 way = "".join(
                     f"M{short(x1)} {short(y1)}L{short(x2)} {short(y2)}"
                     for (x1, y1), (x2, y2) in places[np.array(ends)].tolist()
                 )
-                found.append(el("path", d=way, class_=f"link {kind}{'' if kept else ' lost'}"))
+                found.append(el("path", d=way, class_=class_))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bckm._types import IntArray
-from bckm.report._facts import gap_of
+from bckm.report._facts import gap_of, gap_told
 from bckm.report._markdown import safe, table
 from bckm.report._words import Name, number, plain, seconds, share, visible
 from bckm.study import Study
@@ -105,7 +105,7 @@ class Comparison:
                 "inertia": _number(row["inertia"]),
                 "penalty": _number(row["penalty"]),
                 "given up": number(row["given_up"]),
-                "gap": "–" if row["gap"] is None else share(row["gap"]),
+                "gap": gap_told(row["gap"], "–"),
                 "sizes": f"{row['size_min']:,}–{row['size_max']:,}",
                 "time": seconds(row["seconds"]),
             }

@@ -14,7 +14,7 @@ from bckm import views
 from bckm._arrays import blocks
 from bckm._types import FloatArray, IntArray
 from bckm.metric import read_metric
-from bckm.report._sentences import Words
+from bckm.report._sentences import Words, bare
 from bckm.report._topics import Checked, check_rules
 from bckm.report._words import (
     Name,
@@ -29,6 +29,7 @@ from bckm.report._words import (
     share,
 )
 from bckm.result import GivenUp, Status
+from bckm.rules import CannotLink, Fixed, Forbidden, MustLink
 from bckm.study import Study
 
 MEMBERS = 3  # samples named for each cluster
@@ -141,7 +142,7 @@ class Facts:
         if broken:
             told.append(f"{broken:,} of {counted(max(asked, broken), 'rule')} broken")
         elif asked:
-            told.append(f"all {asked:,} rules kept" if asked > 1 else "the one rule kept")
+            told.append(f"all {asked:,} rules kept" if asked > 1 else "1 rule kept")
         asked, kept = self.total(soft=True)
         if asked:
             soft = counted(asked, "soft rule")
@@ -175,7 +176,7 @@ class Facts:
         told = [("Inertia", number(result.inertia))]
         if self.total(soft=True)[0]:
             told += [("Penalty", number(result.penalty)), ("Objective", number(result.objective))]
-        told.append(("Gap of the last step", "unknown" if self.gap is None else _gap(self.gap)))
+        told.append(("Gap of the last step", gap_told(self.gap)))
         told += [
             ("Iterations", f"{result.n_iter:,}"),
             ("Time", seconds(result.seconds)),
@@ -184,11 +185,39 @@ class Facts:
         return told
 
     @property
+    def tiles(self) -> list[tuple[str, str]]:
+        """Of the numbers of the fit those that say how good it is, and how long it took."""
+        return [one for one in self.figures if one[0] not in ("Iterations", "Solver")]
+
+    @property
+    def meaning(self) -> str:
+        """What the inertia is, for a reader without statistics."""
+        unit = {
+            "euclidean": "in squared units of the features",
+            "haversine": "in km²",
+        }.get(self.study.metric, "after scaling each row to length 1")
+        if self.study.scaling.kind != "none":
+            unit = "in squared units of the scaled features"
+        of = "" if self.study.sample_weight is None else ", times their weights"
+        return (
+            "Inertia: sum of the squared distances of all samples from the centre of their "
+            f"cluster{of}, {unit}; smaller is tighter."
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences that the fit had to say."""
+        found = self.study.settings.get("notes")
+        return [Told(written(one)) for one in found] if isinstance(found, list | tuple) else []
+
+    @property
     def repeat(self) -> list[tuple[str, Sentence]]:
         """What it takes to repeat the fit; names and values as pairs."""
         study = self.study
         told: list[tuple[str, Sentence]] = []
         for key, value in study.settings.items():
+            if key == "notes" and isinstance(value, list | tuple):
+                continue  # told as sentences
             if key not in ("versions", "command") and value is not None:
                 told.append((str(key), (Told(written(value)),)))
         metric = {
@@ -198,6 +227,7 @@ class Facts:
         }
         told += [
             ("solver used", (Name(study.result.solver),)),
+            ("iterations", (f"{study.result.n_iter:,}",)),
             ("metric", (Told(metric.get(study.metric, study.metric)),)),
             ("scaling", (Told(SCALINGS.get(study.scaling.kind, study.scaling.kind)),)),
             ("weights", ("none" if study.sample_weight is None else "one per sample",)),
@@ -209,6 +239,11 @@ class Facts:
         return told
 
 
+PAID_AND_SAVED = (
+    "Paid: what giving up the rule costs in the objective. Saved, told of links and places: by how "
+    "much the inertia would rise if the cheapest move of a single sample kept it, all other rules "
+    "aside."
+)
 SCALINGS = {
     "none": "none: the columns as they are",
     "standard": "standard: mean and standard deviation of each column",
@@ -216,8 +251,18 @@ SCALINGS = {
 }
 
 
-def _gap(gap: float) -> str:
+def gap_told(gap: float | None, unknown: str = "unknown") -> str:
+    """A gap in words; all forms, and comparisons, say it in this way."""
+    if gap is None:
+        return unknown
     return "0 (proven)" if gap <= TINY else share(gap)
+
+
+def saved_told(one: GivenUp, never: str = "no single move could keep it") -> str:
+    """What giving up a link or a place saved; of bounds it is an estimate that says little."""
+    if not isinstance(bare(one.rule), MustLink | CannotLink | Fixed | Forbidden):
+        return "–"
+    return number(one.saved) if np.isfinite(one.saved) else never
 
 
 def gap_of(study: Study) -> float | None:

@@ -41,7 +41,7 @@ def amounts(facts: Facts) -> Part:
         [
             legend if bounded else None,
             el("div", figures, class_="charts"),
-            el("p", f"{more:,} more amounts are not drawn.") if more else None,
+            el("p", f"Not drawn: {counted(more, 'more amount')}.") if more else None,
         ],
     )
 
@@ -103,7 +103,11 @@ def profile(facts: Facts) -> Part:
         [
             el("p", "Features in which clusters differ most come first."),
             _heat(facts, order[:FEATURES], label),
-            el("details", el("summary", f"{len(rest):,} more features"), _heat(facts, rest, label))
+            el(
+                "details",
+                el("summary", counted(len(rest), "more feature")),
+                _heat(facts, rest, label),
+            )
             if rest
             else None,
         ],

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from bckm import views
-from bckm.report._facts import Cluster, Facts, written
+from bckm.report._amounts import bound_writer, held
+from bckm.report._facts import PAID_AND_SAVED, Cluster, Facts, saved_told, written
 from bckm.report._topics import Topic
 from bckm.report._words import (
     Name,
-    Told,
     between,
     clean,
-    counted,
     measured,
     number,
     share,
@@ -31,6 +30,7 @@ SHOWN = 10  # sentences about rules of one kind
 LOSSES = 50  # given-up rules
 FEATURES = 20  # rows of the profile
 CLUSTERS = 12  # columns of the profile
+COMMAND = 4_000  # characters of the command
 # a colon before a space, and an underscore within a word, mean nothing; a dot within one or two
 # slashes make links of addresses, and of what looks like them
 _SPECIAL = re.compile(
@@ -84,12 +84,16 @@ def _asked(facts: Facts) -> list[str]:
     lines = ["## What was asked", ""]
     for topic in facts.checked.topics:
         lines += _topic(topic)
-    return lines if facts.checked.topics else [*lines, "No rules."]
+    if not facts.checked.topics:
+        lines += ["No rules.", ""]
+    if facts.notes:
+        lines += ["**Notes**", "", *(f"- {_told([one])}" for one in facts.notes)]
+    return lines
 
 
 def _topic(topic: Topic) -> list[str]:
     soft = f" (soft, {topic.price})" if topic.soft else ""
-    lines = [f"**{topic.title}**{soft}: {topic.asked:,} {topic.noun}", ""]
+    lines = [f"**{topic.title}**{soft}" + (f": {topic.counted}" if topic.asked else ""), ""]
     lines += [f"- {_told(line)}" for line in topic.lines[:SHOWN]]
     more = max(len(topic.lines) - SHOWN, 0) + topic.left_out
     return [*lines, *([f"- … and {more:,} more"] if more else []), ""]
@@ -97,8 +101,10 @@ def _topic(topic: Topic) -> list[str]:
 
 def _came_out(facts: Facts) -> list[str]:
     lines = ["## What came out", "", *facts.ending, ""]
-    lines += table(["", ""], ([name, _told([one])] for name, one in facts.figures))
+    lines += table(["", ""], ([name, _told([one])] for name, one in facts.tiles))
+    lines += [facts.meaning, ""]
     loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:4]
+    loaded = [held(load) for load in loads]
     head = ["Cluster", "Stands out by", "Nearest to its centre", "Size"]
     head += [_told([Name(one.name)]) for one in loads]
     rows = (
@@ -107,7 +113,7 @@ def _came_out(facts: Facts) -> list[str]:
             _features(one),
             "; ".join(_told([member]) for member in one.members) or "–",
             number(one.size),
-            *[number(load.values[one.number]) for load in loads],
+            *[load[one.number] for load in loaded],
             share(one.share),
             number(float(f"{one.distance:.3g}")),
         ]
@@ -131,7 +137,7 @@ def _rules(facts: Facts) -> list[str]:
     rows = (
         [
             f"{one.title}{' (soft)' if one.soft else ''}",
-            f"{one.kept:,} of {one.asked:,} {one.noun}",
+            one.score + (f" ({_told(one.moved)})" if one.moved else ""),
         ]
         for one in facts.checked.stated
     )
@@ -141,13 +147,13 @@ def _rules(facts: Facts) -> list[str]:
             [
                 _told(sentence),
                 number(one.paid),
-                number(one.saved) if np.isfinite(one.saved) else "no single move could keep it",
+                saved_told(one),
             ]
             for sentence, one in facts.given_up[:LOSSES]
         )
-        lines += table(["Given up", "Paid", "Saved"], losses, 2)
+        lines += [PAID_AND_SAVED, *table(["Given up", "Paid", "Saved"], losses, 2)]
         more = len(facts.given_up) - LOSSES
-        lines += [f"… and {counted(more, 'more')[:-1]}."] if more > 0 else []
+        lines += [f"… and {more:,} more."] if more > 0 else []
     return lines
 
 
@@ -165,12 +171,12 @@ def _called(one: views.Amount) -> str:
 
 
 def _range(one: views.Amount) -> list[str]:
-    write = share if one.kind == "share" else number
+    limit, words = bound_writer(one), held(one)
     low = float("-inf") if one.lower is None else float(one.lower.min())
     high = float("inf") if one.upper is None else float(one.upper.max())
     wrong = ", ".join(str(i) for i in np.flatnonzero(one.broken)) or "none"
-    known = one.values[np.isfinite(one.values)]
-    return [write(known.min()), write(known.max()), between(low, high, write), wrong]
+    least, most = int(np.nanargmin(one.values)), int(np.nanargmax(one.values))
+    return [words[least], words[most], between(low, high, limit), wrong]
 
 
 def _profile(facts: Facts) -> list[str]:
@@ -191,8 +197,14 @@ def _profile(facts: Facts) -> list[str]:
 def _repeat(facts: Facts) -> list[str]:
     lines = ["## To repeat it", ""]
     command = facts.study.settings.get("command")
-    told = list(facts.repeat)
     if command:
-        told.insert(0, ("command", (Told(written(command)),)))
-    rows = ([_told([Name(name)]), _told(parts)] for name, parts in told)
+        lines += _code(written(command))
+    rows = ([_told([Name(name)]), _told(parts)] for name, parts in facts.repeat)
     return lines + table(["", ""], rows)
+
+
+def _code(text: str) -> list[str]:
+    """A line to be copied: in a block nothing has a meaning but as many backticks as began it."""
+    shown = visible(text, COMMAND)
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", shown)), default=0))
+    return [fence, shown, fence, ""]

@@ -8,8 +8,9 @@ import numpy as np
 
 from bckm import views
 from bckm.report import _figures
+from bckm.report._amounts import bound_writer, held
 from bckm.report._charts import colour_class
-from bckm.report._facts import Facts, written
+from bckm.report._facts import PAID_AND_SAVED, Facts, saved_told, written
 from bckm.report._html import Child, Element, el
 from bckm.report._parts import Part, bullets, table
 from bckm.report._style import stylesheet
@@ -109,6 +110,7 @@ def _asked(facts: Facts) -> Part:
             ),
             el("div", [_topic(one) for one in topics], class_="topics") if topics else None,
             None if topics else el("p", "No rules."),
+            [el("h3", "Notes"), bullets([(one,) for one in facts.notes])] if facts.notes else None,
         ],
     )
 
@@ -119,7 +121,7 @@ def _topic(topic: Topic) -> Element:
     return el(
         "div",
         el("h3", topic.title, el("span", "soft", class_="tag") if topic.soft else None),
-        el("p", f"{topic.asked:,} {topic.noun}", class_="muted") if topic.asked else None,
+        el("p", topic.counted, class_="muted") if topic.asked else None,
         el("p", f"{topic.price[:1].upper()}{topic.price[1:]}", class_="muted")
         if topic.soft
         else None,
@@ -139,7 +141,7 @@ def _topic(topic: Topic) -> Element:
 def _came_out(facts: Facts) -> Part:
     figures = el(
         "dl",
-        [el("div", el("dt", name), el("dd", one)) for name, one in facts.figures],
+        [el("div", el("dt", name), el("dd", one)) for name, one in facts.tiles],
         class_="cards",
     )
     loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:LOADS]
@@ -150,12 +152,13 @@ def _came_out(facts: Facts) -> Part:
     head += [((_title(one), _bounds(one)), "n") for one in loads]
     head += [("Inertia", "n"), ("Distance", "n"), ("Nearest to its centre", "names")]
     styles = views.palette(views.plane(facts.study).centres)
+    sizes, *loaded = [_held(one) for one in (size, *loads)]
     rows: list[list[Child]] = [
         [
             (_swatch(styles[i]), f"{i}"),
-            _held(size, i),
+            sizes[i],
             _features(one.features[:few]),
-            *[_held(load, i) for load in loads],
+            *[load[i] for load in loaded],
             share(one.share),
             number(float(f"{one.distance:.3g}")),
             _lines(one.members[:few]) if named else ", ".join(one.members),
@@ -169,12 +172,21 @@ def _came_out(facts: Facts) -> Part:
         f"{', after scaling' if facts.study.scaling.kind != 'none' else ''}."
     )
     ending = el("p", " ".join(facts.ending))
+    small = el("p", f"{facts.meaning} {_steps(facts)}", class_="muted label")
     first = ROWS if len(rows) > ROWS + 5 else len(rows)
-    body: list[Child] = [ending, figures, table(head, rows[:first], caption, "sheet")]
+    body: list[Child] = [ending, figures, small, table(head, rows[:first], caption, "sheet")]
     if rows[first:]:
         more = counted(len(rows) - first, "more cluster")
         body.append(el("details", el("summary", more), table(head, rows[first:], caption, "sheet")))
     return Part("result", "What came out", body)
+
+
+def _steps(facts: Facts) -> str:
+    """What the other tiles mean."""
+    told = "Gap: how far the last assignment can be from the best one for these centres."
+    if not facts.total(soft=True)[0]:
+        return told
+    return f"Penalty: what given-up soft rules cost. Objective: inertia and penalty. {told}"
 
 
 def _title(amount: views.Amount) -> str:
@@ -192,14 +204,15 @@ def _bounds(amount: views.Amount, i: int | None = None) -> Child:
         return None
     low = -np.inf if amount.lower is None else float(amount.lower[i or 0])
     high = np.inf if amount.upper is None else float(amount.upper[i or 0])
-    return el("small", between(low, high))
+    return el("small", between(low, high, bound_writer(amount)))
 
 
-def _held(amount: views.Amount, i: int) -> list[Child]:
-    """What a cluster holds, and what it may."""
-    held = number(float(amount.values[i]))
-    wrong = bool(amount.broken[i])
-    return [el("span", held, " ▲", class_="bad") if wrong else held, _bounds(amount, i)]
+def _held(amount: views.Amount) -> list[list[Child]]:
+    """What each cluster holds, and what it may."""
+    return [
+        [el("span", one, " ▲", class_="bad") if wrong else one, _bounds(amount, i)]
+        for i, (one, wrong) in enumerate(zip(held(amount), amount.broken, strict=True))
+    ]
 
 
 def _lines(names: Sequence[str]) -> Child:
@@ -233,7 +246,7 @@ def _rules(facts: Facts) -> Part:
         rows.append(
             [
                 (one.title, el("span", "soft", class_="tag") if one.soft else None),
-                f"{one.kept:,} of {one.asked:,} {one.noun}",
+                (one.score, el("small", *one.moved) if one.moved else None),
                 el("span", "✓ " if good else "▲ ", word, class_="good" if good else "bad"),
             ]
         )
@@ -268,20 +281,19 @@ def _losses(facts: Facts) -> Child:
     if not facts.given_up:
         return el("p", "No soft rule was given up.")
     rows: list[list[Child]] = [
-        [sentence, number(one.paid), _saved(one.saved)] for sentence, one in facts.given_up[:200]
+        [sentence, number(one.paid), saved_told(one)] for sentence, one in facts.given_up[:200]
     ]
     head: list[tuple[Child, str | None]] = [
         ("What was given up", "wide-text"),
         ("Paid", "n"),
         ("Saved", "n"),
     ]
-    finite = [one.saved for _, one in facts.given_up if np.isfinite(one.saved)]
     paid = sum(one.paid for _, one in facts.given_up)
     told = (
         f"{counted(len(facts.given_up), 'soft rule')} given up for {number(paid)} in all, the "
-        f"dearest first. Keeping them one by one would have cost about {number(sum(finite))}."
+        "dearest first."
     )
-    label = "Soft rules that were given up; paid and saved are in units of the objective."
+    label = PAID_AND_SAVED
     more = len(facts.given_up) - LOSSES
     return [
         el("h3", "What was given up, and what that cost and saved"),
@@ -291,10 +303,6 @@ def _losses(facts: Facts) -> Child:
         if more > 0
         else None,
     ]
-
-
-def _saved(saved: float) -> str:
-    return number(saved) if np.isfinite(saved) else "no single move could keep it"
 
 
 def _repeat(facts: Facts) -> Part:

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 
 from bckm.checker import Violation
-from bckm.report._words import Name, Sentence, Told, between, counted, listed, number, share
+from bckm.report._words import (
+    Name,
+    Sentence,
+    Told,
+    between,
+    beyond,
+    counted,
+    exact,
+    listed,
+    number,
+    share,
+)
 from bckm.rules import (
     CannotLink,
     Fixed,
@@ -94,9 +105,9 @@ class Words:
                 return (
                     "The sum of ",
                     Name(source.name),
-                    f" in cluster {violation.cluster} is {number(total)}, ",
+                    f" in cluster {violation.cluster} is {beyond(total, value)}, ",
                     f"{number(violation.amount)} {'below' if low else 'above'} its bound of "
-                    f"{number(value)}.",
+                    f"{exact(value)}.",
                 )
             case RowBound():  # begins with a name
                 return (Told(message),)
@@ -110,7 +121,7 @@ class Words:
             if isinstance(rule, SizeMin | SizeMax)
         )
         for cluster, bounds in ranges.items():
-            yield (f"{_where(cluster, 'Every')} holds {between(*bounds)} samples.",)
+            yield (f"{_where(cluster, 'Every')} holds {between(*bounds)} {_samples(bounds)}.",)
         if any(isinstance(rule, NonEmpty) for rule in rules):
             yield ("No cluster is empty.",)
 
@@ -142,7 +153,7 @@ class Words:
             )
             for (category, of_share), bounds in ranges.items():
                 much = between(*bounds, share if of_share else number)
-                unit = "of the samples" if of_share else "samples"
+                unit = "of the samples" if of_share else _samples(bounds)
                 yield (
                     Name(source.name),
                     ": every cluster holds ",
@@ -163,10 +174,12 @@ class Words:
         for rule in rules:
             if isinstance(rule, MovedMax):
                 many = counted(rule.value, "sample")
-                yield (f"At most {many} may leave their previous cluster.",)
+                whose = "its" if rule.value == 1 else "their"
+                yield (f"At most {many} may leave {whose} previous cluster.",)
             elif isinstance(rule, Moved):
-                many = counted(int(rule.source.paid.sum()), "sample")
-                yield (f"{many} should keep their previous cluster.",)
+                paid = int(rule.source.paid.sum())
+                whose = "its" if paid == 1 else "their"
+                yield (f"{counted(paid, 'sample')} should keep {whose} previous cluster.",)
 
     def rows(self, rules: list[Rule]) -> Iterable[Sentence]:
         """Any linear rules."""
@@ -193,6 +206,12 @@ def _where(cluster: object, every: str) -> str:
     if cluster is None:
         return f"{every} cluster"
     return f"{'Cluster' if every == 'Every' else 'cluster'} {cluster}"
+
+
+def _samples(bounds: Range) -> str:
+    """The noun after a range: what comes last before it decides."""
+    last = bounds[1] if np.isfinite(bounds[1]) else bounds[0]
+    return "sample" if last == 1 else "samples"
 
 
 def _ranges(bounds: Iterable[tuple[Any, str, float]]) -> dict[Any, Range]:

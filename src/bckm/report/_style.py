@@ -126,8 +126,10 @@ text{font-family:inherit;fill:var(--muted);font-size:11.5px}
 .swatch.dots path{stroke-width:8px}
 .marks.small path{stroke-width:0}
 .link{fill:none;stroke:var(--ink);stroke-width:1;opacity:.5}
+.link.many{stroke-width:.6;opacity:.25}
 .apart{stroke-dasharray:2 3}
 .lost{stroke:var(--wrong);stroke-width:2;opacity:1}
+.link.lost.many{stroke-width:1.2;opacity:.8}
 .apart.lost{stroke-dasharray:5 3}
 .hub{fill:var(--ground);stroke:currentColor;stroke-width:2}
 .hubs{fill:var(--ink);font-size:11px;font-weight:600}
@@ -161,7 +163,7 @@ footer{padding-top:2.6rem;padding-bottom:3rem;color:var(--muted);font-size:.85re
 header{padding-top:1.6rem}h1{font-size:1.6rem}.lead{font-size:1.08rem}
 .cards{grid-template-columns:repeat(2,1fr)}.cards dd{font-size:1.1rem}
 .facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:.5rem}
-text{font-size:14px}.value{font-size:13px}.axis{font-size:14px}
+text{font-size:14px}.value{font-size:12px}.axis{font-size:14px}
 svg.wide text{font-size:17px}svg.wide .hubs{font-size:11.5px}svg.wide .crowd .hubs{font-size:8px}
 }
 @media print{

@@ -8,8 +8,9 @@ from textwrap import wrap
 import numpy as np
 
 from bckm import views
-from bckm.report._facts import Facts
-from bckm.report._words import Name, between, number, plain, shorten
+from bckm.report._amounts import bound_writer, held
+from bckm.report._facts import Facts, saved_told
+from bckm.report._words import Name, between, counted, number, plain, shorten
 
 CLUSTERS = 20  # rows of the table
 LOSSES = 5  # given-up rules
@@ -70,7 +71,7 @@ def _clusters(facts: Facts, width: int, blocks: bool) -> list[str]:
         width -= wide + 2
     lines = ["  ".join(column[at] for column in table) for at in range(shown + 1)]
     if shown < rows:
-        lines.append(f"… and {rows - shown} more clusters")
+        lines.append(f"… and {counted(rows - shown, 'more cluster')}")
     return [*lines, ""]
 
 
@@ -86,9 +87,9 @@ def _column(one: views.Amount, blocks: bool) -> list[str]:
     high = np.full(one.values.size, np.inf) if one.upper is None else one.upper
     known = np.concatenate([one.values, high[np.isfinite(high)], [0.0]])
     most = float(known.max()) or 1.0
-    numbers = _aligned([number(value) for value in one.values[:k]])
+    numbers = _aligned(held(one)[:k])
     bars = [_bar(one.values[i] / most, high[i] / most, blocks) for i in range(k)]
-    bounds = [between(low[i], high[i]) if one.bounded else "" for i in range(k)]
+    bounds = [between(low[i], high[i], bound_writer(one)) if one.bounded else "" for i in range(k)]
     flags = [" ▲" if wrong else "" for wrong in one.broken[:k]]
     rows = [f"{a} {b} {c}{d}" for a, b, c, d in zip(numbers, bars, bounds, flags, strict=True)]
     return _aligned([plain([Name(shorten(one.name, 24))]), *rows], left=True)
@@ -112,15 +113,15 @@ def _rules(facts: Facts, width: int) -> list[str]:
         missed = one.asked - one.kept
         sign = "✓" if not missed else "▲"
         word = "" if not missed else f" ({missed:,} {'given up' if one.soft else 'BROKEN'})"
-        soft = "soft " if one.soft else ""
-        lines.append(f"{sign} {one.kept:,} of {one.asked:,} {soft}{one.noun}{word}")
+        lines.append(f"{sign} {one.scored(soft=one.soft)}{word}")
+        if one.moved:
+            lines.append(shorten(f"  {plain(one.moved)}", width))
     for sentence in facts.checked.broken[:LOSSES]:
         lines.append(shorten(f"  BROKEN: {plain(sentence)}", width))
     if facts.given_up:
         told = facts.given_up[:LOSSES]
         paid = _aligned(["paid", *[number(lost.paid) for _, lost in told]])
-        saved = [number(lost.saved) if np.isfinite(lost.saved) else "–" for _, lost in told]
-        saved = _aligned(["saved", *saved])
+        saved = _aligned(["saved", *[saved_told(lost, "–") for _, lost in told]])
         words = ["given up, the dearest first", *[plain(sentence) for sentence, _ in told]]
         rows = zip(paid, saved, words, strict=True)
         lines += ["", *[shorten("  ".join(row), width) for row in rows]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from bckm.checker import Violation, verify
 from bckm.report._sentences import Words, bare
-from bckm.report._words import Sentence, number
+from bckm.report._words import Sentence, counted, number
 from bckm.rules import (
     CannotLink,
     Fixed,
@@ -75,8 +75,10 @@ class Topic:
     ----------
     kind : str
         size, capacity, together, apart, quota, place, stay or row.
-    title, noun : str
-        The kind for a person, and what is counted.
+    title : str
+        The kind for a person.
+    nouns : tuple of two str
+        What is counted: of one, of several.
     soft : bool
         Whether they may be given up at a price.
     asked, kept : int
@@ -85,17 +87,35 @@ class Topic:
         In words, at most `MOST`; `left_out` is how many more there are.
     price : str
         What giving up costs; empty for hard rules.
+    moved : Sentence
+        Of a limit on moves: how many were used, and by whom.
     """
 
     kind: str
     title: str
-    noun: str
+    nouns: tuple[str, str]
     soft: bool
     asked: int
     kept: int
     lines: tuple[Sentence, ...]
     left_out: int
     price: str = ""
+    moved: Sentence = ()
+
+    @property
+    def counted(self) -> str:
+        """How many are asked."""
+        return counted(self.asked, *self.nouns)
+
+    @property
+    def score(self) -> str:
+        """How many are kept."""
+        return self.scored(soft=False)
+
+    def scored(self, *, soft: bool) -> str:
+        """How many are kept; in lines without headings soft ones are called so."""
+        one, several = (f"soft {noun}" if soft else noun for noun in self.nouns)
+        return f"{self.kept:,} of {counted(self.asked, one, several)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +178,14 @@ def _topic(
     return Topic(
         kind=kind,
         title=_TITLES[kind],
-        noun=_noun(kind, rules),
+        nouns=_nouns(kind, rules),
         soft=wishes is not None,
         asked=asked,
         kept=asked - sum(lost.values()),
         lines=tuple(lines[:MOST]),
         left_out=left_out,
         price="" if wishes is None else _price(kind, wishes),
+        moved=_moved(rules, words) if kind == "stay" else (),
     )
 
 
@@ -187,19 +208,34 @@ def _lost(rule: Rule, study: Study) -> int:
     return 0 if isinstance(rule, NonEmpty) else 1
 
 
-def _noun(kind: str, rules: list[Rule]) -> str:
+def _nouns(kind: str, rules: list[Rule]) -> tuple[str, str]:
     if kind in ("together", "apart"):
         pairs = all(isinstance(r, MustLink | CannotLink) and len(r.samples) == 2 for r in rules)
-        return f"{'pairs' if pairs else 'sets'} {kind}"
-    if kind == "stay":
-        return "samples stay" if isinstance(rules[0], Moved) else "limits on moves"
-    return {
-        "size": "bounds on sizes",
-        "capacity": "bounds on sums",
-        "quota": "bounds of quotas",
-        "place": "samples in their place",
-        "row": "linear rules",
+        noun = "pair" if pairs else "set"
+        return f"{noun} {kind}", f"{noun}s {kind}"
+    if kind == "stay" and isinstance(rules[0], Moved):
+        return "sample stays", "samples stay"
+    one, rest = {
+        "size": ("bound", " on sizes"),
+        "capacity": ("bound", " on sums"),
+        "quota": ("bound", " of quotas"),
+        "place": ("sample", " in their place"),
+        "stay": ("limit", " on moves"),
+        "row": ("linear rule", ""),
     }[kind]
+    return one + rest.replace("their", "its"), f"{one}s{rest}"
+
+
+def _moved(rules: list[Rule], words: Words) -> Sentence:
+    """How much of limits on moves was used, and by whom."""
+    told: Sentence = ()
+    for rule in rules:
+        if isinstance(rule, MovedMax):
+            previous = rule.source.values
+            gone = np.flatnonzero((previous >= 0) & (previous != words.study.result.labels))
+            told += (". " if told else "", f"{gone.size:,} of {counted(rule.value, 'move')} used")
+            told += (": ", *words.samples(gone.tolist(), most=9)) if gone.size else ()
+    return told
 
 
 def _price(kind: str, wishes: list[SoftRule]) -> str:

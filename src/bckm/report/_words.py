@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 LONG = 60  # characters of a name that are shown
 MINUS = "\u2212"
@@ -105,6 +105,33 @@ def exact(value: float) -> str:
     ('2,020.5', '100,000')
     """
     return f"{MINUS if value < 0 else ''}{abs(value):,.10g}"
+
+
+def beyond(value: float, bound: float, write: Callable[[float, int], str] | None = None) -> str:
+    """A value beyond its bound, with the digits in which they differ; `write` takes their number.
+
+    Examples
+    --------
+    >>> from bckm.report._words import beyond
+    >>> beyond(2580.4, 2580), beyond(2700.4, 2580), beyond(0.50004, 0.5)
+    ('2,580.4', '2,700', '0.50004')
+    """
+    if write is None:
+        if number(value) != number(bound):
+            return number(value)
+        write = _digits
+        least = min(max(4, 1 + math.floor(math.log10(max(abs(value), 1.0)))), 17)
+    else:
+        least = 2
+    for digits in range(least, 18):
+        found = write(value, digits)
+        if found != write(bound, digits):
+            break
+    return found
+
+
+def _digits(value: float, digits: int) -> str:
+    return f"{MINUS if value < 0 else ''}{abs(value):,.{digits}g}"
 
 
 def measured(value: float, spread: float) -> str:

@@ -12,6 +12,8 @@ from bckm._types import BoolArray, IntArray
 from bckm.constraints import Constraints
 from bckm.study import Study
 
+_FEW = 100  # lines that may be strong
+
 
 @dataclass(frozen=True, slots=True)
 class DrawnLink:
@@ -67,6 +69,18 @@ class Links(Sequence[DrawnLink]):
 
     def __len__(self) -> int:
         return len(self.drawn)
+
+    def crowded(self, *, kept: bool) -> bool:
+        """Whether those that are kept, or not, are so many that strong lines would hide the rest.
+
+        Examples
+        --------
+        >>> from bckm.views import DrawnLink, Links
+        >>> found = Links((DrawnLink(0, 1, "together", False, True),) * 101)
+        >>> found.crowded(kept=True), found.crowded(kept=False)
+        (True, False)
+        """
+        return sum(one.kept == kept for one in self.drawn) > _FEW
 
 
 @dataclass(frozen=True, eq=False)
