@@ -186,7 +186,7 @@ def test_numbers():
     with pytest.raises(
         TableError,
         match=r"'d' .*: row 1 \(line 2\) holds 'x', row 2 \(line 3\) holds 'y', row 4 \(line 5\) "
-        r"holds 'z', and 2 more rows hold no numbers",
+        r"holds 'z', which are not numbers, and so on in 2 more rows",
     ):
         table.numbers("d", missing="nan")
 
