@@ -173,8 +173,8 @@ def test_given_up_links_are_no_block() -> None:
     page = report.html(crowd(1, 900))
     way = re.search(r'<path d="([^"]*)" class="link together lost many"/>', page)
     assert way is not None
-    assert way[1].count("M") == 400
-    assert "501 further links not drawn." in page
+    assert way[1].count("M") == 300
+    assert "601 further links not drawn; those given up come first." in page
 
 
 def test_displays_draw_many_links_alike() -> None:

@@ -96,7 +96,7 @@ class ClustersDisplay(Display):
         study: Study,
         *,
         most_samples: int = 20_000,
-        most_links: int = 400,
+        most_links: int = 300,
         ax: Axes | None = None,
         **plot: Any,
     ) -> Self:
@@ -220,7 +220,7 @@ class ClustersDisplay(Display):
         found = {}
         for kept in (True, False):
             many = self.links.crowded(kept=kept)
-            wide = (0.5 if many else 0.9) if kept else (1.2 if many else 1.8)
+            wide = (0.5 if many else 0.9) if kept else (1.0 if many else 1.8)
             for kind, dashes in (("together", "solid"), ("apart", (0, (3, 2)))):
                 pairs = [
                     (one.a, one.b) for one in self.links if one.kind == kind and one.kept == kept
@@ -232,7 +232,7 @@ class ClustersDisplay(Display):
                     colors=PALE if kept else WRONG,
                     linewidths=wide,
                     linestyles=[dashes],
-                    alpha=1.0 if not many else 0.25 if kept else 0.8,
+                    alpha=1.0 if not many else 0.25 if kept else 0.6,
                     zorder=1.5 if kept else 3,
                 )
                 found[kind, kept] = lines

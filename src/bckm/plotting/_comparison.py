@@ -59,7 +59,7 @@ class ComparisonDisplay(Display):
         *,
         names: tuple[str, str] | None = None,
         most_samples: int = 20_000,
-        most_links: int = 400,
+        most_links: int = 300,
         axes: Any = None,
         **plot: Any,
     ) -> Self:

@@ -28,7 +28,7 @@ from bckm.study import Study
 
 POINTS = 5_000  # drawn in the plane
 TIPS = 2_000  # points up to which each says its name
-LINES = 400  # links drawn
+LINES = 300  # links drawn
 _LABELS = 12  # columns up to which each says its value
 _LETTER = 6.4  # width of a digit above a column
 _NUMBERED = 60  # clusters whose numbers stand in circles
@@ -42,16 +42,18 @@ def amount_chart(amount: views.Amount) -> Element:
     upper = _filled(amount.upper, k, np.inf)
     low, high = _extent(amount.values, lower, upper)
     left = 14.0 + 6.6 * max(len(exact(value)) for value in ticks(low, high))
-    frame = Frame(left, 16, _WIDTH - left - 8, 150, (-0.5, k - 0.5), (low, high))
+    frame = Frame(left, 20, _WIDTH - left - 8, 146, (-0.5, k - 0.5), (low, high))
     band, edges = _band(frame, lower, upper)
+    columns, words = _columns(frame, amount)
     return picture(
         _WIDTH,
         206,
         _told(amount, lower, upper),
         y_axis(frame, writer(amount) if amount.kind == "share" else exact),
         band,
-        el("g", _columns(frame, amount), class_="columns"),
+        el("g", columns, class_="columns"),
         edges,
+        words,
         x_axis(frame, _every(k, frame.width, 26), lambda i: f"{i:.0f}"),
         text(left + frame.width / 2, 202, "cluster", class_="axis"),
     )
@@ -93,13 +95,15 @@ def _band(frame: Frame, lower: FloatArray, upper: FloatArray) -> tuple[list[Chil
     return found, edges
 
 
-def _columns(frame: Frame, amount: views.Amount) -> list[Child]:
+def _columns(frame: Frame, amount: views.Amount) -> tuple[list[Child], list[Child]]:
+    """Columns, and the values above them where there is room."""
     values, wrong, words = amount.values, amount.broken, held(amount)
     from_zero = frame.y_range[0] <= 0
     room = frame.width / values.size
     labelled = values.size <= _LABELS and _LETTER * max(map(len, words)) < room
     width = max(min(0.62 * room, 34.0), 1.0)
     found: list[Child] = []
+    told: list[Child] = []
     for i, value in enumerate(values.tolist()):
         if value != value:  # the share of an empty cluster
             continue
@@ -116,10 +120,10 @@ def _columns(frame: Frame, amount: views.Amount) -> list[Child]:
         one.children = (title,)
         found.append(one)
         if wrong[i]:  # not by colour alone
-            found.append(el("path", d=mark(x, frame.top - 8, "^", 4), class_="off"))
+            found.append(el("path", d=mark(x, frame.top - 12, "^", 4), class_="off"))
         if labelled:
-            found.append(text(x, min(y, frame.y(max(value, 0))) - 7, words[i], class_="value"))
-    return found
+            told.append(text(x, min(y, frame.y(max(value, 0))) - 7, words[i], class_="value"))
+    return found, told
 
 
 def _every(k: int, width: float, room: float) -> list[float]:

@@ -65,7 +65,8 @@ def plane(facts: Facts) -> Part:
     if many < study.n_samples:
         told += f" Drawn are {many:,} of {counted(study.n_samples, 'sample')}."
     if links.left_out:
-        told += f" {counted(links.left_out, 'further link')} not drawn."
+        first = "" if all(one.kept for one in links) else "; those given up come first"
+        told += f" {counted(links.left_out, 'further link')} not drawn{first}."
     legend: list[Child] = []
     for kind, kept, class_, word in (
         ("together", True, "key", "together"),

@@ -110,9 +110,15 @@ def _asked(facts: Facts) -> Part:
             ),
             el("div", [_topic(one) for one in topics], class_="topics") if topics else None,
             None if topics else el("p", "No rules."),
-            [el("h3", "Notes"), bullets([(one,) for one in facts.notes])] if facts.notes else None,
+            _notes(facts),
         ],
     )
+
+
+def _notes(facts: Facts) -> Child:
+    if not facts.notes:
+        return None
+    return el("div", el("h3", "Notes"), bullets([(one,) for one in facts.notes]), class_="topic")
 
 
 def _topic(topic: Topic) -> Element:

@@ -129,7 +129,7 @@ text{font-family:inherit;fill:var(--muted);font-size:11.5px}
 .link.many{stroke-width:.6;opacity:.25}
 .apart{stroke-dasharray:2 3}
 .lost{stroke:var(--wrong);stroke-width:2;opacity:1}
-.link.lost.many{stroke-width:1.2;opacity:.8}
+.link.lost.many{stroke-width:1;opacity:.6}
 .apart.lost{stroke-dasharray:5 3}
 .hub{fill:var(--ground);stroke:currentColor;stroke-width:2}
 .hubs{fill:var(--ink);font-size:11px;font-weight:600}
