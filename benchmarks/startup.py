@@ -22,7 +22,9 @@ LIMIT = 1.0  # CPU seconds that help and check may take
 
 def cpu_seconds(command: list[str]) -> float:
     """User and system time of one process, that of its children included."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    # an installed package is compiled to bytecode; one that runs from its source may not be
+    env = {name: one for name, one in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
