@@ -145,6 +145,11 @@ def test_all_rules_against_brute_force_long(batch):
         look(seed, often=16)
 
 
+@pytest.mark.parametrize("seed", [8119, 13433])
+def test_seeds_whose_optimum_was_cut_off(seed):
+    look(seed, often=16)
+
+
 def test_draws_hold_both_kinds_in_number():
     """The campaign would prove little if nearly all draws could be obeyed, or none."""
     drawn = [draw(seed) for seed in range(300)]
