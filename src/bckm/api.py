@@ -27,8 +27,8 @@ from bckm.lloyd import Limits
 from bckm.metric import Metric, read_metric
 from bckm.problem import Problem
 from bckm.result import CERTIFIABLE, Result, Step
-from bckm.search.explore import ENDED, SEARCHES, Seed, Task, explore
-from bckm.seeding import scatter, spread
+from bckm.search.explore import SEARCHES, Seed, Task, explore
+from bckm.seeding import Seeds, scatter, spread
 
 _SEEDINGS = {"k-means++": spread, "random": scatter}
 RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most
@@ -211,13 +211,16 @@ def kmeans(
     seeding = spread if given is not None else _SEEDINGS[init]
     seeds: Sequence[Seed]
     if given is not None:
-        seeds = [lambda: given]  # the same centres lead to the same result
+        seeds = [lambda: Seeds(given)]  # the same centres lead to the same result
     else:
-        seeds = [partial(_drawn, seeding, problem, own, n == 0) for n, own in enumerate(generators)]
+        seeds = [
+            partial(_drawn, seeding, problem, own, deadline, n == 0)
+            for n, own in enumerate(generators)
+        ]
     # given centres are where to begin, unless a search among all is asked for; and where labels are
     # tied to them, others would be other labels
     stay = bounds == "fixed" or (given is not None and search == "auto")
-    fresh = None if stay else partial(seeding, problem)
+    fresh = None if stay else partial(seeding, problem, deadline=deadline)
     if kept is None:
         found = explore(task, search, seeds, fresh, rng)
     else:
@@ -227,7 +230,7 @@ def kmeans(
     best = found.run
     costs = problem.structure.n_items * problem.structure.n_clusters
     worth = best.priced or engine.bounds_cheaply or costs <= SMALL
-    if worth and best.bound is None and best.status not in ENDED:
+    if worth and best.bound is None and not best.status.stopped:
         # the last centres are means that nothing was assigned to: what is it worth there? That is
         # not to depend on what an engine did before, which a checkpoint does not keep
         assigner = engine.prepare(problem)
@@ -236,7 +239,8 @@ def kmeans(
         best.bound, best.prices = last.bound, last.prices
     bound = best.bound
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
-        bound = float(problem.nearest(best.centres)[1].sum())
+        late = best.status.stopped  # then there is no time for a look at all items
+        bound = 0.0 if late else float(problem.nearest(best.centres)[1].sum())
     s, means = problem.structure, problem.centres_out(best.centres)
     return result_of(
         problem,
@@ -325,13 +329,14 @@ def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
 
 
 def _drawn(
-    seeding: Callable[[Problem, np.random.Generator, bool], FloatArray],
+    seeding: Callable[[Problem, np.random.Generator, Deadline, bool], Seeds],
     problem: Problem,
     own: np.random.Generator,
+    deadline: Deadline,
     first: bool,
-) -> FloatArray:
+) -> Seeds:
     """First centres; the same ones each time, so the generator stays as it is."""
-    return seeding(problem, deepcopy(own), first)
+    return seeding(problem, deepcopy(own), deadline, first)
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._deadline import TimeUp
 from bckm._ids import located
 from bckm._reading import read_centres, read_time_limit
 from bckm.api import result_of
@@ -16,6 +17,7 @@ from bckm.feasibility import feasible_start
 from bckm.metric import read_metric
 from bckm.problem import Problem
 from bckm.result import Result, Status
+from bckm.search.reserve import reserved
 
 
 def assign_to(
@@ -66,7 +68,7 @@ def assign_to(
     -------
     Result
         Labels that passed `verify`. `centres` are the given ones and `status` is OPTIMAL, FEASIBLE
-        (no proof), TIME_LIMIT or INTERRUPTED.
+        (no proof), TIME_LIMIT, INTERRUPTED or NOT_STARTED (labels that obey, and no more).
 
     Raises
     ------
@@ -97,8 +99,10 @@ def assign_to(
     engine = choose(solver, problem)
     start = feasible_start(problem.structure, problem.rules, deadline)
     at = problem.centres_in(embedded)
-    status, counters = Status.INTERRUPTED, {}
+    status, counters, quick = Status.INTERRUPTED, {}, None
+    found = Assignment(start, np.inf, 0.0)
     try:
+        quick = reserved(problem, engine, start, at, deadline, still=True)
         assigner = engine.prepare(problem)
         found = assigner(at, start, deadline)
         counters = dict(assigner.counters)
@@ -106,9 +110,15 @@ def assign_to(
         if status is not Status.OPTIMAL and deadline.passed:
             status = Status.TIME_LIMIT
     except KeyboardInterrupt:
-        found = Assignment(start, np.inf, float(problem.nearest(at)[1].sum()))
+        pass
+    except TimeUp:
+        status = Status.TIME_LIMIT
     # what labels cost without the touch that leads weightless samples
     cost = problem.within(found.labels, at)
+    if status.stopped and quick is not None and (less := problem.within(quick, at)) < cost:
+        found, cost = Assignment(quick, less, found.bound), less
+    if status.stopped and np.array_equal(found.labels, start):
+        status = Status.NOT_STARTED
     return result_of(
         problem,
         constraints,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bckm._arrays import Totals
+from bckm._deadline import TimeUp
 from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Assigner, Assignment, Deadline
 from bckm.problem import Problem
@@ -136,6 +137,8 @@ def alternate(
                 return run
     except KeyboardInterrupt:
         run.status = Status.INTERRUPTED
+    except TimeUp:
+        run.status = Status.TIME_LIMIT
     return run
 
 

@@ -29,11 +29,17 @@ class Status(StrEnum):
     ITERATION_LIMIT = "iteration limit"
     TIME_LIMIT = "time limit"
     INTERRUPTED = "interrupted"
+    NOT_STARTED = "not started"
 
     @property
     def message(self) -> str:
         """One sentence for a person."""
         return _MESSAGES[self]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a time limit or the user ended it."""
+        return self in (Status.TIME_LIMIT, Status.INTERRUPTED, Status.NOT_STARTED)
 
 
 _MESSAGES = {
@@ -43,6 +49,9 @@ _MESSAGES = {
     Status.ITERATION_LIMIT: "stopped at max_iter while the clusters still changed",
     Status.TIME_LIMIT: "stopped at the time limit: this is the best answer found so far",
     Status.INTERRUPTED: "stopped by the user: this is the best answer found so far",
+    Status.NOT_STARTED: (
+        "stopped before the first step: every rule holds, but nothing was optimised"
+    ),
 }
 
 

@@ -7,27 +7,41 @@ from dataclasses import dataclass
 import numpy as np
 
 from bckm._arrays import nearest, rows_of, squared_distances, totals
+from bckm._deadline import Deadline
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
 from bckm.rules import MovedMax
 
 ENOUGH = 20_000  # items from which seeds are drawn, and counted; more where clusters are many
 ENOUGH_EACH = 100
+SHARE = 0.3  # of the time that is left, after which the rest of the seeds is drawn at once
 
 
-def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Seeds:
+    """First centres; `complete` unless a deadline left no time to choose them with care."""
+
+    centres: FloatArray
+    complete: bool = True
+
+
+def spread(
+    problem: Problem, rng: np.random.Generator, deadline: Deadline, first: bool = False
+) -> Seeds:
     """Choose centres among the items by greedy k-means++.
 
     Each new centre is an item drawn with probability proportional to mass times squared distance to
     the nearest centre so far; of a few draws the one that lowers the total most is kept. The first
     of several starts begins with the means of items that belong to known clusters (`homes`), or
-    with `anchors`, instead of drawn items. Of very many items a random part is looked at.
+    with `anchors`, instead of drawn items. Of very many items a random part is looked at. Where
+    this takes too much of the time until the deadline, the remaining centres are drawn at once.
 
     References
     ----------
     Arthur, Vassilvitskii: k-means++, the advantages of careful seeding (SODA 2007).
     """
     points, mass, k = problem.points, problem.mass, problem.structure.n_clusters
+    soon = deadline.share(SHARE)
     if mass.size > _enough(k):
         part = rng.choice(mass.size, _enough(k), replace=False)
         points, mass = points[part], mass[part]
@@ -39,12 +53,15 @@ def spread(problem: Problem, rng: np.random.Generator, first: bool = False) -> F
     centres[: len(known)] = known
     distance = squared_distances(known, points).min(axis=0)
     for c in range(len(known), k):
+        if soon.passed:
+            centres[c:] = rows_of(points, _draw(mass * distance, k - c, rng))
+            return Seeds(centres, complete=False)
         drawn = _draw(mass * distance, trials, rng)
         candidates = rows_of(points, drawn)
         after = np.minimum(distance, squared_distances(candidates, points))
         best = int((after @ mass).argmin())
         centres[c], distance = candidates[best], after[best]
-    return centres
+    return Seeds(centres)
 
 
 def _known(problem: Problem) -> FloatArray:
@@ -104,14 +121,19 @@ def anchors(problem: Problem) -> IntArray:
     return best if best.size > 1 else best[:0]
 
 
-def scatter(problem: Problem, rng: np.random.Generator, first: bool = False) -> FloatArray:  # noqa: ARG001
+def scatter(
+    problem: Problem,
+    rng: np.random.Generator,
+    deadline: Deadline,  # noqa: ARG001
+    first: bool = False,  # noqa: ARG001
+) -> Seeds:
     """Choose centres among the items at random, with probability proportional to mass."""
     mass, k = problem.mass, problem.structure.n_clusters
     # fewer items with mass than clusters: take the others too
     weight = np.maximum(mass / mass.sum(), 1e-300)
     k_items = min(k, mass.size)
     chosen = rng.choice(mass.size, k_items, replace=False, p=weight / weight.sum())
-    return rows_of(problem.points, np.resize(chosen, k))
+    return Seeds(rows_of(problem.points, np.resize(chosen, k)))
 
 
 def _enough(n_clusters: int) -> int:

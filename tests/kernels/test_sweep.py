@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from bckm import kernels
+from bckm._deadline import Deadline
 from bckm.assign._market import Bounds, Market
 from bckm.kernels import native
 from tests.kernels.test_build import VARIANTS, python
@@ -244,7 +245,7 @@ def test_what_is_known_stays_true_while_prices_and_centres_move(seed):
             centres = centres[rng.permutation(k)]
         keep = bool(rng.random() < 0.3)
         looked, before = market.looked, market.label.copy()
-        regret = market.look(centres, prices, keep=keep)
+        regret = market.look(centres, prices, Deadline(), keep=keep)
         skipped += n - (market.looked - looked)
         value = values(X, centres, prices, 1.0 if weight is None else weight)
         own = value[np.arange(n), market.label]
@@ -271,10 +272,10 @@ def test_prices_that_all_rise_and_fall_alike():
     X, centres, prices = rng.normal(size=(20_000, 3)), rng.normal(size=(5, 3)), rng.normal(size=5)
     for shift in 10.0 ** np.arange(6, 16):
         market = market_of(X, 5)
-        market.look(centres, prices)
-        market.look(centres, prices + shift)
+        market.look(centres, prices, Deadline())
+        market.look(centres, prices + shift, Deadline())
         after = (prices + shift) - shift
-        market.look(centres, after)
+        market.look(centres, after, Deadline())
         value = values(X, centres, after, 1.0)
         own = value[np.arange(len(X)), market.label]
         assert (own <= value.min(axis=1) + 1e-14).all(), shift
@@ -286,7 +287,7 @@ def test_centres_that_all_move_alike():
     X = np.stack([np.full(2001, 0.0), np.linspace(-10, 10, 2001)], axis=1)
     X[:, 0] = 5e-10 - 5.5e-9 * np.sign(X[:, 1])
     market, prices = market_of(X, 2), np.zeros(2)
-    market.look(centres, prices)
+    market.look(centres, prices, Deadline())
     market.measure()
     moved = centres + np.array([[0.0, 1.0], [0.0, 1.0 + 1e-9]])
     market.look(moved, prices)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bckm._arrays import Totals, squared_distances
+from bckm._deadline import Deadline, TimeUp
 from bckm._types import FloatArray, IntArray
-from bckm.assign.base import Deadline
 from bckm.kernels import native
 
 PROGRESS = 0.75  # a step that leaves more than this share of the trouble is slow
@@ -133,28 +133,37 @@ class Market:
         """Samples in the wrong cluster."""
         return float(np.abs(self.slope).sum()) / 2
 
-    def look(self, centres: FloatArray, prices: FloatArray, *, keep: bool = False) -> float:
+    def look(
+        self, centres: FloatArray, prices: FloatArray, deadline: Deadline, *, keep: bool = False
+    ) -> float:
         """Bring what is known to these centres and prices; return the regret of kept labels.
 
         With `keep`, labels stay as they are, and the regret is what they cost above the best ones.
+        If the deadline passes in the middle, it raises `TimeUp` and knows nothing any more.
         """
         fixed, slope = self._drift(centres, prices)
         if self.centres is None or not np.array_equal(centres, self.centres):
             self.cost = 0.0
-        gained, looked, regret, change = native.sweep(
-            self.points,
-            centres,
-            prices,
-            self.label,
-            self.runner,
-            self.detour,
-            self.slack,
-            self.radius if slope.any() else None,
-            fixed,
-            slope,
-            keep,
-            self.threads,
-        )
+        try:
+            gained, looked, regret, change = native.sweep(
+                self.points,
+                centres,
+                prices,
+                self.label,
+                self.runner,
+                self.detour,
+                self.slack,
+                self.radius if slope.any() else None,
+                fixed,
+                slope,
+                keep,
+                self.threads,
+                deadline.left,
+            )
+        except native.Stopped:
+            self.units = np.bincount(self.label, self.supply, self.k).astype(np.float64)
+            self.centres = None
+            raise TimeUp from None
         self.centres, self.prices = centres, prices
         self.units = self.units + gained
         self.looked += looked
@@ -259,7 +268,7 @@ def newton(market: Market, centres: FloatArray, target: float, deadline: Deadlin
         before, dual, trouble = market.prices, market.dual, market.trouble
         for _ in range(TRIES):
             prices = market.bounds.shifted(_walk(market.bounds, before, step, slope), total)
-            market.look(centres, prices)
+            market.look(centres, prices, deadline)
             if market.dual > dual:
                 break
             # where the slope along the step, now negative, was zero
@@ -267,7 +276,7 @@ def newton(market: Market, centres: FloatArray, target: float, deadline: Deadlin
             share = rising / (rising - falling) if rising > falling else 0.0
             step *= np.clip(share, *SHORTER)
         else:
-            market.look(centres, before)
+            market.look(centres, before, deadline)
             return
         slow = slow + 1 if market.trouble > PROGRESS * trouble else 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from bckm._arrays import Totals
+from bckm._deadline import Deadline as Deadline  # engines take it from here
 from bckm._memory import require
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Feature, Problem
@@ -19,28 +19,6 @@ from bckm.result import Status
 OPTIMALITY = 1e-9  # relative distance of cost and bound at which an assignment counts as optimal
 STEP = 1.5e5  # work of a call beyond what its data take
 COPIES = 3  # arrays of the size of the cost matrix that an engine holds at a time
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """A moment after which long work returns what it has; infinity means never."""
-
-    at: float = float("inf")
-
-    @classmethod
-    def after(cls, seconds: float | None) -> Deadline:
-        """Set a deadline `seconds` from now."""
-        return cls() if seconds is None else cls(time.perf_counter() + seconds)
-
-    @property
-    def left(self) -> float:
-        """Seconds left, never negative."""
-        return max(0.0, self.at - time.perf_counter())
-
-    @property
-    def passed(self) -> bool:
-        """Whether the moment is over."""
-        return self.left <= 0.0
 
 
 @dataclass(frozen=True, eq=False)

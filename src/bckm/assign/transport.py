@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bckm._arrays import Totals, squared_distances
 from bckm._arrays import totals as find_totals
+from bckm._deadline import TimeUp
 from bckm._memory import require
 from bckm._types import FloatArray, IntArray
 from bckm.assign._flat import FlatAssigner
@@ -54,6 +55,12 @@ class TransportAssigner(Assigner):
     def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
         centres = np.ascontiguousarray(centres, np.float64)
+        try:
+            return self._assigned(centres, start, deadline)
+        except TimeUp:
+            return Assignment(start, self._totals(start, centres).cost, 0.0)
+
+    def _assigned(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         market = self.levels[0]
         looked, paths = market.looked, self.counters["paths"]
         self._approach(0, centres, market.prices, deadline)
@@ -61,7 +68,7 @@ class TransportAssigner(Assigner):
         for _ in range(AGAIN):  # prices that were very large leave rounding behind: from here again
             if found.prices is None or found.cost - found.bound <= EXACT * found.cost:
                 break
-            market.look(centres, found.prices)
+            market.look(centres, found.prices, deadline)
             again = self._finish(market, centres, start, deadline)
             if again.prices is None or again.cost - again.bound >= found.cost - found.bound:
                 break
@@ -104,21 +111,21 @@ class TransportAssigner(Assigner):
             self._approach(depth + 1, centres, prices, deadline)
             prices = self.levels[depth + 1].prices
         elif prices.any():
-            prices = self._better_than_none(market, centres, prices)
-        market.look(centres, prices)
+            prices = self._better_than_none(market, centres, prices, deadline)
+        market.look(centres, prices, deadline)
         if depth > 0 and last and market.trouble > FEW * market.units.sum():
             self._solve_part(market, centres, deadline)
         newton(market, centres, ENOUGH[depth > 0] * prices.size, deadline)
 
     def _better_than_none(
-        self, market: Market, centres: FloatArray, prices: FloatArray
+        self, market: Market, centres: FloatArray, prices: FloatArray, deadline: Deadline
     ) -> FloatArray:
         """The last prices, or none where these do no better: after large moves they are worse."""
         none = np.zeros_like(prices)
-        market.look(centres, none)
+        market.look(centres, none, deadline)
         without = market.trouble
         if without > 0:
-            market.look(centres, prices)
+            market.look(centres, prices, deadline)
         return none if without <= market.trouble else prices
 
     def _learn(self, labels: NDArray[np.int32], units: FloatArray) -> None:
@@ -138,7 +145,7 @@ class TransportAssigner(Assigner):
         units = round(float(market.units.sum()))
         lower, upper = _whole(market.bounds, units)
         settled = self._paths(market, centres, lower, upper, self._budget(units), deadline)
-        market.look(centres, settled["prices"])
+        market.look(centres, settled["prices"], deadline)
 
     def _paths(
         self,
@@ -182,7 +189,7 @@ class TransportAssigner(Assigner):
             bound = market.measure().cost - market.bounds.idle(market.units, market.prices)
             return Assignment(start, self._totals(start, centres).cost, bound)
         prices = settled["prices"]
-        regret = market.look(centres, prices, keep=True)
+        regret = market.look(centres, prices, deadline, keep=True)
         totals = market.measure()
         cost = totals.cost
         labels = self.groups.expand(market.label, settled)

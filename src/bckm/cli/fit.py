@@ -111,11 +111,10 @@ def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
         finally:
             progress.close()
         outputs = _written(study, table, plan, given)
-    status = study.result.status.value
     if not given["quiet"]:
         _say(study, notes, outputs, to_stdout=not given["as_json"] and not _piped(given))
     outputs.finish()
-    if status in ("time limit", "interrupted"):
+    if study.result.status.stopped:
         ctx.exit(STOPPED)
     if given["checkpoint"]:  # all of it is written: nothing is left to go on with
         Path(given["checkpoint"]).unlink(missing_ok=True)

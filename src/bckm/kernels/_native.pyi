@@ -31,6 +31,8 @@ class Points:
         step: int = 1,
     ) -> None: ...
 
+class Stopped(Exception): ...  # noqa: N818 - no error
+
 def isa() -> str: ...
 def sweep(
     points: Points,
@@ -45,6 +47,7 @@ def sweep(
     slope: _Floats,
     keep: bool,
     threads: int,
+    seconds: float = ...,
 ) -> tuple[_Whole, int, float, float]: ...
 def settle(
     points: Points,

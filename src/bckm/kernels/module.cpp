@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -20,6 +22,7 @@
 #include "gil.hpp"
 #include "moves.hpp"
 #include "points.hpp"
+#include "pool.hpp"
 #include "settle.hpp"
 #include "sweep.hpp"
 #include "totals.hpp"
@@ -44,32 +47,6 @@ void check_market(const Cloud& cloud, const Matrix& centres, const Vector& price
 }
 
 void check_threads(int threads) { require(threads >= 1, "threads must be at least 1"); }
-
-nb::tuple sweep(const Cloud& cloud, Matrix centres, Vector prices, Labels label, Labels runner,
-                Floats detour, Floats slack, std::optional<Floats> radius, Vector fixed,
-                Vector slope, bool keep, int threads) {
-    check_threads(threads);
-    const auto k = static_cast<std::int64_t>(centres.shape(0));
-    const auto n = static_cast<std::size_t>(cloud.view.n);
-    check_market(cloud, centres, prices);
-    check_labels(cloud, label, k);
-    require(runner.shape(0) == n && detour.shape(0) == n && slack.shape(0) == n,
-            "one runner-up, detour and slack per point");
-    require(!radius || radius->shape(0) == n, "one radius per point");
-    require(fixed.shape(0) == prices.shape(0) && slope.shape(0) == prices.shape(0),
-            "drift must have one number per cluster");
-    bckm::Swept swept;
-    {
-        const bckm::WithoutGil release;
-        const bckm::Market market(centres.data(), prices.data(), k, cloud.view.dims);
-        swept = bckm::sweep(cloud.view, market,
-                            {label.data(), runner.data(), detour.data(), slack.data(),
-                             radius ? radius->data() : nullptr},
-                            {fixed.data(), slope.data()}, keep, threads);
-    }
-    return nb::make_tuple(as_array(std::move(swept.gained), {static_cast<std::size_t>(k)}),
-                          swept.looked, swept.regret, swept.change);
-}
 
 // Whether to stop: time is over, or a signal (Ctrl-C) wants to be heard. Looking for signals needs
 // Python's lock, so it is done now and then only.
@@ -99,6 +76,34 @@ private:
 
 unsigned long Stop::main_thread = 0;
 
+nb::tuple sweep(const Cloud& cloud, Matrix centres, Vector prices, Labels label, Labels runner,
+                Floats detour, Floats slack, std::optional<Floats> radius, Vector fixed,
+                Vector slope, bool keep, int threads, double seconds) {
+    check_threads(threads);
+    const auto k = static_cast<std::int64_t>(centres.shape(0));
+    const auto n = static_cast<std::size_t>(cloud.view.n);
+    check_market(cloud, centres, prices);
+    check_labels(cloud, label, k);
+    require(runner.shape(0) == n && detour.shape(0) == n && slack.shape(0) == n,
+            "one runner-up, detour and slack per point");
+    require(!radius || radius->shape(0) == n, "one radius per point");
+    require(fixed.shape(0) == prices.shape(0) && slope.shape(0) == prices.shape(0),
+            "drift must have one number per cluster");
+    bckm::Swept swept;
+    {
+        const bckm::WithoutGil release;
+        const bckm::Market market(centres.data(), prices.data(), k, cloud.view.dims);
+        const std::function<bool()> stop = Stop(seconds);
+        const bckm::Listening ear(stop);
+        swept = bckm::sweep(cloud.view, market,
+                            {label.data(), runner.data(), detour.data(), slack.data(),
+                             radius ? radius->data() : nullptr},
+                            {fixed.data(), slope.data()}, keep, threads);
+    }
+    return nb::make_tuple(as_array(std::move(swept.gained), {static_cast<std::size_t>(k)}),
+                          swept.looked, swept.regret, swept.change);
+}
+
 nb::dict settle(const Cloud& cloud, Matrix centres, Vector prices, Labels label, Floats slack,
                 Whole lower, Whole upper, std::int64_t budget, double seconds, int threads) {
     check_threads(threads);
@@ -123,11 +128,11 @@ nb::dict settle(const Cloud& cloud, Matrix centres, Vector prices, Labels label,
     {
         const bckm::WithoutGil release;
         const bckm::Market market(centres.data(), prices.data(), k, cloud.view.dims);
-        Stop stop(seconds);
+        const std::function<bool()> stop = Stop(seconds);
+        const bckm::Listening ear(stop);
         out = bckm::settle(cloud.view, market, label.data(), slack.data(), held.data(),
                            lower.data(), most_each.data(),
-                           std::clamp<std::int64_t>(budget, 1, cloud.view.n + 1), threads,
-                           [&stop] { return stop(); });
+                           std::clamp<std::int64_t>(budget, 1, cloud.view.n + 1), threads, stop);
     }
     std::vector<std::int64_t> point, cluster, parts;
     for (const bckm::Split& split : out.splits) {
@@ -198,10 +203,10 @@ nb::dict descend(const Cloud& cloud, const RuleBook& rules, const SoftBook& soft
     bckm::Descent found;
     {
         const bckm::WithoutGil release;
-        Stop stop(seconds);
+        const std::function<bool()> stop = Stop(seconds);
         bckm::Clustering clustering(cloud.view, rules.view, soft.view, label.data(),
                                     centres.data(), fixed, threads);
-        found = bckm::descend(clustering, effort, [&stop] { return stop(); });
+        found = bckm::descend(clustering, effort, stop);
         std::copy(clustering.label.begin(), clustering.label.end(), label.data());
     }
     nb::dict answer;
@@ -248,6 +253,7 @@ void gather(Table<Real> data, Whole rows, Vector origin, Vector rest, double sca
 NB_MODULE(_native, module) {
     Stop::main_thread = main_thread_ident();
     module.doc() = "Compiled kernels of bckm; use them through bckm.kernels.";
+    nb::exception<bckm::Stopped>(module, "Stopped");
     module.def("isa", [] { return bckm::name(bckm::best_isa()); });
     nb::class_<Cloud>(module, "Points")
         .def(nb::init<Matrix, std::optional<Whole>, std::optional<Vector>, std::optional<Whole>,
@@ -258,7 +264,8 @@ NB_MODULE(_native, module) {
     module.def("sweep", sweep, "points"_a, "centres"_a, "prices"_a, "label"_a.noconvert(),
                "runner"_a.noconvert(), "detour"_a.noconvert(), "slack"_a.noconvert(),
                "radius"_a.noconvert().none(),
-               "fixed"_a, "slope"_a, "keep"_a, "threads"_a);
+               "fixed"_a, "slope"_a, "keep"_a, "threads"_a,
+               "seconds"_a = std::numeric_limits<double>::infinity());
     module.def("settle", settle, "points"_a, "centres"_a, "prices"_a, "label"_a.noconvert(),
                "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a);
     module.def("border_step", border_step, "points"_a, "prices"_a, "label"_a, "runner"_a,

@@ -19,6 +19,13 @@ namespace {
 // wait for the pool, which may be waiting for him.
 thread_local bool inside = false;
 
+// Whom this thread listens to; the threads of the pool to nobody.
+thread_local const std::function<bool()>* ear = nullptr;
+
+void listen() {
+    if (ear != nullptr && (*ear)()) throw Stopped{};
+}
+
 struct Job {
     Job(std::int64_t chunks, const Work& work) : chunks(chunks), work(work) {}
 
@@ -28,6 +35,7 @@ struct Job {
             const std::int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
             if (chunk >= chunks) return;
             try {
+                listen();
                 work(chunk, worker);
             } catch (...) {
                 next.store(chunks, std::memory_order_relaxed);
@@ -146,7 +154,14 @@ void parallel(std::int64_t chunks, int threads, const Work& work) {
             return;
         }
     }
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) work(chunk, 0);
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+        listen();
+        work(chunk, 0);
+    }
 }
+
+Listening::Listening(const std::function<bool()>& stop) { ear = &stop; }
+
+Listening::~Listening() { ear = nullptr; }
 
 }  // namespace bckm

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 
 namespace bckm {
@@ -19,8 +20,25 @@ using Work = std::function<void(std::int64_t chunk, int worker)>;
 // If a call throws, no further chunks begin, and one of the exceptions is thrown again here, in the
 // calling thread, after the others have ended.
 //
+// The calling thread looks at its `Listening`, if there is one, before each of its chunks.
+//
 // Chunks run one after the other in the calling thread if threads is 1 (the pool is then not even
 // created), if work itself calls parallel(), or if another thread is using the pool.
 void parallel(std::int64_t chunks, int threads, const Work& work);
+
+// What parallel() throws when the `Listening` of the calling thread says that it is time to stop.
+struct Stopped : std::exception {
+    const char* what() const noexcept override { return "the time is over"; }
+};
+
+// While it lives, parallel() in this thread asks `stop` before each chunk: so every kernel hears a
+// deadline, and Ctrl-C, without knowing of them.
+class Listening {
+public:
+    explicit Listening(const std::function<bool()>& stop);
+    ~Listening();
+    Listening(const Listening&) = delete;
+    Listening& operator=(const Listening&) = delete;
+};
 
 }  // namespace bckm

@@ -48,13 +48,17 @@ public:
                 std::int64_t budget, const std::function<bool()>& stop) {
         Settled out;
         open_accounts(units, lower, upper);
-        if (std::any_of(surplus.begin(), surplus.end(), [](std::int64_t e) { return e != 0; })) {
-            make_first_explicit(budget);
-            while (!out.stopped && search()) {
-                ++out.rounds;
-                raise_prices();
-                augment(out, stop);
+        try {
+            if (std::any_of(surplus.begin(), surplus.end(), [](std::int64_t e) { return e != 0; })) {
+                make_first_explicit(budget);
+                while (!out.stopped && search()) {
+                    ++out.rounds;
+                    raise_prices();
+                    augment(out, stop);
+                }
             }
+        } catch (const Stopped&) {
+            out.stopped = true;
         }
         close(out);
         return out;

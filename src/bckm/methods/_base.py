@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
+from bckm._deadline import Deadline
 from bckm._reading import read_data, read_n_clusters, read_whole
 from bckm._types import FloatArray, IntArray
 from bckm.checker import Violation, verify
@@ -201,7 +202,8 @@ def seeds(task: Task, init: Any, n_init: Any) -> FloatArray:
         if init == "k-means":
             return np.asarray(plain_kmeans(task, number).cluster_centers_)
         if init == "k-means++":
-            return spread(task.plain, np.random.default_rng(task.random.randint(2**31)))
+            rng = np.random.default_rng(task.random.randint(2**31))
+            return spread(task.plain, rng, Deadline()).centres
         raise ValueError(f"init must be 'k-means', 'k-means++' or an array; got {init!r}.")
     centres = check_array(init, dtype=np.float64, input_name="init")
     shape = (task.n_clusters, task.X.shape[1])

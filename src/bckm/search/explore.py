@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bckm._deadline import TimeUp
 from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Assigner, Engine
 from bckm.kernels import missing
@@ -15,14 +16,14 @@ from bckm.lloyd import Limits, Run, alternate, run_from
 from bckm.problem import Problem
 from bckm.result import Status, Step
 from bckm.search.evolve import Child, Population
-from bckm.search.found import Found
+from bckm.search.found import Found, renumber
 from bckm.search.local import LocalSearch
-from bckm.seeding import match
+from bckm.search.reserve import MANY, reserved
+from bckm.seeding import Seeds, match
 
-Seed = Callable[[], FloatArray]  # first centres
+Seed = Callable[[], Seeds]
 
 SEARCHES = ("auto", "none", "local", "global")
-ENDED = (Status.INTERRUPTED, Status.TIME_LIMIT)
 
 PATIENCE = 200  # children in a row that find nothing better before a global search ends
 AGREE = 3  # populations that find the same best before a global search ends within its time
@@ -32,7 +33,6 @@ ROUNDING = 1e-30  # share of the inertia around one centre that counts as none
 BRIEF = 2  # steps of the loop, or of moves, for a child that may not be worth more
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
 CHILD = 3e5  # work of a child beyond its moves and steps
-MANY = 1_000  # clusters whose pairs are too many for "auto" to look at
 SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than steps of any engine
 
 
@@ -57,7 +57,7 @@ def explore(
     task: Task,
     search: str,
     seeds: Sequence[Seed],
-    fresh: Callable[[np.random.Generator], FloatArray] | None,
+    fresh: Callable[[np.random.Generator], Seeds] | None,
     rng: np.random.Generator,
     *,
     before: Found | None = None,
@@ -97,33 +97,14 @@ def explore(
     try:
         explorer.run(seeds, fresh)
     except KeyboardInterrupt:
-        explorer.interrupted()
+        explorer.interrupted(Status.INTERRUPTED)
+    except TimeUp:
+        explorer.interrupted(Status.TIME_LIMIT)
     except _Stop:
-        pass
+        explorer.ended()
     if fresh is not None and search in ("auto", "global"):
         renumber(task.problem, explorer.found.run)
     return explorer.found
-
-
-def renumber(problem: Problem, run: Run) -> None:
-    """Number clusters by their first items, where rules do not tell them apart.
-
-    The same clusters can be found in many ways; so they get the same labels.
-    """
-    s = problem.structure
-    heavy = np.flatnonzero(problem.mass > 0)  # others are as good as absent
-    used, first = np.unique(run.labels[heavy], return_index=True)
-    place = np.full(s.n_clusters, s.n_items)
-    place[used] = first
-    order = np.empty(s.n_clusters, np.int64)  # which cluster becomes label i
-    for one in np.unique(s.cluster_class):
-        members = np.flatnonzero(s.cluster_class == one)
-        order[members] = members[np.argsort(place[members], kind="stable")]
-    label = np.empty_like(order)
-    label[order] = np.arange(order.size)
-    run.labels, run.centres = label[run.labels], run.centres[order]
-    if run.prices is not None:
-        run.prices = run.prices[order]
 
 
 class _Stop(Exception):  # noqa: N818 - no error
@@ -147,6 +128,7 @@ class _Explorer:
         if search in ("local", "global") or (search == "auto" and quick):
             self.moves = LocalSearch(task.problem)
         self.hand: Run | None = None  # the run that is being made, as far as it is known
+        self.reserve: IntArray | None = None  # labels for want of better ones
         self.breeds = False  # whether children are to come
         self.slowest = 0.0  # seconds of a loop
         self.hurried = False  # whether a child got less for want of time
@@ -158,7 +140,7 @@ class _Explorer:
     def run(
         self,
         seeds: Sequence[Seed],
-        fresh: Callable[[np.random.Generator], FloatArray] | None,
+        fresh: Callable[[np.random.Generator], Seeds] | None,
     ) -> None:
         """Do what is left to do; after each run `found` says what that is."""
         at, whole = self.found, self.search == "global"
@@ -184,9 +166,10 @@ class _Explorer:
                 self.begin(fresh(self.draw()))
             self.evolve()
 
-    def begin(self, centres: FloatArray, *, whole: bool = False) -> None:
+    def begin(self, seeds: Seeds, *, whole: bool = False) -> None:
         """Make a start of this population."""
-        self.start(centres, whole=whole)
+        self.hurried |= not seeds.complete
+        self.start(seeds.centres, whole=whole)
         self.found.begun += 1
         self.noted()
 
@@ -229,6 +212,9 @@ class _Explorer:
         if soon and not whole:  # an answer soon, without a slow engine
             self.grow(Child(match(task.problem, centres) if task.free else centres, task.start))
             return
+        if self.found.number == 0:
+            deadline = task.limits.deadline
+            self.reserve = reserved(task.problem, task.engine, task.start, centres, deadline)
         # a start does not depend on those before it: not even on the last basis of the engine
         assigner, before = task.engine.prepare(task.problem), self.found.spent
         run = self.loop(assigner, centres)
@@ -251,7 +237,7 @@ class _Explorer:
         self.found.spent += CHILD
         if self.brief:
             run = self.moved(run)
-            worth = self.better(run.cost, self.found.population.best) and run.status not in ENDED
+            worth = self.better(run.cost, self.found.population.best) and not run.status.stopped
             if not (worth and self.found.bred and self.in_time):
                 self.keep(run, assigner)
                 return
@@ -287,26 +273,47 @@ class _Explorer:
         return run
 
     def keep(self, run: Run, assigner: Assigner | None = None) -> None:
-        if assigner is not None:
-            self.found.counters += assigner.counters
         if self.search in ("auto", "global"):
             self.found.population.add(run)
         self.take(run)
+        if assigner is not None:
+            if run is self.found.run and self.task.engine.swift:
+                self.bound(run, assigner)
+            self.found.counters += assigner.counters
         self.found.number, self.hand = self.found.number + 1, None
-        if run.status in ENDED:
+        if run.status.stopped:
             self.found.run.status = run.status
             raise _Stop
+
+    def bound(self, run: Run, assigner: Assigner) -> None:
+        """What no labels get below at the last centres, while the engine is near them."""
+        if run.bound is None and not run.status.stopped:
+            last = assigner(run.centres, run.labels, self.task.limits.deadline)
+            run.bound, run.prices = last.bound, last.prices
 
     def take(self, run: Run) -> None:
         # the same clusters under other labels are not better, whatever rounding says
         if self.found.number == 0 or self.better(run.cost, self.found.run.cost):
             self.found.run = run
 
-    def interrupted(self) -> None:
-        """Ctrl-C, wherever it came: what is at hand may be the best."""
+    def interrupted(self, status: Status) -> None:
+        """Ctrl-C or the end of the time, wherever it came: what is at hand may be the best."""
         if self.hand is not None:
             self.take(self.hand)
-        self.found.run.status = Status.INTERRUPTED
+        self.found.run.status = status
+        self.ended()
+
+    def ended(self) -> None:
+        """Before the first step: where the engine had no time for anything, quick moves had."""
+        run = self.found.run
+        if run.history:
+            return
+        if self.reserve is not None:
+            quick = run_from(self.task.problem, self.reserve, run.centres)
+            if self.better(quick.cost, run.cost):
+                quick.status, self.found.run = run.status, quick
+                return
+        run.status = Status.NOT_STARTED
 
     def loop(
         self,
@@ -349,7 +356,7 @@ class _Explorer:
             spent = self.found.spent
             after = self.moved(run, effort)
             effort -= self.found.spent - spent
-            if after is run or after.status in ENDED:
+            if after is run or after.status.stopped:
                 return after
             run = self.loop(assigner, after.centres, after)
             if run.labels is after.labels:
@@ -359,7 +366,7 @@ class _Explorer:
     def moved(self, run: Run, effort: float = np.inf) -> Run:
         """Apply moves; returns the same run if they find nothing."""
         task = self.task
-        if self.moves is None or run.status in ENDED or len(run.history) >= task.limits.max_iter:
+        if self.moves is None or run.status.stopped or len(run.history) >= task.limits.max_iter:
             return run
         if self.search == "auto":
             effort = (SEARCH if self.found.bred else MOVES) * self.found.plain - self.found.spent
@@ -369,7 +376,7 @@ class _Explorer:
         after = run_from(task.problem, descent.labels, run.centres)
         after.status = Status.TIME_LIMIT if task.limits.deadline.passed else Status.CONVERGED
         if np.array_equal(after.labels, run.labels) or not after.cost < run.cost:
-            run.status = after.status if after.status in ENDED else run.status
+            run.status = after.status if after.status.stopped else run.status
             return run
         after.priced = run.priced
         self.step(after, run.history, run.labels)

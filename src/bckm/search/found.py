@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bckm.lloyd import Run
+from bckm.problem import Problem
 from bckm.search.evolve import Population
 
 
@@ -70,3 +71,24 @@ class Found:
             counters=self.counters.copy(),
             population=population,
         )
+
+
+def renumber(problem: Problem, run: Run) -> None:
+    """Number clusters by their first items, where rules do not tell them apart.
+
+    The same clusters can be found in many ways; so they get the same labels.
+    """
+    s = problem.structure
+    heavy = np.flatnonzero(problem.mass > 0)  # others are as good as absent
+    used, first = np.unique(run.labels[heavy], return_index=True)
+    place = np.full(s.n_clusters, s.n_items)
+    place[used] = first
+    order = np.empty(s.n_clusters, np.int64)  # which cluster becomes label i
+    for one in np.unique(s.cluster_class):
+        members = np.flatnonzero(s.cluster_class == one)
+        order[members] = members[np.argsort(place[members], kind="stable")]
+    label = np.empty_like(order)
+    label[order] = np.arange(order.size)
+    run.labels, run.centres = label[run.labels], run.centres[order]
+    if run.prices is not None:
+        run.prices = run.prices[order]

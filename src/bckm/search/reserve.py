@@ -1,0 +1,41 @@
+"""An answer in reserve: what a fit returns if time is up before a slow engine has any."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bckm._types import FloatArray, IntArray
+from bckm.assign.base import Deadline, Engine
+from bckm.kernels import missing
+from bckm.problem import Problem
+from bckm.search.local import LocalSearch
+
+EFFORT = 2e8  # work of each pass of moves, less than a second
+PASSES = 3
+MANY = 1_000  # clusters whose pairs are too many to look at quickly
+
+
+def reserved(
+    problem: Problem,
+    engine: Engine,
+    start: IntArray,
+    centres: FloatArray,
+    deadline: Deadline,
+    *,
+    still: bool = False,
+) -> IntArray | None:
+    """Labels of items by quick moves alone, or None where the engine is quick itself.
+
+    From any feasible labels towards the nearest centres; then, unless the centres stay `still`,
+    with centres that follow. It takes a counted amount of work and decides nothing else.
+    """
+    quick = not missing and not problem.sparse and problem.structure.n_clusters <= MANY
+    if engine.swift or not quick:
+        return None
+    moves, labels = LocalSearch(problem), start
+    for number in range(PASSES):
+        last = number + 1 == PASSES
+        labels = moves(labels, centres, deadline, EFFORT, fixed=still or not last).labels
+        if not still:
+            centres = problem.means(labels, centres)
+    return labels if np.any(labels != start) else None
