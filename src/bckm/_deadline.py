@@ -35,6 +35,10 @@ class Deadline:
         """An earlier deadline, after this part of the time that is left."""
         return Deadline(time.perf_counter() + part * self.left)
 
+    def at_least(self, seconds: float) -> Deadline:
+        """Grant a grace: a deadline that is no sooner than so many seconds from now."""
+        return Deadline(max(self.at, time.perf_counter() + seconds))
+
     def check(self) -> None:
         """Raise `TimeUp` if the moment is over: for work that cannot return a part of itself."""
         if self.passed:

@@ -6,12 +6,14 @@ import numbers
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from bckm._deadline import TimeUp
 from bckm._ids import located
 from bckm._reading import read_centres, read_not_negative, read_time_limit, read_whole
 from bckm._types import FloatArray
@@ -233,14 +235,16 @@ def kmeans(
     if worth and best.bound is None and not best.status.stopped:
         # the last centres are means that nothing was assigned to: what is it worth there? That is
         # not to depend on what an engine did before, which a checkpoint does not keep
-        assigner = engine.prepare(problem)
-        last = assigner(best.centres, best.labels, deadline)
-        found.counters += assigner.counters
-        best.bound, best.prices = last.bound, last.prices
+        with suppress(TimeUp):
+            assigner = engine.prepare(problem)
+            last = assigner(best.centres, best.labels, deadline)
+            found.counters += assigner.counters
+            best.bound, best.prices = last.bound, last.prices
     bound = best.bound
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
-        late = best.status.stopped  # then there is no time for a look at all items
-        bound = 0.0 if late else float(problem.nearest(best.centres)[1].sum())
+        bound = 0.0  # where time is up, there is none for a look at all items
+        if not (best.status.stopped or deadline.passed):
+            bound = float(problem.nearest(best.centres)[1].sum())
     s, means = problem.structure, problem.centres_out(best.centres)
     return result_of(
         problem,
@@ -319,9 +323,10 @@ def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
     if missing or problem.sparse:  # no start is cheap
         return 1
     # a sample of weight two counts like two samples: once
-    points = problem.points[problem.mass > 0]
-    if len(points) > SMALL:
+    heavy = problem.mass > 0
+    if np.count_nonzero(heavy) > SMALL:
         return 1
+    points = problem.points[heavy]
     distinct = 1 + int((points[1:] != points[:-1]).any(axis=1).sum())  # equal ones are neighbours
     # steps with sums take longer
     most = SMALL // SLOWER if problem.structure.loads.number else SMALL

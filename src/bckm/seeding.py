@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bckm._arrays import nearest, rows_of, squared_distances, totals
+from bckm._cliques import clique_cover
 from bckm._deadline import Deadline
 from bckm._types import FloatArray, IntArray
 from bckm.problem import Problem
@@ -115,10 +116,10 @@ def anchors(problem: Problem) -> IntArray:
     Basu, Bilenko, Mooney: A probabilistic framework for semi-supervised clustering (KDD 2004);
     groups of linked samples serve as first centres there.
     """
-    count = problem.structure.count
-    groups = [clique[count[clique] > 1] for clique in problem.structure.cliques]
-    best = max(groups, key=lambda items: int(count[items].sum()), default=np.empty(0, np.int64))
-    return best if best.size > 1 else best[:0]
+    count, edges = problem.structure.count, problem.structure.edges
+    edges = edges[(count[edges] > 1).all(axis=1)]
+    groups = clique_cover(tuple(map(tuple, edges.tolist())), edges)
+    return max(groups, key=lambda items: int(count[items].sum()), default=np.empty(0, np.int64))
 
 
 def scatter(

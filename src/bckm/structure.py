@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from bckm._cliques import clique_cover
 from bckm._linear import Loads, compile_closed, compile_loads, compile_rows
 from bckm._types import BoolArray, FloatArray, IntArray, Sparse
 from bckm.rules import (
@@ -169,7 +170,7 @@ class Structure:
     @cached_property
     def cliques(self) -> tuple[IntArray, ...]:
         """Sets of items that are pairwise in conflict and together cover all edges."""
-        return _clique_cover(self.conflict_sets, self.edges)
+        return clique_cover(self.conflict_sets, self.edges)
 
     @cached_property
     def neighbours(self) -> Sparse:
@@ -316,31 +317,6 @@ def _edges(sets: tuple[tuple[int, ...], ...]) -> IntArray:
         a, b = np.triu_indices(length, 1)
         parts.append(np.stack([members[:, a].ravel(), members[:, b].ravel()], axis=1))
     return np.unique(np.concatenate(parts), axis=0)
-
-
-def _clique_cover(sets: tuple[tuple[int, ...], ...], edges: IntArray) -> tuple[IntArray, ...]:
-    """Cover the edges with cliques: stated sets first, then grown greedily from bare edges."""
-    adjacent: dict[int, set[int]] = {}
-    for a, b in edges.tolist():
-        adjacent.setdefault(a, set()).add(b)
-        adjacent.setdefault(b, set()).add(a)
-    covered: set[tuple[int, int]] = set()
-    cliques = []
-    for seed in sets:  # largest first; a set inside an earlier clique adds nothing
-        pairs = [(a, b) for n, a in enumerate(seed) for b in seed[n + 1 :]]
-        if all(pair in covered for pair in pairs):
-            continue
-        clique = list(seed)
-        common = set.intersection(*(adjacent[v] for v in seed))
-        while common:
-            # the vertex that keeps most candidates, the first one on ties
-            best = min(common, key=lambda v: (-len(common & adjacent[v]), v))
-            clique.append(best)
-            common &= adjacent[best]
-        clique.sort()
-        covered.update((a, b) for n, a in enumerate(clique) for b in clique[n + 1 :])
-        cliques.append(np.array(clique))
-    return tuple(cliques)
 
 
 def _cluster_classes(

@@ -3,8 +3,10 @@
 import time
 
 import numpy as np
+import pytest
 
-from bckm import Constraints, check
+from bckm import Constraints, Stay, check
+from bckm._deadline import Deadline, TimeUp
 from bckm.assign.greedy import place
 from bckm.problem import Problem
 
@@ -22,8 +24,8 @@ def test_many_at_once_are_placed_like_one_by_one():
             size_max=low + rng.integers(1, 8, k),
         )
         s = Problem.build(rng.normal(size=(n, 2)), k, asked).structure
-        one_by_one = place(s, np.zeros((s.n_items, k)))
-        at_once = place(s, None)
+        one_by_one = place(s, np.zeros((s.n_items, k)), Deadline())
+        at_once = place(s, None, Deadline())
         assert at_once.min() >= 0
         assert at_once.max() < k
         if s.feasible(one_by_one):
@@ -31,6 +33,32 @@ def test_many_at_once_are_placed_like_one_by_one():
             assert s.feasible(at_once)
             assert s.sizes(at_once).tolist() == s.sizes(one_by_one).tolist()
     assert 50 < feasible < 190
+
+
+def test_samples_stay_at_once_like_one_by_one():
+    feasible = quick = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n, k = 20, 3
+        asked = Constraints(
+            rng.choice(n, (2, 2), replace=False).tolist() if seed % 2 else None,
+            size_min=rng.integers(0, 6, k),
+            size_max=rng.integers(6, 12, k),
+            stay=Stay(rng.integers(-1, k, n), at_most=int(rng.integers(0, 8))),
+        )
+        s = Problem.build(rng.normal(size=(n, 2)), k, asked).structure
+        one_by_one = place(s, np.zeros((s.n_items, k)), Deadline())
+        at_once = place(s, None, Deadline())
+        assert (at_once >= 0).all()
+        feasible += s.feasible(one_by_one)
+        quick += s.feasible(at_once)
+    assert quick >= feasible > 20
+
+
+def test_placing_hears_the_deadline():
+    s = Problem.build(np.zeros((9, 1)), 3, Constraints(cannot_link=[(0, 1)])).structure
+    with pytest.raises(TimeUp):
+        place(s, None, Deadline.after(0))
 
 
 def test_feasibility_of_many_samples_is_quick():

@@ -7,29 +7,40 @@ import heapq
 import numpy as np
 import scipy.sparse as sp
 
+from bckm._arrays import blocks
+from bckm._deadline import Deadline
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.structure import Structure
 
+LISTEN = 1024  # items between two looks at the clock
+
 
 def place(
-    s: Structure, cost: FloatArray | None, rng: np.random.Generator | None = None
+    s: Structure,
+    cost: FloatArray | None,
+    deadline: Deadline,
+    rng: np.random.Generator | None = None,
 ) -> IntArray:
     """Put every item into its cheapest cluster that has room, hardest items first.
 
     Without costs every cluster is as cheap as the first, unless sums are bounded: then the one
     that misses most of what the item brings. The many items that ask nothing but room for one
-    sample are placed at once.
+    sample are placed at once. Raises `TimeUp` at the deadline.
     """
-    return _Placer(s, cost, rng).run()
+    return _Placer(s, cost, deadline, rng).run()
 
 
 class _Placer:
     """Labels, and what clusters hold so far."""
 
     def __init__(
-        self, s: Structure, cost: FloatArray | None, rng: np.random.Generator | None
+        self,
+        s: Structure,
+        cost: FloatArray | None,
+        deadline: Deadline,
+        rng: np.random.Generator | None,
     ) -> None:
-        self.s, self.cost = s, cost
+        self.s, self.cost, self.deadline = s, cost, deadline
         m, k = s.n_items, s.n_clusters
         self.labels = np.full(m, -1)
         self.sizes = np.zeros(k, np.int64)
@@ -58,9 +69,15 @@ class _Placer:
             at_once[:] = False
         rest = np.flatnonzero(~tied & ~at_once)
         rest = rest[np.lexsort((-regret[rest], -large[rest]))]
-        if self.cost is None and self.room is not None and self.wishes is None:
+        if self.cost is None and self.wishes is not None and self.room is None:
+            rest = self._as_wished(rest, self.wishes)
+        elif self.cost is None and self.room is None:
+            rest = rest[self._by_size(rest) :]
+        elif self.cost is None and self.room is not None and self.wishes is None:
             rest = rest[self._quickly(rest.tolist(), self.room) :]
-        for j in rest.tolist():
+        for number, j in enumerate(rest.tolist()):
+            if number % LISTEN == 0:
+                self.deadline.check()
             self._put(j)
         labels[at_once] = _fill(s, self.sizes, int(at_once.sum()))
         return labels
@@ -72,7 +89,11 @@ class _Placer:
         rank = dict(zip(hard.tolist(), range(hard.size), strict=True))
         heap = [(-int(saturation[j]), at, j) for j, at in rank.items()]
         heapq.heapify(heap)
+        number = 0
         while heap:
+            if number % LISTEN == 0:
+                self.deadline.check()
+            number += 1
             fewer, _, j = heapq.heappop(heap)
             if labels[j] >= 0 or -fewer < saturation[j]:  # an entry from before it was blocked more
                 continue
@@ -83,6 +104,62 @@ class _Placer:
             saturation[fresh] += 1
             for other in fresh[labels[fresh] < 0].tolist():
                 heapq.heappush(heap, (-int(saturation[other]), rank[other], other))
+
+    def _as_wished(self, items: IntArray, wishes: Sparse) -> IntArray:
+        """Place single samples where rows gain most, as far as there is room; those left over.
+
+        None are placed where too few others would be left to fill every cluster.
+        """
+        s = self.s
+        single = items[(s.count[items] == 1) & (np.diff(wishes.indptr)[items] > 0)]
+        if single.size == 0:
+            return items
+        to = np.empty(single.size, np.int64)
+        for part in blocks(single.size, s.n_clusters):
+            to[part] = wishes[single[part]].toarray().argmax(axis=1)
+        order = np.argsort(to, kind="stable")
+        begin = np.searchsorted(to[order], np.arange(s.n_clusters))
+        rank = np.empty(to.size, np.int64)
+        rank[order] = np.arange(to.size) - begin[to[order]]
+        fits = rank < (s.upper - self.sizes)[to]
+        taken = np.bincount(to[fits], minlength=s.n_clusters)
+        missing = np.maximum(s.lower - self.sizes - taken, 0).sum()
+        if missing > self.remaining - taken.sum():
+            return items
+        self.labels[single[fits]] = to[fits]
+        self.sizes += taken
+        self.remaining -= int(taken.sum())
+        return items[self.labels[items] < 0]
+
+    def _by_size(self, items: IntArray) -> int:
+        """Place items that ask for nothing but room, each in the first cluster that has it.
+
+        It ends where that would leave too few for the clusters that must be filled, or where an
+        item fits nowhere; returns how many are placed.
+        """
+        counts, k = self.s.count[items].tolist(), self.s.n_clusters
+        room = (self.s.upper - self.sizes).tolist()
+        missing = (self.s.lower - self.sizes).tolist()
+        spare = self.remaining - sum(max(0, m) for m in missing)  # beyond what must be filled
+        found: list[int] = []
+        first = 0  # clusters before it are full
+        for size in counts:
+            while first < k and room[first] <= 0:
+                first += 1
+            for i in range(first, k):
+                if room[i] >= size and size - min(size, max(0, missing[i])) <= spare:
+                    break
+            else:
+                break
+            spare -= size - min(size, max(0, missing[i]))
+            room[i] -= size
+            missing[i] -= size
+            found.append(i)
+        done = items[: len(found)]
+        self.labels[done] = found
+        self.sizes += np.bincount(found, self.s.count[done], k).astype(np.int64)
+        self.remaining -= int(self.s.count[done].sum())
+        return len(found)
 
     def _quickly(self, items: list[int], room: Room) -> int:
         """Place items that only sums concern, while they fit; how many that was."""

@@ -37,7 +37,8 @@ def construct(
     rng : Generator, optional
         Shuffles ties, for repeated tries.
     """
-    labels = repair(structure, cost, place(structure, cost, rng), deadline, rng)
+    labels = place(structure, cost, deadline, rng)
+    labels = repair(structure, cost, labels, deadline, rng)
     return labels if structure.feasible(labels) else None
 
 

@@ -118,13 +118,14 @@ def check(
     must-link: samples 1 and 2 together
     cannot-link: samples 0 and 2 apart
     """
+    deadline = Deadline.after(read_time_limit(time_limit))
     counted = isinstance(X, int | np.integer)
     n = read_whole(X, "the number of samples") if counted else read_data(X).shape[0]
     k = read_n_clusters(n_clusters, n)
     rules = located(as_constraints(constraints), X, sample_id, n).rules(n, k)
     structure = Structure.compile(rules, contract(rules, n), k)
     try:
-        labels = feasible_start(structure, rules, Deadline.after(read_time_limit(time_limit)))
+        labels = feasible_start(structure, rules, deadline)
     except InfeasibleError as error:
         return Feasibility(Verdict.INFEASIBLE, None, error)
     except UndecidedError as error:

@@ -93,7 +93,7 @@ class Shrinker:
     def _trouble(self, rules: list[Rule]) -> BoolArray:
         """Samples whose cannot-links are broken by the least violating labels found."""
         s = Structure.compile(rules, contract(rules, self._n), self._k)
-        labels = repair(s, None, place(s, None), self._deadline)
+        labels = repair(s, None, place(s, None, self._deadline), self._deadline)
         broken = s.edges[labels[s.edges[:, 0]] == labels[s.edges[:, 1]]]
         return np.isin(s.item, broken)
 

@@ -7,9 +7,9 @@ from enum import StrEnum
 
 import numpy as np
 
+from bckm._deadline import Deadline, TimeUp
 from bckm._types import IntArray
 from bckm.assign._place import place
-from bckm.assign.base import Deadline
 from bckm.assign.greedy import construct
 from bckm.feasibility import _exhaustive
 from bckm.feasibility._proof import Proof
@@ -22,6 +22,7 @@ from bckm.structure import Structure, contract
 QUICK_NODES = 500
 CONFIRM_NODES = 400_000
 TRIES = 4
+GRACE = 0.3  # seconds that first labels, or a cheap proof, are worth whatever the deadline
 
 
 class Verdict(StrEnum):
@@ -63,24 +64,36 @@ def decide(
     tries : int
         Constructions with repair before the solver is asked.
     """
-    proof = find_proof(rules, structure)
+    try:
+        return _decide(structure, rules, deadline, confirm, tries)
+    except TimeUp:
+        return Decision(Verdict.UNKNOWN)
+
+
+def _decide(
+    structure: Structure, rules: list[Rule], deadline: Deadline, confirm: bool, tries: int
+) -> Decision:
+    grace = deadline.at_least(GRACE)
+    if not structure.contradictions:
+        labels = place(structure, None, grace)
+        if structure.feasible(labels):
+            return Decision(Verdict.FEASIBLE, labels)
+    proof = find_proof(rules, structure, grace)
     if proof is not None:
         return Decision(Verdict.INFEASIBLE, proof=proof)
-    labels = place(structure, None)
-    if structure.feasible(labels):
-        return Decision(Verdict.FEASIBLE, labels)
+    deadline.check()
     reduced = Reduced.of(structure)
     decision = _search(reduced, rules, deadline, QUICK_NODES)
     if decision is not None:
         return decision
+    deadline.check()
     program = FeasibilityProgram(reduced)
     if program.proven_infeasible(deadline):
         proof = Proof(tuple(rules), False, "a weighted sum of these rules contradicts itself", _ANY)
         return Decision(Verdict.INFEASIBLE, proof=proof)
     rng = np.random.default_rng(0)
     for number in range(tries):
-        if deadline.passed:
-            return Decision(Verdict.UNKNOWN)
+        deadline.check()
         repaired = construct(structure, None, deadline, rng if number else None)
         if repaired is not None:
             return Decision(Verdict.FEASIBLE, repaired)

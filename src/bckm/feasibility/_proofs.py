@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bckm._deadline import Deadline
 from bckm.feasibility import _bound_proofs as bounds
 from bckm.feasibility import _link_proofs as links
 from bckm.feasibility import _place_proofs as places
@@ -11,7 +12,7 @@ from bckm.rules import Rule
 from bckm.structure import Structure
 
 
-def find_proof(rules: list[Rule], s: Structure) -> Proof | None:
+def find_proof(rules: list[Rule], s: Structure, deadline: Deadline) -> Proof | None:
     """Return the first cheap proof that applies, or None."""
     for search in (
         links.set_too_large,
@@ -31,6 +32,7 @@ def find_proof(rules: list[Rule], s: Structure) -> Proof | None:
         sums.totals,
         sums.overloaded,
     ):
+        deadline.check()
         proof = search(rules, s)
         if proof is not None:
             return proof

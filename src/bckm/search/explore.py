@@ -215,6 +215,7 @@ class _Explorer:
         if self.found.number == 0:
             deadline = task.limits.deadline
             self.reserve = reserved(task.problem, task.engine, task.start, centres, deadline)
+            deadline.check()
         # a start does not depend on those before it: not even on the last basis of the engine
         assigner, before = task.engine.prepare(task.problem), self.found.spent
         run = self.loop(assigner, centres)

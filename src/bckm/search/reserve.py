@@ -30,7 +30,7 @@ def reserved(
     with centres that follow. It takes a counted amount of work and decides nothing else.
     """
     quick = not missing and not problem.sparse and problem.structure.n_clusters <= MANY
-    if engine.swift or not quick:
+    if engine.swift or not quick or deadline.passed:
         return None
     moves, labels = LocalSearch(problem), start
     for number in range(PASSES):
