@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
 
-.PHONY: demo test lint docs kernels pure sanitize campaign bench bench-startup bench-rules bench-sizes bench-search experiments clean
+.PHONY: demo test lint docs kernels pure sanitize campaign bench bench-limits bench-startup bench-rules bench-sizes bench-search experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/bckm demo
@@ -52,6 +52,10 @@ campaign: $(VENV)/.dev-installed  # the long tests, about a quarter of an hour
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/python benchmarks/exact_step.py
+
+# Do time limits hold? Problems of every kind, each under several limits, into results/
+bench-limits: $(VENV)/.dev-installed
+	$(BIN)/python -m benchmarks.limits $(OPTIONS)
 
 # CPU time until the command line answers
 bench-startup: $(VENV)/.dev-installed

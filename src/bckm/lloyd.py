@@ -112,6 +112,9 @@ def alternate(
                     run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
                     return run
                 found, centres = swap.assignment, centres[swap.order]
+            if not known and deadline.passed and np.array_equal(found.labels, run.labels):
+                run.status = Status.TIME_LIMIT  # there was no time for a step
+                return run
             after = run_from(problem, found.labels, centres, found.totals)
             if known and after.cost >= run.cost:  # round-off, no progress
                 run.status = Status.CONVERGED

@@ -84,7 +84,7 @@ def test_any_prices_give_a_bound_and_steps_in_a_box_raise_it(seed):
     X, k, asked = demanding(seed, n=60, k=4, links=3)
     problem = Problem.build(X, k, asked)
     start = feasible_start(problem.structure, problem.rules, Deadline())
-    centres = spread(problem, np.random.default_rng(seed))
+    centres = spread(problem, np.random.default_rng(seed), Deadline()).centres
     cost = problem.cost(centres)
     best = Exact().prepare(problem).from_cost(cost, start, Deadline()).cost
     goods = Goods.of(problem)
@@ -129,7 +129,7 @@ def test_every_kind_of_rule_is_priced_or_mended(rules):
     X, _, asked = demanding(3, n=n, k=k, links=10)
     problem = Problem.build(X, k, asked & more[rules])
     start = feasible_start(problem.structure, problem.rules, Deadline())
-    centres = spread(problem, rng)
+    centres = spread(problem, rng, Deadline()).centres
     found = PriceEngine().prepare(problem)(centres, start, Deadline())
     assert problem.structure.feasible(found.labels)
     assert found.cost == pytest.approx(problem.within(found.labels, centres))

@@ -5,8 +5,13 @@ import pytest
 
 from bckm import Constraints, Stay, kmeans, seeding
 from bckm._arrays import squared_distances
+from bckm._deadline import Deadline
 from bckm.problem import Problem
 from bckm.seeding import anchors, homes, match, scatter, spread
+
+
+def seeds(problem, rng, first=False):
+    return spread(problem, rng, Deadline(), first).centres
 
 
 def problem(n=40, k=4, **asked):
@@ -17,7 +22,7 @@ def problem(n=40, k=4, **asked):
 def test_seeds_are_different_items():
     _, p = problem()
     for draw in (spread, scatter):
-        centres = draw(p, np.random.default_rng(1))
+        centres = draw(p, np.random.default_rng(1), Deadline()).centres
         assert len(np.unique(centres, axis=0)) == 4
         assert all((p.points == c).all(axis=1).any() for c in centres)
 
@@ -25,14 +30,14 @@ def test_seeds_are_different_items():
 def test_seeds_of_fewer_points_than_clusters():
     p = Problem.build(np.zeros((5, 2)), 3, Constraints())
     for draw in (spread, scatter):
-        assert draw(p, np.random.default_rng(0)).shape == (3, 2)
+        assert draw(p, np.random.default_rng(0), Deadline()).centres.shape == (3, 2)
 
 
 def test_heavy_far_points_are_preferred():
     X = np.concatenate([np.zeros((50, 1)), [[100.0]], [[101.0]]])
     p = Problem.build(X, 2, Constraints())
     for seed in range(20):
-        centres = p.centres_out(spread(p, np.random.default_rng(seed))).ravel()
+        centres = p.centres_out(seeds(p, np.random.default_rng(seed))).ravel()
         assert sorted(centres > 50) == [False, True]
 
 
@@ -43,9 +48,9 @@ def test_anchors_are_the_heaviest_groups_that_are_pairwise_apart():
     )
     item = p.structure.item
     assert set(anchors(p)) == {item[0], item[3], item[5]}
-    first = spread(p, np.random.default_rng(0), first=True)
+    first = seeds(p, np.random.default_rng(0), first=True)
     np.testing.assert_array_equal(first[:3], p.points[anchors(p)])
-    later = spread(p, np.random.default_rng(0))
+    later = seeds(p, np.random.default_rng(0))
     assert not np.array_equal(first, later)
 
 
@@ -87,15 +92,15 @@ def test_seeds_of_very_many_items_are_drawn_from_a_part(monkeypatch):
         return squared_distances(points, others)
 
     monkeypatch.setattr(seeding, "squared_distances", counted)
-    a, b = (spread(p, np.random.default_rng(seed)) for seed in (0, 1))
+    a, b = (seeds(p, np.random.default_rng(seed)) for seed in (0, 1))
     assert set(sizes) == {20_000}
     assert all((p.points == c).all(axis=1).any() for c in a)
     assert len(np.unique(np.concatenate([a, b]), axis=0)) == 10
-    first = spread(p, np.random.default_rng(0), first=True)
+    first = seeds(p, np.random.default_rng(0), first=True)
     np.testing.assert_array_equal(first[:2], p.points[anchors(p)])
     monkeypatch.setattr(seeding, "ENOUGH", 20)
     monkeypatch.setattr(seeding, "ENOUGH_EACH", 4)
-    spread(p, np.random.default_rng(0))
+    seeds(p, np.random.default_rng(0))
     assert sizes[-1] == 20
 
 
@@ -125,7 +130,7 @@ def test_clusters_of_known_samples_begin_at_their_means_under_their_labels():
     labels = np.repeat([2, 0, 1], 20)
     for before in (Stay(labels, price=1.0), Stay(labels, at_most=3)):
         stay = Problem.build(X, 3, Constraints(stay=before))
-        centres = stay.centres_out(match(stay, spread(stay, rng, first=True)))
+        centres = stay.centres_out(match(stay, seeds(stay, rng, first=True)))
         for i in range(3):
             np.testing.assert_allclose(centres[i], X[labels == i].mean(axis=0))
     fixed = Problem.build(X, 3, Constraints(fixed={0: 2, 1: 2, 20: 0}))

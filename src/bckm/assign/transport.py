@@ -21,6 +21,7 @@ from bckm._memory import require
 from bckm._types import FloatArray, IntArray
 from bckm.assign._flat import FlatAssigner
 from bckm.assign._market import Bounds, Market, newton
+from bckm.assign._patch import patched
 from bckm.assign._prices import PricedAssigner
 from bckm.assign.base import STEP, Assigner, Assignment, Deadline, Engine
 from bckm.kernels import missing, native
@@ -58,7 +59,20 @@ class TransportAssigner(Assigner):
         try:
             return self._assigned(centres, start, deadline)
         except TimeUp:
-            return Assignment(start, self._totals(start, centres).cost, 0.0)
+            return self._in_a_hurry(centres, start)
+
+    def _in_a_hurry(self, centres: FloatArray, start: IntArray, bound: float = 0.0) -> Assignment:
+        """What is known when time is up: labels that are nearly right, or those at hand."""
+        market, problem = self.levels[0], self.problem
+        label, slack = market.label.astype(np.int64), market.slack
+        if self.groups.supply is not None:
+            label = np.repeat(label, self.groups.supply)
+            slack = np.repeat(slack, self.groups.supply)
+        quick = patched(problem.points, centres, label, slack, self.lower, self.upper)
+        best = Assignment(start, self._totals(start, centres).cost, bound)
+        if quick is not None and (less := self._totals(quick, centres).cost) < best.cost:
+            return Assignment(quick, less, bound)
+        return best
 
     def _assigned(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         market = self.levels[0]
@@ -187,7 +201,7 @@ class TransportAssigner(Assigner):
         settled = self._paths(market, centres, self.lower, self.upper, budget, deadline)
         if settled["stopped"]:
             bound = market.measure().cost - market.bounds.idle(market.units, market.prices)
-            return Assignment(start, self._totals(start, centres).cost, bound)
+            return self._in_a_hurry(centres, start, bound)
         prices = settled["prices"]
         regret = market.look(centres, prices, deadline, keep=True)
         totals = market.measure()

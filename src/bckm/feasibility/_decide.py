@@ -62,7 +62,8 @@ def decide(
     confirm : bool
         Whether a solver's claim of infeasibility is to be searched for a proof at length.
     tries : int
-        Constructions with repair before the solver is asked.
+        Constructions with repair before the solver is asked; the first of several before an LP is
+        asked for a proof, which takes longer where rules can be obeyed.
     """
     try:
         return _decide(structure, rules, deadline, confirm, tries)
@@ -86,13 +87,17 @@ def _decide(
     decision = _search(reduced, rules, deadline, QUICK_NODES)
     if decision is not None:
         return decision
+    rng = np.random.default_rng(0)
+    if tries > 1:
+        repaired = construct(structure, None, deadline)
+        if repaired is not None:
+            return Decision(Verdict.FEASIBLE, repaired)
     deadline.check()
     program = FeasibilityProgram(reduced)
     if program.proven_infeasible(deadline):
         proof = Proof(tuple(rules), False, "a weighted sum of these rules contradicts itself", _ANY)
         return Decision(Verdict.INFEASIBLE, proof=proof)
-    rng = np.random.default_rng(0)
-    for number in range(tries):
+    for number in range(tries > 1, tries):
         deadline.check()
         repaired = construct(structure, None, deadline, rng if number else None)
         if repaired is not None:

@@ -1,0 +1,228 @@
+"""Time limits: every phase hears them, and what they leave is worth having."""
+
+import signal
+import sys
+import time
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import bckm
+from bckm import Constraints, Status, _cliques, verify
+from bckm._deadline import Deadline, TimeUp
+from bckm.assign._market import Bounds, Market
+from bckm.assign._patch import patched
+from bckm.assign.exact import ExactAssigner
+from bckm.assign.transport import Transport
+from bckm.kernels import missing, native
+from bckm.problem import Problem
+from bckm.seeding import spread
+
+compiled = pytest.mark.skipif(bool(missing), reason=missing)
+
+
+def blobs(n, k, d=2):
+    rng = np.random.default_rng(0)
+    return 3 * rng.normal(size=(k, d))[np.arange(n) % k] + rng.normal(size=(n, d))
+
+
+def market_of(X, k):
+    bounds = Bounds(np.zeros(k), np.full(k, len(X), float))
+    return Market(native.Points(X), None, bounds, (1.0, 1.0), 1)
+
+
+@compiled
+def test_a_look_at_all_points_hears_the_deadline():
+    X = blobs(20_000, 5)
+    market, whole = market_of(X, 5), market_of(X, 5)
+    with pytest.raises(TimeUp):
+        market.look(X[:5].copy(), np.zeros(5), Deadline.after(0))
+    for each in (market, whole):
+        each.look(X[:5].copy(), np.zeros(5), Deadline())
+    assert np.array_equal(market.label, whole.label), "it begins anew"
+    assert market.units.tolist() == np.bincount(market.label, minlength=5).tolist()
+
+
+@compiled
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_is_heard_in_the_middle_of_a_look(threads):
+    rng = np.random.default_rng(0)
+    X, centres = rng.normal(size=(400_000, 32)), rng.normal(size=(1_000, 32))
+    market = market_of(X, 1_000)
+    market.threads = threads
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            market.look(centres, np.zeros(1_000), Deadline())
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert (market.slack < 0).any(), "it was not over"
+
+
+def test_seeding_hears_the_deadline():
+    problem = Problem.build(blobs(500, 9), 9)
+    seeds = spread(problem, np.random.default_rng(0), Deadline.after(0))
+    assert not seeds.complete
+    assert seeds.centres.shape == (9, 2)
+    rows = {row.tobytes() for row in problem.points}
+    assert all(row.tobytes() in rows for row in seeds.centres)
+    assert spread(problem, np.random.default_rng(0), Deadline()).complete
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """An engine that thinks until the time is up."""
+
+    def think(self, cost, start, deadline):
+        while not deadline.passed:
+            time.sleep(0.01)
+        deadline.check()
+
+    monkeypatch.setattr(ExactAssigner, "from_cost", think)
+
+
+@compiled
+@pytest.mark.parametrize("search", ["none", "auto"])
+def test_quick_moves_come_before_a_slow_engine(slow, search):
+    X, links = blobs(300, 6), Constraints(cannot_link=[(0, 6), (1, 7), (2, 8)], size_min=30)
+    good = bckm.kmeans(X, 6, Constraints(size_min=30), random_state=0).inertia
+    options = {"solver": "exact", "search": search, "time_limit": 0.5, "random_state": 0}
+    found = bckm.kmeans(X, 6, links, **options)
+    assert found.status is Status.TIME_LIMIT
+    assert verify(found.labels, links, 6) == []
+    assert found.inertia < 1.5 * good
+    assert found.history == ()
+
+
+@compiled
+def test_quick_moves_come_before_a_slow_engine_of_given_centres(slow):
+    X, links = blobs(300, 6), Constraints(cannot_link=[(0, 6), (1, 7), (2, 8)], size_min=30)
+    good = bckm.kmeans(X, 6, Constraints(size_min=30), random_state=0)
+    found = bckm.assign_to(X, good.centres, links, solver="exact", time_limit=0.5)
+    assert found.status is Status.TIME_LIMIT
+    assert verify(found.labels, links, 6) == []
+    assert found.inertia < 1.1 * good.inertia
+    assert found.lower_bound <= good.inertia
+
+
+@pytest.mark.parametrize("rules", [None, Constraints(size_max=60), Constraints([(0, 1)])])
+def test_a_fit_that_could_not_begin_says_so(rules):
+    X = blobs(300, 6)
+    found = bckm.kmeans(X, 6, rules, time_limit=0, random_state=0)
+    assert found.status is Status.NOT_STARTED
+    assert found.status.stopped
+    assert "nothing was optimised" in found.status.message
+    assert verify(found.labels, rules, 6) == []
+    assert found.lower_bound < 0.1 * found.inertia
+    assert bckm.kmeans(X, 6, rules, random_state=0).status is Status.CONVERGED
+
+
+@compiled
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_the_last_bound_needs_no_new_engine(monkeypatch, n_init):
+    """A step from nothing for the bound alone took a third of a fit."""
+    prepared, inner = [], Transport.prepare
+
+    def counted(self, problem):
+        prepared.append(inner(self, problem))
+        return prepared[-1]
+
+    monkeypatch.setattr(Transport, "prepare", counted)
+    X, sizes = blobs(3_000, 6, 8), Constraints(size_min=400, size_max=600)
+    options = {"n_init": n_init, "search": "none", "random_state": 0, "max_iter": 3, "tol": 0}
+    found = bckm.kmeans(X, 6, sizes, **options)
+    assert len(prepared) == n_init
+    assert found.status is Status.ITERATION_LIMIT
+    assert found.prices is not None
+    assert 0.9 * found.inertia < found.lower_bound <= found.inertia
+    again = bckm.assign_to(X, found.centres, sizes)
+    assert again.inertia == pytest.approx(found.lower_bound, rel=1e-9)
+
+
+def test_labels_that_break_few_bounds_are_patched():
+    done = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n, k = int(rng.integers(10, 60)), int(rng.integers(1, 6))
+        X, centres = rng.normal(size=(n, 2)), rng.normal(size=(k, 2))
+        value = np.square(X[:, None] - centres).sum(axis=2)
+        sizes = np.bincount(rng.integers(k, size=n), minlength=k)
+        lower, upper = sizes - rng.integers(0, 3, k), sizes + rng.integers(0, 3, k)
+        lower = np.maximum(lower, 0)
+        # nearly right: few samples left the cluster that has this size
+        labels = np.repeat(np.arange(k), sizes)
+        strays = rng.choice(n, n // 8, replace=False)
+        labels[strays] = rng.integers(k, size=strays.size)
+        two = np.sort(value, axis=1)
+        slack = two[:, 1] - two[:, 0] if k > 1 else np.zeros(n)
+        found = patched(X, centres, labels, slack, lower, upper)
+        if found is None:
+            continue
+        done += 1
+        got = np.bincount(found, minlength=k)
+        assert (lower <= got).all(), seed
+        assert (got <= upper).all(), seed
+        assert (found != labels).sum() <= 2 * strays.size
+    assert done > 250
+
+
+@compiled
+def test_an_exact_step_without_time_leaves_more_than_its_start():
+    X = np.random.default_rng(0).normal(size=(20_000, 4))
+    sizes, centres = Constraints(size_min=95, size_max=105), X[:200].copy()
+    problem = Problem.build(X, 200, sizes)
+    start = np.arange(20_000) % 200
+    assigner = Transport().prepare(problem)
+    at = problem.centres_in(centres)
+    best = assigner(at, start, Deadline())
+    hurried = assigner._in_a_hurry(at + 1e-3, start)
+    assert problem.structure.feasible(hurried.labels)
+    assert hurried.cost < 1.1 * best.cost < 0.5 * problem.within(start, at)
+
+
+# -- cliques ----------------------------------------------------------------------------------
+
+
+def covers(cliques, edges):
+    adjacent = set(map(tuple, edges.tolist()))
+    inside = [pair for clique in cliques for pair in combinations(clique.tolist(), 2)]
+    return set(inside) == adjacent
+
+
+@pytest.mark.parametrize("growth", [_cliques.GROWTH, 0, 40])
+@pytest.mark.parametrize("largest", [_cliques.LARGEST, 5])
+def test_cliques_cover_all_conflicts_and_nothing_else(monkeypatch, growth, largest):
+    monkeypatch.setattr(_cliques, "GROWTH", growth)
+    monkeypatch.setattr(_cliques, "LARGEST", largest)
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 16))
+        number = seed % 3 if n > 3 else 0
+        sets = {tuple(sorted(rng.choice(n, 3, replace=False).tolist())) for _ in range(number)}
+        pairs = combinations(range(n), 2)
+        sets |= {pair for pair in pairs if rng.random() < rng.random()}
+        both = sorted(sets, key=lambda each: (-len(each), each))
+        edges = sorted({pair for each in both for pair in combinations(each, 2)})
+        edges = np.array(edges, np.int64).reshape(-1, 2)
+        assert covers(_cliques.clique_cover(tuple(both), edges), edges)
+
+
+def test_many_conflicts_become_few_cliques():
+    """All pairs of 200 samples of 50 classes: one of each class at a time is all it takes."""
+    kind = np.arange(200) % 50
+    a, b = np.triu_indices(200, 1)
+    edges = np.stack([a, b], axis=1)[kind[a] != kind[b]]
+    began = time.process_time()
+    cliques = _cliques.clique_cover(tuple(map(tuple, edges.tolist())), edges)
+    assert time.process_time() - began < 5
+    assert covers(cliques, edges)
+    assert len(cliques) < 100
+    assert max(map(len, cliques)) == 50
