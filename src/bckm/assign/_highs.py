@@ -19,6 +19,7 @@ from bckm.assign.base import Deadline
 TOLERANCE = 1e-10  # the smallest that HiGHS takes; costs are scaled to at most 1
 MIXED = 1e-9  # where some columns are integral and some are not
 AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
+LARGE = 20_000  # columns of an LP that may take long
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
 # Presolve looks for dependent equations for up to 1 % of the time limit, so without one for ever:
 # 150 s where 20 sizes of 10,000 items are equations. There are none worth finding.
@@ -94,6 +95,7 @@ class Model:
         program.a_matrix_.index_ = matrix.indices
         program.a_matrix_.value_ = matrix.data
         self._integer = bool(np.any(integer))
+        self._lasts = self._integer or columns > LARGE
         if self._integer:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
             whole = np.broadcast_to(integer, columns)
@@ -186,10 +188,10 @@ class Model:
         self._solver.setSolution(point)
 
     def _run(self) -> None:
-        if not self._integer:
+        if not self._lasts:
             self._solver.run()
             return
-        # a tree search may last: run it in a thread, so that Ctrl-C reaches Python
+        # this may last: run it in a thread, so that Ctrl-C reaches Python
         self._solver.HandleUserInterrupt = True
         done = Event()
 
