@@ -9,16 +9,14 @@ late by one second, or by a tenth of its limit; one that is later by a minute is
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing as mp
 import os
 import platform
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.limits.measure import measure
+from benchmarks.limits.measure import Row, measure
 from benchmarks.limits.problems import PROBLEMS
 
 LIMITS = (0.0, 0.1, 1.0, 10.0)  # seconds
@@ -51,10 +49,30 @@ def main() -> int:
     if not options.only:
         folder = Path("results")
         folder.mkdir(exist_ok=True)
-        about = {"date": time.strftime("%Y-%m-%d"), "machine": platform.machine()}
-        content = {"about": about, "rows": [asdict(row) for row in rows]}
-        (folder / "limits.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
+        (folder / "limits.md").write_text(table(rows), encoding="utf-8")
     return bool(late)
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as Markdown: a problem a line, how late it was under each limit."""
+    limits = sorted({row.limit for row in rows})
+    head = ["problem", "reading", *(f"{limit:g} s" for limit in limits), "answer at the last limit"]
+    lines = [" | ".join(head), " | ".join("---" for _ in head)]
+    for name in dict.fromkeys(row.problem for row in rows):
+        own = {row.limit: row for row in rows if row.problem == name}
+        cells = [f"{own[limit].late:.2f}" if limit in own else "" for limit in limits]
+        marked = [
+            f"**{cell}**" if limit in own and not own[limit].holds else cell
+            for limit, cell in zip(limits, cells, strict=True)
+        ]
+        reading = f"{max(row.reading for row in own.values()):.2f}"
+        lines.append(" | ".join([name, reading, *marked, own[limits[-1]].outcome]))
+    late = sum(not row.holds for row in rows)
+    made = (
+        f"{time.strftime('%Y-%m-%d')}, {platform.machine()}, Python {platform.python_version()}: "
+        f"{len(rows)} calls, {late} late.\n\n"
+    )
+    return made + "".join(f"| {line} |\n" for line in lines)
 
 
 if __name__ == "__main__":

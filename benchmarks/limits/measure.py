@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import bckm
 from benchmarks.limits.problems import PROBLEMS
 
 LATE, SHARE = 1.0, 0.1  # what a call may be late: so many seconds, or this share of its limit
@@ -59,10 +60,11 @@ def judged(problem: str, limit: float, pipe: Connection, trace: bool) -> None:
     pipe.send((reading, cpu()))
     try:
         answer = call(limit)
-        outcome = str(getattr(answer, "status", getattr(answer, "verdict", type(answer).__name__)))
+        outcome = answer if isinstance(answer, str) else type(answer).__name__
+        outcome = str(getattr(answer, "status", getattr(answer, "verdict", outcome)))
         if hasattr(answer, "inertia"):
             outcome += f", {answer.inertia:.6g}"
-    except Exception as error:  # what it says is part of the table
+    except (bckm.InfeasibleError, bckm.UndecidedError) as error:
         outcome = type(error).__name__
     pipe.send((cpu(), outcome))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -309,3 +311,42 @@ def _certify() -> tuple[Call, Read]:
     rules = bckm.Constraints(_pairs(blob, 40, True)) & _balanced(400, 8, 0.1)
     result = bckm.kmeans(X, 8, rules, random_state=0, n_jobs=1)
     return lambda limit: bckm.certify(result, time_limit=limit), lambda: None
+
+
+def _command(n: int, *words: str) -> tuple[Call, Read]:
+    """The command `bckm fit` with all its outputs, in this process; reading is that of the file."""
+    from bckm.cli import main
+    from bckm.tables import read_table
+
+    folder = Path(tempfile.mkdtemp())
+    data, rng = folder / "stops.csv", np.random.default_rng(14)
+    X, blob = _blobs(n, 2, 20)
+    names = [f"stop {row:07d}" for row in range(n)]
+    lines = zip(names, X[:, 0], X[:, 1], rng.integers(1, 20, n), blob, strict=True)
+    rows = "".join(f"{name},{x:.6f},{y:.6f},{kg},{kind}\n" for name, x, y, kg, kind in lines)
+    data.write_text("stop,x,y,kg,kind\n" + rows, encoding="utf-8")
+    outputs = [
+        *("--out", str(folder / "out.csv"), "--save", str(folder / "fit.bckm")),
+        *("--report", str(folder / "report.html"), "--summary", str(folder / "summary.csv")),
+    ]
+
+    def call(limit: float) -> Any:
+        fixed = [str(data), "--id", "stop", "--columns", "x,y", "--jobs", "1"]
+        limited = ["--time-limit", str(max(limit, 0.01))]
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+            try:
+                main(["fit", *fixed, *limited, *outputs, *words, "--quiet"])
+            except SystemExit as end:
+                return f"exit code {end.code}"
+
+    return call, lambda: read_table(data)
+
+
+@_listed("command line, 200,000 rows, sizes, all outputs")
+def _command_sizes() -> tuple[Call, Read]:
+    return _command(200_000, "--clusters", "50", "--size", "3900:4100")
+
+
+@_listed("command line, 20,000 rows, capacities, all outputs")
+def _command_capacities() -> tuple[Call, Read]:
+    return _command(20_000, "--clusters", "20", "--capacity", "kg::10300", "--size", "950:1050")
