@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from bckm._kept import (
+    ROUNDING,
+    STRICT,
+    TOLERANCE,
+    exact_parts,
+    group_sums,
+    joined,
+    part_sums,
+    smallest,
+)
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.rules import Fixed, Forbidden, MovedMax, QuotaBound, RowBound, Rule, SumBound
 
-# Sums of decimals are not exact in binary. The checker tolerates 1e-9 of the bound or the smallest
-# coefficient, and what rounding may add to a sum; here half of that counts as kept.
-ROW_SLACK = 0.5e-9
-ROUNDING = 4 * np.finfo(float).eps
-
 
 def sums_of(amount: FloatArray, labels: IntArray, k: int) -> FloatArray:
-    """Sums of amounts (m, r) in each cluster, (k, r)."""
+    """Sums of amounts (m, r) in each cluster, (k, r), to the nearest number."""
     sums = np.empty((k, amount.shape[1]))
     for good, column in enumerate(amount.T):
-        sums[:, good] = np.bincount(labels, column, k)
+        sums[:, good] = group_sums(column, labels, k)
     return sums
 
 
@@ -34,7 +40,10 @@ class Loads:
     amount : array (m, r)
         What each item adds to each sum, divided by a power of two near the largest number.
     lower, upper : arrays (k, r)
-        Bounds of the sums in each cluster.
+        Bounds of the sums in each cluster, with the slack of `bckm._kept` that depends on them.
+    give : array (r,)
+        The slack that depends on what a cluster holds, at most. None where all amounts have one
+        sign: there it is a tiny share of the other.
     scale : array (r,)
         The powers of two.
     """
@@ -42,33 +51,57 @@ class Loads:
     amount: FloatArray
     lower: FloatArray
     upper: FloatArray
+    give: FloatArray
     scale: FloatArray
 
     @classmethod
     def none(cls, n_items: int, n_clusters: int) -> Loads:
         """No sums."""
         nothing = np.empty((n_clusters, 0))
-        return cls(np.empty((n_items, 0)), nothing, nothing, np.empty(0))
+        return cls(np.empty((n_items, 0)), nothing, nothing, np.empty(0), np.empty(0))
 
     @property
     def number(self) -> int:
         """How many sums each cluster has, r."""
         return int(self.amount.shape[1])
 
+    @cached_property
+    def _parts(self) -> list[list[FloatArray]]:
+        return [exact_parts(column) for column in self.amount.T]
+
     def of(self, labels: IntArray) -> FloatArray:
-        """Sums in each cluster, (k, r)."""
-        return sums_of(self.amount, labels, len(self.lower))
+        """Sums in each cluster, (k, r), to the nearest number."""
+        return self.twofold(labels)[0]
+
+    def twofold(self, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Sums in each cluster, (k, r), to the nearest number, and what is left of them."""
+        high, low = np.empty((2, *self.lower.shape))
+        for good, parts in enumerate(self._parts):
+            sums = part_sums(parts, labels, len(high))
+            high[:, good] = joined(sums)
+            low[:, good] = joined([*sums, -high[:, good]]) if len(sums) > 1 else 0.0
+        return high, low
 
     def hold(self, labels: IntArray) -> bool:
         """Whether all bounds hold."""
         if self.number == 0:
             return True
-        sums = self.of(labels)
-        return bool((sums >= self.lower).all() and (sums <= self.upper).all())
+        sums, room = self.of(labels), np.zeros(self.lower.shape)
+        mixed = np.flatnonzero(self.give)
+        if mixed.size:
+            held = sums_of(np.abs(self.amount[:, mixed]), labels, len(sums))
+            room[:, mixed] = np.minimum(STRICT * ROUNDING * held, self.give[mixed])
+        return bool((sums >= self.lower - room).all() and (sums <= self.upper + room).all())
+
+    @property
+    def wide(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds, (k, r), that all labels keep of which `hold` is true: what proofs may use."""
+        return self.lower - self.give, self.upper + self.give
 
     def rows(self) -> tuple[Sparse, FloatArray, FloatArray]:
-        """The same as rows over the item x cluster indicator: those that have a bound."""
+        """The same, with `wide` bounds, as rows over the item x cluster indicator."""
         (m, r), k = self.amount.shape, len(self.lower)
+        lower, upper = (side.ravel() for side in self.wide)
         amount = sp.coo_array(self.amount)
         item, which = amount.coords
         clusters = np.arange(k)
@@ -76,8 +109,8 @@ class Loads:
         column = (item * k + clusters[:, None]).ravel()
         values = np.broadcast_to(amount.data, (k, amount.data.size)).ravel()
         matrix = sp.csr_array((values, (row, column)), (k * r, m * k))
-        bound = np.flatnonzero(np.isfinite(self.lower.ravel()) | np.isfinite(self.upper.ravel()))
-        return matrix[bound], self.lower.ravel()[bound], self.upper.ravel()[bound]
+        bound = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
+        return matrix[bound], lower[bound], upper[bound]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +133,15 @@ def as_sum(rule: SumBound | QuotaBound) -> Sum:
 
 
 def slack(bound: float, values: FloatArray) -> float:
-    """How far beyond its bound a sum of such values still counts as kept."""
-    used = np.abs(values[values != 0])
-    smallest = float(used.min()) if used.size else 0.0
-    return float(ROW_SLACK * max(abs(bound), smallest) + ROUNDING * used.sum())
+    """How far beyond its bound a sum of such values still counts as kept, whatever is held."""
+    return STRICT * TOLERANCE * max(abs(bound), smallest(values))
+
+
+def give(amounts: FloatArray) -> float:
+    """How much further some of the amounts may be: only where they cancel is it worth counting."""
+    if (amounts >= 0).all() or (amounts <= 0).all():
+        return 0.0
+    return float(STRICT * ROUNDING * np.abs(amounts).sum())
 
 
 def power_of_two(values: FloatArray) -> float:
@@ -120,7 +158,7 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
             continue
         asked = as_sum(rule)
         if asked.key not in columns:
-            amount = np.bincount(item, asked.values, m).astype(np.float64, copy=False)
+            amount = group_sums(asked.values, item, m)
             scale = power_of_two(amount)
             free = np.full(k, np.inf)
             columns[asked.key] = (amount / scale, -free, free, scale)
@@ -140,6 +178,7 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
         np.stack(amounts, axis=1),
         np.stack(lowers, axis=1),
         np.stack(uppers, axis=1),
+        np.array([give(amount) for amount in amounts]),
         np.array(scales),
     )
 
@@ -156,10 +195,65 @@ def compile_closed(rules: Iterable[Rule], item: IntArray, k: int) -> IntArray:
     return np.array(sorted(closed), np.int64)
 
 
-def compile_rows(
-    rules: Iterable[Rule], item: IntArray, k: int
-) -> tuple[Sparse, FloatArray, FloatArray]:
-    """General rows over items, each divided by a power of two near its largest number."""
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """General rows over the item x cluster indicator, (r, m * k), and their bounds, as `Loads`.
+
+    Each row is divided by a power of two near its largest number.
+    """
+
+    matrix: Sparse
+    lower: FloatArray
+    upper: FloatArray
+    give: FloatArray
+
+    @property
+    def number(self) -> int:
+        """How many rows there are."""
+        return int(self.lower.size)
+
+    @cached_property
+    def columns(self) -> Sparse:
+        """The rows, compressed by column."""
+        return self.matrix.tocsc()
+
+    @cached_property
+    def _parts(self) -> list[Sparse]:
+        part, found = self.columns, []
+        for values in exact_parts(part.data):
+            found.append(sp.csc_array((values, part.indices, part.indptr), part.shape))
+        return found
+
+    def of(self, held: IntArray) -> FloatArray:
+        """Value of each row, to the nearest number, given the columns that labels use."""
+        return self.twofold(held)[0]
+
+    def twofold(self, held: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Value of each row, to the nearest number, and what is left of it."""
+        if self.number == 0:
+            return np.empty(0), np.empty(0)
+        sums = [np.asarray(part[:, held].sum(axis=1)).ravel() for part in self._parts]
+        high = joined(sums)
+        return high, joined([*sums, -high])
+
+    def hold(self, held: IntArray) -> bool:
+        """Whether all bounds hold."""
+        if self.number == 0:
+            return True
+        values, room = self.of(held), np.zeros(self.number)
+        if self.give.any():
+            used = abs(self.columns[:, held]).sum(axis=1)
+            room = np.minimum(STRICT * ROUNDING * np.asarray(used).ravel(), self.give)
+        return bool((values >= self.lower - room).all() and (values <= self.upper + room).all())
+
+    @property
+    def wide(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds, (r,), that all labels keep of which `hold` is true: what proofs may use."""
+        return self.lower - self.give, self.upper + self.give
+
+
+def compile_rows(rules: Iterable[Rule], item: IntArray, k: int) -> Linear:
+    """General rows over items."""
     bounds: dict[tuple[int, int], list[float]] = {}
     source: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
     for rule in rules:
@@ -181,14 +275,48 @@ def compile_rows(
                 low_up[1] = min(low_up[1], rule.value)
     m = int(item.max()) + 1
     if not source:
-        return sp.csr_array((0, m * k)), np.empty(0), np.empty(0)
-    parts, low, up = [], [], []
+        return Linear(sp.csr_array((0, m * k)), np.empty(0), np.empty(0), np.empty(0))
+    parts, low, up, room = [], [], [], []
     for key, (at, values) in source.items():
-        row = sp.coo_array((values, (np.zeros(at.size, np.int64), at)), (1, m * k)).tocsr()
-        row.sum_duplicates()
+        column, place = np.unique(at, return_inverse=True)
+        total = group_sums(values, place, column.size)
+        scale = power_of_two(total)
+        row = sp.csr_array((total / scale, (np.zeros(column.size, np.int64), column)), (1, m * k))
         row.eliminate_zeros()
-        scale = power_of_two(row.data)
-        parts.append(row / scale)
+        parts.append(row)
         low.append((bounds[key][0] - slack(bounds[key][0], values)) / scale)
         up.append((bounds[key][1] + slack(bounds[key][1], values)) / scale)
-    return sp.vstack(parts, format="csr"), np.array(low), np.array(up)
+        room.append(give(row.data))
+    return Linear(sp.vstack(parts, format="csr"), np.array(low), np.array(up), np.array(room))
+
+
+def tightened(
+    matrix: Sparse, lower: FloatArray, upper: FloatArray
+) -> tuple[Sparse, FloatArray, FloatArray]:
+    """Rows that the same labels keep, without numbers far beyond their bounds.
+
+    Where all numbers of a row have one sign, more than its lower bound is as good as that bound,
+    and more than twice its upper bound as bad as twice. What is left may be of one size, where a
+    solver would have taken it for nothing beside the largest.
+    """
+    if not matrix.nnz:
+        return matrix, lower, upper
+    least, most = (np.asarray(side.todense()).ravel() for side in (matrix.min(1), matrix.max(1)))
+    sign = np.where(most > 0, 1.0, -1.0)
+    low, up = np.where(sign > 0, lower, -upper), np.where(sign > 0, upper, -lower)
+    top = np.where(low > 0, low, np.inf)
+    top = np.where(np.isfinite(up), np.where(up > 0, 2 * up, np.inf), top)
+    top[(least < 0) & (most > 0)] = np.inf
+    cut = np.maximum(most, -least) > top
+    if not cut.any():
+        return matrix, lower, upper
+    unit = np.ones(cut.size)
+    unit[cut] = 2.0 ** np.floor(np.log2(top[cut]))
+    row = np.repeat(np.arange(cut.size), np.diff(matrix.indptr))
+    data = sign[row] * np.minimum(np.abs(matrix.data), top[row]) / unit[row]
+    data = np.where(cut[row], data, matrix.data)
+    return (
+        sp.csr_array((data, matrix.indices, matrix.indptr), matrix.shape),
+        lower / unit,
+        upper / unit,
+    )

@@ -6,13 +6,16 @@ engines would share their mistakes.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from bckm._ids import located
+from bckm._kept import TOLERANCE, allowed, smallest
 from bckm._reading import read_cluster_count
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
@@ -35,11 +38,6 @@ from bckm.rules import (
     plural,
 )
 from bckm.statements import Stay
-
-# Sums of decimals are not exact in binary: tolerated are this share of the bound or of the smallest
-# coefficient, and what rounding may add to a sum of all coefficients.
-TOLERANCE = 1e-9
-ROUNDING = 8 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,18 @@ def verify(
     soft: bool = False,
 ) -> list[Violation]:
     """List every rule that the labels break.
+
+    Links, places and sizes hold or they do not. Sums (demands, `AttributeSum`, quotas,
+    `LinearRows`) are added up exactly, and a bound counts as kept if the sum is beyond it by no
+    more than
+
+    - 1e-9 of the bound, or of the smallest amount of any sample where that is larger (zeros do not
+      count);
+    - and 2**-49, about 2e-15, of what is in the sum, amounts counted without their signs: decimals
+      are not exact in binary.
+
+    What lies in other clusters widens no bound. Of a share, amounts are what each sample adds to
+    *members - share x size*, and the bound is zero.
 
     Parameters
     ----------
@@ -238,23 +248,27 @@ def _check_moved(rule: Moved, source: Stay, labels: IntArray) -> list[Violation]
 def _check_quota(
     rule: QuotaBound, labels: IntArray, sizes: IntArray, tolerance: float
 ) -> list[Violation]:
-    member = (rule.source.values == rule.category).astype(float)
+    members = np.bincount(labels[rule.source.values == rule.category], minlength=sizes.size)
+    value, sign = Fraction(rule.value), 1 if rule.side == "min" else -1
+    word = "below" if rule.side == "min" else "above"
+    # what a member, and what any other sample, adds to the number, or to members - share * size
+    adds = np.array([1 - value, value] if rule.share else [1, 0], float)
+    least = smallest(adds[[members.sum() > 0, members.sum() < labels.size]])
     found = []
-    for i in range(sizes.size):
+    for i, (number, size) in enumerate(zip(members.tolist(), sizes.tolist(), strict=True)):
         what = f"of {rule.source.name} {rule.source.categories[rule.category]!r} in cluster {i}"
-        here = labels == i
-        if not rule.share:
-            number = f"the number {what}"
-            found += _check_sum(
-                rule, member[here], member, rule.side, rule.value, number, tolerance, i
-            )
-            continue
-        excess = member - rule.value
-        for one in _check_sum(rule, excess[here], excess, rule.side, 0.0, "", tolerance):
-            share = f"{int(member[here].sum())} of {sizes[i]} samples"
-            word = "below" if rule.side == "min" else "above"
+        if rule.share:
+            beyond = float(sign * (value * size - number))
+            held = float(number * (1 - value) + (size - number) * value)
+            may = allowed(0.0, least, held, tolerance)
+            share = f"{number} of {size} samples"
             message = f"the share {what} is {share}, {word} {100 * rule.value:.6g} %."
-            found.append(Violation(rule, message, one.amount, i))
+        else:
+            beyond = float(sign * (value - number))
+            may = allowed(rule.value, least, number, tolerance)
+            message = f"the number {what} is {number}, {word} {rule.value:.15g}."
+        if beyond > may:
+            found.append(Violation(rule, message, beyond, i))
     return found
 
 
@@ -306,12 +320,11 @@ def _check_sum(
     tolerance: float,
     cluster: int | None = None,
 ) -> list[Violation]:
-    total = float(held.sum())
-    beyond = bound - total if side == "min" else total - bound
-    used = np.abs(row[row != 0])
-    smallest = float(used.min()) if used.size else 0.0
-    if beyond <= tolerance * max(abs(bound), smallest) + ROUNDING * float(used.sum()):
+    numbers = held.tolist()
+    exact = math.fsum([*numbers, -bound])  # rounded once, at the end
+    beyond = -exact if side == "min" else exact
+    if beyond <= 0 or beyond <= allowed(bound, smallest(row), float(np.abs(held).sum()), tolerance):
         return []
     word = "below" if side == "min" else "above"
-    message = f"{what} is {total:.15g}, {word} {bound:.15g}."
-    return [Violation(rule, message, float(beyond), cluster)]
+    message = f"{what} is {math.fsum(numbers):.15g}, {word} {bound:.15g}."
+    return [Violation(rule, message, beyond, cluster)]

@@ -190,7 +190,7 @@ class Problem:
             asked |= Feature.SIZES
         if s.conflict_sets:
             asked |= Feature.CONFLICTS
-        if s.linear.shape[0] or s.loads.number:
+        if s.linear.number or s.loads.number:
             asked |= Feature.ROWS
         if s.closed.size or self.soft.has_lean:
             asked |= Feature.PLACES

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from bckm._linear import ROUNDING, Loads, as_sum, power_of_two
+from bckm._kept import ROUNDING, STRICT, group_sums
+from bckm._linear import Loads, as_sum, power_of_two, slack
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.rules import (
     CannotLink,
@@ -239,7 +240,7 @@ class _Column:
 
     def __init__(self, values: FloatArray, item: IntArray, k: int) -> None:
         m = int(item.max()) + 1
-        self.amount = np.bincount(item, values, m).astype(np.float64, copy=False)
+        self.amount = group_sums(values, item, m)
         self.scale = power_of_two(self.amount)
         self.lower, self.upper = np.full(k, -np.inf), np.full(k, np.inf)
         self.low, self.up = np.zeros(k), np.zeros(k)
@@ -271,7 +272,7 @@ class _Sums:
             column = _Column(values, self.item, self.k)
             columns.append(column)
         # what rounding adds to a sum costs nothing; the slack of hard bounds would be paid for
-        free = ROUNDING * float(np.abs(values).sum())
+        free = min(STRICT * ROUNDING * float(np.abs(values).sum()), slack(bound, values))
         if low:
             column.lower[at] = (bound - free) / column.scale
             column.low[at] = price * column.scale
@@ -290,6 +291,7 @@ class _Sums:
             np.stack([column.amount / column.scale for column in found], axis=1),
             np.stack([column.lower for column in found], axis=1),
             np.stack([column.upper for column in found], axis=1),
+            np.zeros(len(found)),
             np.array([column.scale for column in found]),
         )
 

@@ -7,7 +7,7 @@ Must-linked samples contract to one *item*; everything below this module works o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from bckm._cliques import clique_cover
-from bckm._linear import Loads, compile_closed, compile_loads, compile_rows
+from bckm._linear import Linear, Loads, compile_closed, compile_loads, compile_rows, tightened
 from bckm._types import BoolArray, FloatArray, IntArray, Sparse
 from bckm.rules import (
     CannotLink,
@@ -94,14 +94,11 @@ class Structure:
     contradictions : tuple of CannotLink
         Cannot-links between samples of one item.
     loads : Loads
-        Sums over the items of each cluster, with their bounds, widened by a slack.
+        Sums over the items of each cluster, with their bounds.
     closed : array of int
         Columns (item * k + cluster) that labels must not use, sorted.
-    linear : sparse array (r, m * k)
-        Further linear rows over the item x cluster indicator, each divided by a power of two near
-        its largest number.
-    linear_lower, linear_upper : arrays (r,)
-        Their bounds, widened by a slack.
+    linear : Linear
+        Further linear rows over the item x cluster indicator, with their bounds.
     cluster_class : array (k,)
         Clusters of one class are interchangeable: the same rules hold for them.
     cluster_order : array (k,)
@@ -117,9 +114,7 @@ class Structure:
     contradictions: tuple[CannotLink, ...]
     loads: Loads
     closed: IntArray
-    linear: Sparse
-    linear_lower: FloatArray
-    linear_upper: FloatArray
+    linear: Linear
     cluster_class: IntArray
     cluster_order: IntArray
 
@@ -133,7 +128,6 @@ class Structure:
         """
         lower, upper = _size_bounds(rules, item.size, n_clusters)
         sets, contradictions = _lift(rules, item)
-        linear, linear_lower, linear_upper = compile_rows(rules, item, n_clusters)
         return cls(
             n_clusters=n_clusters,
             item=item,
@@ -144,9 +138,7 @@ class Structure:
             contradictions=contradictions,
             loads=compile_loads(rules, item, n_clusters),
             closed=compile_closed(rules, item, n_clusters),
-            linear=linear,
-            linear_lower=linear_lower,
-            linear_upper=linear_upper,
+            linear=compile_rows(rules, item, n_clusters),
             cluster_class=_cluster_classes(rules, soft, lower, upper),
             cluster_order=_cluster_order(rules, soft, lower, upper),
         )
@@ -181,31 +173,42 @@ class Structure:
         return sp.csr_array((ones, where), (self.n_items, self.n_items))
 
     @cached_property
-    def _few_rows(self) -> Rows:
-        rows = Rows(self.linear, self.linear_lower, self.linear_upper)
+    def _few_rows(self) -> Linear:
+        """The general rows, and closed places as one row."""
         if self.closed.size == 0:
-            return rows
+            return self.linear
         at = (np.zeros(self.closed.size, np.int64), self.closed)
-        row = sp.csr_array((np.ones(self.closed.size), at), (1, self.linear.shape[1]))
-        return rows.joined(row, np.array([-np.inf]), np.zeros(1))
+        row = sp.csr_array((np.ones(self.closed.size), at), (1, self.n_items * self.n_clusters))
+        return Linear(
+            sp.vstack([self.linear.matrix, row], format="csr"),
+            np.append(self.linear.lower, -np.inf),
+            np.append(self.linear.upper, 0.0),
+            np.append(self.linear.give, 0.0),
+        )
 
     @cached_property
-    def apart_from_loads(self) -> Rows:
-        """All linear rules but loads, as rows compressed by column; closed places are one row.
+    def apart_from_loads(self) -> Linear:
+        """All linear rules but loads; closed places are one row.
 
         Where there are none, they have no columns either: already those would be many.
         """
         few = self._few_rows
-        matrix = few.matrix.tocsc() if few.lower.size else sp.csc_array((0, 0))
-        return Rows(matrix, few.lower, few.upper)
+        return few if few.number else replace(few, matrix=sp.csr_array((0, 0)))
 
     @cached_property
     def _all_rows(self) -> Rows:
-        return self._few_rows.joined(*self.loads.rows()) if self.loads.number else self._few_rows
+        rows = Rows(self._few_rows.matrix, *self._few_rows.wide)
+        if self.loads.number:
+            rows = rows.joined(*self.loads.rows())
+        return Rows(*tightened(rows.matrix, rows.lower, rows.upper))
 
     @property
     def rows(self) -> Sparse:
-        """All linear rules as rows over the item x cluster indicator: large where loads are."""
+        """All linear rules as rows over the item x cluster indicator: large where loads are.
+
+        Bounds are wide: whatever is `feasible` keeps them, but not the other way round. Numbers
+        beyond their bound are cut off (see `tightened`).
+        """
         return self._all_rows.matrix
 
     @property
@@ -221,7 +224,7 @@ class Structure:
     @property
     def has_rows(self) -> bool:
         """Whether there are any linear rules."""
-        return bool(self.linear.shape[0] or self.closed.size or self.loads.number)
+        return bool(self.linear.number or self.closed.size or self.loads.number)
 
     @cached_property
     def columns(self) -> Sparse:
@@ -249,9 +252,11 @@ class Structure:
 
     def linear_activity(self, labels: IntArray) -> FloatArray:
         """Value of each row of `linear`."""
-        if self.linear.shape[0] == 0:
-            return np.empty(0)
-        return np.asarray(self.linear_columns[:, self._held(labels)].sum(axis=1))
+        return self.linear.of(self._held(labels))
+
+    def sums_hold(self, labels: IntArray) -> bool:
+        """Whether all sums and general rows are within their bounds, by exact arithmetic."""
+        return self.loads.hold(labels) and self.linear.hold(self._held(labels))
 
     def feasible(self, labels: IntArray) -> bool:
         """Whether labels of items obey everything."""
@@ -262,19 +267,11 @@ class Structure:
             return False
         if self.closed.size and np.isin(self._held(labels), self.closed).any():
             return False
-        if not self.loads.hold(labels):
-            return False
-        activity = self.linear_activity(labels)
-        return bool((activity >= self.linear_lower).all() and (activity <= self.linear_upper).all())
+        return self.sums_hold(labels)
 
     def _held(self, labels: IntArray) -> IntArray:
         """Columns that labels use."""
         return np.arange(self.n_items) * self.n_clusters + labels
-
-    @cached_property
-    def linear_columns(self) -> Sparse:
-        """`linear`, compressed by column."""
-        return self.linear.tocsc()
 
 
 def _size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, IntArray]:

@@ -61,7 +61,8 @@ class Goods:
         s, wish = problem.structure, problem.soft
         k = s.n_clusters
         hard = np.full((k, s.loads.number), np.inf)
-        parts = [(s.loads.amount, s.loads.lower, s.loads.upper, hard, hard)]
+        # wide bounds: prices prove what all labels cost that count as feasible
+        parts = [(s.loads.amount, *s.loads.wide, hard, hard)]
         # rounded down: a bound is then worth no more than it is
         low, up = (
             np.floor(price / unit * 10.0**DIGITS) / 10.0**DIGITS for price in (wish.low, wish.up)
@@ -77,7 +78,7 @@ class Goods:
         )
         # no price where there is no bound
         low, up = np.where(np.isfinite(lower), low, 0.0), np.where(np.isfinite(upper), up, 0.0)
-        return cls(amount, lower, upper, low, up, s.linear.tocsc(), s.linear_lower, s.linear_upper)
+        return cls(amount, lower, upper, low, up, s.linear.columns, *s.linear.wide)
 
     def part(self, items: IntArray) -> Goods:
         """The same bounds for some of the items, in proportion to what they bring."""
@@ -123,11 +124,15 @@ class Goods:
         return float(goods.sum() + (rows[rows != 0] * sides[rows != 0]).sum())
 
     def turnover(self, prices: Prices) -> float:
-        """The size of the terms of `constant`: what rounding is relative to."""
+        """The size of the terms of `constant` and of all refunds: what rounding is relative to."""
         sides = np.where(prices.goods > 0, self.lower, self.upper)
         rows = np.where(prices.rows > 0, self.row_lower, self.row_upper)
         goods = np.abs(prices.goods[prices.goods != 0] * sides[prices.goods != 0]).sum()
-        return float(goods + np.abs(prices.rows[prices.rows != 0] * rows[prices.rows != 0]).sum())
+        goods += np.abs(prices.rows[prices.rows != 0] * rows[prices.rows != 0]).sum()
+        paid = np.abs(self.amount) @ np.abs(prices.goods).T
+        if prices.rows.size:
+            paid += (abs(self.rows).T @ np.abs(prices.rows)).reshape(paid.shape)
+        return float(goods + paid.max(axis=1).sum())
 
     def sane(self, prices: Prices) -> Prices:
         """Prices that no bound backs, or more than a soft one is worth, are cut off."""

@@ -18,6 +18,7 @@ from bckm.assign.base import Deadline
 
 TOLERANCE = 1e-10  # the smallest that HiGHS takes; costs are scaled to at most 1
 MIXED = 1e-9  # where some columns are integral and some are not
+SMALL = 1e-9  # HiGHS takes smaller coefficients for zero
 AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 LARGE = 20_000  # columns of an LP that may take long
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
@@ -82,13 +83,15 @@ class Model:
     ) -> None:
         import highspy
 
-        matrix = matrix.tocsc()
         rows, columns = matrix.shape
+        if column_upper is None:
+            column_upper = np.ones(columns)
+        matrix, row_lower, row_upper = _visible(matrix.tocsc(), row_lower, row_upper, column_upper)
         program = highspy.HighsLp()
         program.num_col_, program.num_row_ = columns, rows
         program.col_cost_ = np.zeros(columns)
         program.col_lower_ = np.zeros(columns)
-        program.col_upper_ = np.ones(columns) if column_upper is None else column_upper
+        program.col_upper_ = column_upper
         program.row_lower_, program.row_upper_ = row_lower, row_upper
         program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         program.a_matrix_.start_ = matrix.indptr
@@ -235,3 +238,21 @@ class Model:
             finished=optimal or infeasible,
             infeasible=infeasible,
         )
+
+
+def _visible(
+    matrix: Sparse, lower: FloatArray, upper: FloatArray, reach: FloatArray
+) -> tuple[Sparse, FloatArray, FloatArray]:
+    """Leave out coefficients that HiGHS takes for zero; bounds give way by what they could add."""
+    tiny = np.flatnonzero((np.abs(matrix.data) <= SMALL) & (matrix.data != 0))
+    if not tiny.size:
+        return matrix, lower, upper
+    column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))[tiny]
+    most = matrix.data[tiny] * reach[column]
+    row, rows = matrix.indices[tiny], lower.size
+    lower = lower - np.bincount(row, np.maximum(most, 0), rows)
+    upper = upper - np.bincount(row, np.minimum(most, 0), rows)
+    matrix = matrix.copy()
+    matrix.data[tiny] = 0.0
+    matrix.eliminate_zeros()
+    return matrix, lower, upper

@@ -303,10 +303,10 @@ def _targets(total: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatAr
 
 def _wishes(s: Structure) -> Sparse | None:
     """What general rows would gain from each item in each cluster, (m, k); None if none asks."""
-    if s.linear.shape[0] == 0:
+    if s.linear.number == 0:
         return None
-    low, up = np.isfinite(s.linear_lower), np.isfinite(s.linear_upper)
-    gain = sp.csr_array((low.astype(float) - up)[None]) @ s.linear
+    low, up = np.isfinite(s.linear.lower), np.isfinite(s.linear.upper)
+    gain = sp.csr_array((low.astype(float) - up)[None]) @ s.linear.matrix
     found = gain.reshape((s.n_items, s.n_clusters)).tocsr()
     return found if found.nnz else None
 

@@ -10,6 +10,7 @@ once, any prices of the coupling rows give a lower bound that needs no solver to
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -80,6 +81,11 @@ class Program:
             give=np.concatenate([np.full(hard, np.inf), give]),
         )
 
+    @cached_property
+    def _sizes(self) -> Sparse:
+        """Coefficients without their signs."""
+        return abs(self.coupling)
+
     def priced(self, cost: FloatArray, prices: FloatArray) -> FloatArray:
         """Cost minus what the prices refund, (m, k)."""
         return np.asarray(cost - (self.coupling.T @ prices).reshape(cost.shape))
@@ -88,14 +94,17 @@ class Program:
         """Lower bound on the cost of any labels: weak duality, true for any prices.
 
         ``prices`` must be zero towards infinite bounds (see `sane`). What rounding may have added
-        is subtracted, so the bound holds for the numbers as they are, not only in theory.
+        is subtracted, so the bound holds for the numbers as they are, not only in theory: also
+        where what prices pay and charge for an item cancels.
         """
         items = np.arange(priced.shape[0])
         cheapest = priced.argmin(axis=1)
         least = priced[items, cheapest]
         up, down = prices > 0, prices < 0
         sides = np.concatenate([prices[up] * self.lower[up], prices[down] * self.upper[down]])
+        paid = (self._sizes.T @ np.abs(prices)).reshape(cost.shape).max(axis=1)
         rounding = np.abs(least).sum() + np.abs(cost[items, cheapest]).sum() + np.abs(sides).sum()
+        rounding += paid.sum()
         return float(least.sum() + sides.sum() - 8 * np.finfo(float).eps * rounding)
 
     def sane(self, prices: FloatArray) -> FloatArray:

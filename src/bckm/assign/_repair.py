@@ -43,7 +43,7 @@ class _Repair:
         return np.asarray((np.maximum(low - sums, 0) + np.maximum(sums - up, 0)) @ self.unit)
 
     def row_excess(self, activity: FloatArray, at: IntArray | slice = slice(None)) -> FloatArray:
-        low, up = self.s.linear_lower[at], self.s.linear_upper[at]
+        low, up = self.s.linear.lower[at], self.s.linear.upper[at]
         return np.asarray(np.maximum(low - activity, 0) + np.maximum(activity - up, 0))
 
     @property
@@ -86,7 +86,7 @@ class _Repair:
         """Rows: exact unless a row holds an item in both clusters of a move."""
         s, k = self.s, self.s.n_clusters
         columns = (items[:, None] * k + np.arange(k)).ravel()
-        part = s.linear_columns[:, columns].tocoo()
+        part = s.linear.columns[:, columns].tocoo()
         r, c, a = part.coords[0], part.coords[1], part.data
         now = self.row_excess(self.activity)
         add = np.bincount(c, self.row_excess(self.activity[r] + a, r) - now[r], columns.size)

@@ -34,7 +34,7 @@ def _auto(problem: Problem) -> Engine:
         if not problem.features & ~engine.handles:
             return engine
     s, most = problem.structure, EXACT
-    if s.loads.number and not s.linear.shape[0]:
+    if s.loads.number and not s.linear.number:
         most = EXACT_SUMS
     elif s.has_rows or problem.features & (Feature.TIES | Feature.WISHES):
         most = EXACT_WISHES

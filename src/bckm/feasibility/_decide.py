@@ -105,10 +105,11 @@ def _decide(
     answer = program.solve(deadline)
     if answer.labels is not None:
         return Decision(Verdict.FEASIBLE, answer.labels)
-    if not answer.infeasible:
-        return Decision(Verdict.UNKNOWN)
-    decision = _search(reduced, rules, deadline, CONFIRM_NODES) if confirm else None
-    return decision or Decision(Verdict.CLAIMED)
+    if answer.infeasible and not confirm:
+        return Decision(Verdict.CLAIMED)
+    # a solver that ended with labels which break a sum by less than it can see knows nothing
+    decision = None if deadline.passed else _search(reduced, rules, deadline, CONFIRM_NODES)
+    return decision or Decision(Verdict.CLAIMED if answer.infeasible else Verdict.UNKNOWN)
 
 
 def decide_rules(

@@ -58,6 +58,7 @@ class _Search:
             smallest.append(min(c, smallest[-1]))
         self.smallest = smallest[::-1]
         self.row_low, self.row_up, self.row_change = self._row_tables()
+        self.row_rounding, self.rounding = self._rounding()
 
     def _sequence(self, types: IntArray) -> list[int]:
         """Most conflicts with earlier items first: contradictions show early."""
@@ -88,6 +89,19 @@ class _Search:
             up[at] = up[at + 1] + change[at].max(axis=1, initial=-np.inf)
         return low, up, change
 
+    def _rounding(self) -> tuple[FloatArray, float]:
+        """What sums of rows may have lost: so much of each, and such a share of the sum at hand.
+
+        Where all numbers of a row have one sign, the second is enough.
+        """
+        share = 4.0 * (len(self.order) + 2) * float(np.finfo(float).eps)
+        if not self.row_change:
+            return np.zeros(self.s.rows.shape[0]), share
+        least = np.min([change.min(axis=1) for change in self.row_change], axis=0)
+        most = np.max([change.max(axis=1) for change in self.row_change], axis=0)
+        reach = np.sum([np.abs(change).max(axis=1) for change in self.row_change], axis=0)
+        return np.where((least < 0) & (most > 0), share * reach, 0.0), share
+
     def run(self) -> Answer:
         if self.s.contradictions:
             return Answer(None, complete=True)
@@ -106,15 +120,21 @@ class _Search:
         if not self._promising(0, sizes, activity[0]):
             return Answer(None, complete=True)
         while True:
-            if depth == n:
-                found = self._fill(labels, sizes)  # None would mean that rounding got in the way
-                return Answer(found, complete=found is not None)
             nodes += 1
             if nodes > self.max_nodes or (nodes % 256 == 0 and self.deadline.passed):
                 return Answer(None, complete=False)
-            taken = {where[t] for t in around[depth] if t in where}
-            advanced = False
-            for i in range(labels[depth] + 1, self.k):
+            advanced, choices = False, range(0)
+            if depth < n:
+                taken = {where[t] for t in around[depth] if t in where}
+                choices = range(labels[depth] + 1, self.k)
+            else:
+                found = self._fill(labels, sizes)
+                if found is not None and self.reduced.whole.feasible(found):
+                    return Answer(found, complete=True)
+                # sums were promising only as far as rounding tells: these labels are none
+                if found is None or self.reduced.whole.sums_hold(found):
+                    return Answer(None, complete=False)  # cannot happen
+            for i in choices:
                 if i in taken or not self._lexicographic(depth, i, labels, held):
                     continue
                 size = self.count[depth]
@@ -132,7 +152,8 @@ class _Search:
                 sizes[i] -= size
             if advanced:
                 continue
-            labels[depth] = -1
+            if depth < n:
+                labels[depth] = -1
             if depth == 0:
                 return Answer(None, complete=True)
             depth -= 1
@@ -162,10 +183,12 @@ class _Search:
                     stuck += low - size
         if missing > left or room < left or stuck > self.singles:
             return False
-        return activity.size == 0 or bool(
-            (activity + self.row_up[depth] >= self.s.row_lower).all()
-            and (activity + self.row_low[depth] <= self.s.row_upper).all()
-        )
+        if activity.size == 0:
+            return True
+        most, least = activity + self.row_up[depth], activity + self.row_low[depth]
+        most += self.row_rounding + self.rounding * np.abs(most)
+        least -= self.row_rounding + self.rounding * np.abs(least)
+        return bool((most >= self.s.row_lower).all() and (least <= self.s.row_upper).all())
 
     def _fill(self, labels: list[int], sizes: list[int]) -> IntArray | None:
         """Give the single samples to the clusters that miss them, then to those with room."""

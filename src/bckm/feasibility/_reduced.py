@@ -49,7 +49,7 @@ class Reduced:
         kept = np.setdiff1d(np.arange(s.n_items), aside)
         tied = np.zeros(s.n_items, bool)
         tied[s.edges.ravel()] = True
-        tied[s.linear.tocoo().coords[1] // s.n_clusters] = True
+        tied[s.linear.matrix.tocoo().coords[1] // s.n_clusters] = True
         members = [np.array([j]) for j in kept[tied[kept]]]
         members += _types(s, kept[~tied[kept]])
         first = np.array([group[0] for group in members], np.int64)
@@ -65,7 +65,10 @@ class Reduced:
             ),
             loads=replace(s.loads, amount=s.loads.amount[first]),
             closed=_moved(position, s.closed, k),
-            linear=s.linear_columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
+            linear=replace(
+                s.linear,
+                matrix=s.linear.columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
+            ),
         )
         weight = np.array([group.size for group in members], np.int64)
         return cls(s, structure, weight, members, aside)
@@ -73,7 +76,8 @@ class Reduced:
     def expand(self, amounts: IntArray) -> IntArray | None:
         """Labels of all items from the number of each type in each cluster, (t, k).
 
-        None when they turn out not to be feasible, which only a mistaken solver can cause.
+        None when there are more or fewer than items. They keep the rules if the amounts do, which
+        is for `Structure.feasible` to say: a solver may be mistaken, and sums may be rounded.
         """
         s = self.whole
         labels = np.full(s.n_items, -1)
@@ -87,7 +91,7 @@ class Reduced:
             labels[j] = next(i for i in range(s.n_clusters) if i not in taken)
         if _only_conflicts(s):
             _spread(labels, s)
-        return labels if s.feasible(labels) else None
+        return labels
 
 
 def _types(s: Structure, free: IntArray) -> list[IntArray]:

@@ -59,6 +59,8 @@ class FeasibilityProgram:
         # prices are at most 1 here: smaller ones are noise
         prices = np.where(np.abs(prices) > 1e-9, prices, 0.0)
         refund = (self._program.coupling.T @ prices).reshape(self._shape)
+        # what is paid and charged for one item may cancel: rounding is relative to either
+        paid = (abs(self._program.coupling).T @ np.abs(prices)).reshape(self._shape)
         up, down = prices > 0, prices < 0
         terms = np.concatenate(
             [
@@ -67,7 +69,8 @@ class FeasibilityProgram:
                 prices[down] * self._program.upper[down],
             ]
         )
-        return bool(terms.sum() > SAFETY * np.abs(terms).sum())
+        lost = paid.max(axis=1) @ self._reduced.weight
+        return bool(terms.sum() > SAFETY * (np.abs(terms).sum() + lost))
 
     def solve(self, deadline: Deadline) -> Answer:
         """Ask HiGHS for labels."""
@@ -86,4 +89,6 @@ class FeasibilityProgram:
         if solution.values is None:
             return Answer(None, solution.infeasible)
         amounts = np.rint(solution.values).astype(np.int64).reshape(t, k)
-        return Answer(self._reduced.expand(amounts), infeasible=False)
+        labels = self._reduced.expand(amounts)
+        good = labels is not None and self._reduced.whole.feasible(labels)
+        return Answer(labels if good else None, infeasible=False)

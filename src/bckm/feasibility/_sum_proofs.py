@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 
+from bckm._kept import allowed, group_sums, smallest
 from bckm._linear import as_sum
 from bckm._types import FloatArray
 from bckm.feasibility._proof import Links, Names, Proof, unique
 from bckm.rules import Fixed, Forbidden, QuotaBound, Rule, SumBound, plural
 from bckm.structure import Structure
-
-CLEAR = 1e-6  # share by which sums must differ: closer ones are left to the complete search
 
 
 @dataclass(eq=False)
@@ -35,9 +36,13 @@ class _Column:
             return f"{value:.15g} {self.first.source.name}"
         return f"{value:.15g} of {self.first.source.categories[self.first.category]!r}"
 
-    def clear(self, more: float, less: float) -> bool:
-        scale = max(abs(more), abs(less), float(np.abs(self.values).max()))
-        return more - less > CLEAR * scale
+    def clear(self, sums: Iterable[float], bounds: Iterable[float]) -> bool:
+        """Whether sums are, in all, above bounds, all of which were kept as far as they may be."""
+        bounds = list(bounds)
+        least, held = smallest(self.values), float(np.abs(self.values).sum())
+        room = [allowed(bound, least, 0.0) for bound in bounds]
+        gap = math.fsum([*sums, *(-bound for bound in bounds), *(-one for one in room)])
+        return gap > allowed(0.0, 0.0, held)
 
 
 def _columns(rules: list[Rule], k: int) -> Iterator[_Column]:
@@ -55,12 +60,16 @@ def _columns(rules: list[Rule], k: int) -> Iterator[_Column]:
 def totals(rules: list[Rule], s: Structure) -> Proof | None:
     """The sums of all clusters add up to the total."""
     for column in _columns(rules, s.n_clusters):
-        total = float(column.values.sum())
+        values = column.values.tolist()
+        total = math.fsum(values)
         for bounds, high in ((column.upper, True), (column.lower, False)):
             if len(bounds) < s.n_clusters:
                 continue
-            bound = 0.0 if column.share else float(sum(rule.value for rule in bounds.values()))
-            if column.clear(total, bound) if high else column.clear(bound, total):
+            each = [0.0 if column.share else rule.value for rule in bounds.values()]
+            bound = math.fsum(each)
+            if not high:  # at least so much is at most so much of the opposite
+                values, each = [-value for value in values], [-one for one in each]
+            if column.clear(values, each):
                 used = unique(iter(bounds.values()))
                 if column.share:
                     return _share_of_all(column, used, s)
@@ -98,12 +107,12 @@ def too_heavy(rules: list[Rule], s: Structure) -> Proof | None:
             continue
         most = np.full(s.n_clusters, np.inf)
         most[list(column.upper)] = [rule.value for rule in column.upper.values()]
-        held = np.bincount(s.item, column.values, s.n_items)
+        held = group_sums(column.values, s.item, s.n_items)
         room = np.full(s.n_items, most.max())
         for j, shut in _closed_by_item(s):
             room[j] = np.delete(most, shut).max(initial=0.0)
         heavy = int((held - room).argmax())
-        if column.clear(float(held[heavy]), float(room[heavy])):
+        if column.clear([float(held[heavy])], [float(room[heavy])]):
             return _heavy_item(rules, s, column, heavy, float(room[heavy]))
     return None
 
@@ -122,7 +131,7 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
     start = int(inside[column.values[inside].argmax()])
     reached, used = {start}, []
     for node in links.before(start)[0].tolist():  # near ones first, until it is too much
-        if node >= s.item.size and not column.clear(_sum(column, reached), room):
+        if node >= s.item.size and not column.clear([_sum(column, reached)], [room]):
             link = links.links[node - s.item.size]
             if not reached.issuperset(link.samples):
                 used.append(link)
@@ -154,7 +163,7 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
 
 
 def _sum(column: _Column, samples: set[int]) -> float:
-    return float(column.values[list(samples)].sum())
+    return math.fsum(column.values[list(samples)].tolist())
 
 
 def overloaded(rules: list[Rule], s: Structure) -> Proof | None:
@@ -167,20 +176,23 @@ def overloaded(rules: list[Rule], s: Structure) -> Proof | None:
     for column in _columns(rules, s.n_clusters):
         if (column.values < 0).any():
             continue
-        sums = np.bincount(cluster, column.values[samples], s.n_clusters)
+        sums = group_sums(column.values[samples], cluster, s.n_clusters)
         for i, bound in column.upper.items():
-            if not column.clear(float(sums[i]), bound.value):
+            if not column.clear([float(sums[i])], [bound.value]):
                 continue
             here = samples[cluster == i]
             here = here[np.argsort(-column.values[here], kind="stable")]
-            after = np.cumsum(column.values[here])
-            enough = int(np.argmax(after > bound.value + CLEAR * abs(bound.value))) + 1
+            after = list(accumulate(column.values[here].tolist()))
+            enough = next(
+                (at for at, held in enumerate(after, 1) if column.clear([held], [bound.value])),
+                len(after),
+            )
             used = [fixed[p] for p in here[:enough].tolist()]
             return Proof(
                 (*used, bound),
                 False,
                 f"{plural(enough, 'sample')} fixed to cluster {i} hold "
-                f"{column.amount(float(after[enough - 1]))}, more than its capacity "
+                f"{column.amount(after[enough - 1])}, more than its capacity "
                 f"({column.amount(bound.value)})",
                 f"raise the capacity of cluster {i} or fix fewer samples to it",
             )

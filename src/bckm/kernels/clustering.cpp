@@ -29,8 +29,8 @@ Clustering::Clustering(const Points& points, const Rules& rules, const Soft& sof
     : points(points), rules(rules), m(points.n), k(rules.k), dims(points.dims), fixed(fixed),
       threads(threads), label(first, first + points.n), centres(start, start + k * dims),
       weight(k, 0.0), heavy(k, 0), weightless(k, 0), size(k, 0), penalty(soft, m, k),
-      loads(rules.loads, k), activity(rules.rows, 0.0), shift(dims, 0.0),
-      row_change(rules.rows, 0.0), going(rules.conflict_start ? m : 0, -1) {
+      loads(rules.loads, k), activity(rules.rows), shift(dims, 0.0),
+      row_after(rules.rows), going(rules.conflict_start ? m : 0, -1) {
     refresh();
 }
 
@@ -50,14 +50,14 @@ void Clustering::refresh() {
     std::fill(heavy.begin(), heavy.end(), 0);
     std::fill(weightless.begin(), weightless.end(), 0);
     std::fill(size.begin(), size.end(), 0);
-    std::fill(activity.begin(), activity.end(), 0.0);
+    std::fill(activity.begin(), activity.end(), Twofold{});
     for (std::int64_t j = 0; j < m; ++j) {
         const std::int64_t a = label[j];
         (mass(j) > 0.0 ? heavy : weightless)[a] += 1;
         size[a] += rules.count[j];
         if (rules.rows == 0) continue;
         for (auto e = rules.column_start[j * k + a]; e < rules.column_start[j * k + a + 1]; ++e)
-            activity[rules.column_row[e]] += rules.column_value[e];
+            activity[rules.column_row[e]].add(rules.column_value[e]);
     }
 }
 
@@ -120,23 +120,25 @@ bool Clustering::apart_after(const Hop* hops, std::int64_t number) {
 bool Clustering::rows_hold(const Hop* hops, std::int64_t number) {
     if (rules.rows == 0) return true;
     row_touched.clear();
-    const auto add = [this](std::int64_t column, double sign) {
-        for (auto e = rules.column_start[column]; e < rules.column_start[column + 1]; ++e) {
-            row_touched.push_back(rules.column_row[e]);
-            row_change[rules.column_row[e]] += sign * rules.column_value[e];
-        }
-    };
-    for (std::int64_t h = 0; h < number; ++h) {
-        add(hops[h].item * k + label[hops[h].item], -1.0);
-        add(hops[h].item * k + hops[h].to, 1.0);
-    }
+    // first what the rows are that hops touch, then what comes and goes
+    for (const bool noted : {false, true})
+        for (std::int64_t h = 0; h < number; ++h)
+            for (const bool comes : {false, true}) {
+                const std::int64_t to = comes ? hops[h].to : label[hops[h].item];
+                const std::int64_t column = hops[h].item * k + to;
+                for (auto e = rules.column_start[column]; e < rules.column_start[column + 1]; ++e) {
+                    const std::int64_t r = rules.column_row[e];
+                    if (noted) {
+                        row_after[r].add(comes ? rules.column_value[e] : -rules.column_value[e]);
+                    } else {
+                        row_touched.push_back(r);
+                        row_after[r] = activity[r];
+                    }
+                }
+            }
     bool good = true;
-    for (const std::int64_t r : row_touched) {
-        const double now = activity[r], after = now + row_change[r];
-        const double rounding = sum_rounding * (std::fabs(now) + std::fabs(after));
-        good &= after >= rules.row_lower[r] + rounding && after <= rules.row_upper[r] - rounding;
-    }
-    for (const std::int64_t r : row_touched) row_change[r] = 0.0;
+    for (const std::int64_t r : row_touched)
+        good &= row_after[r].within(rules.row_lower[r], rules.row_upper[r]);
     return good;
 }
 
@@ -203,9 +205,9 @@ void Clustering::apply(const Hop* hops, std::int64_t number) {
         if (rules.rows > 0) {
             const std::int64_t from = j * k + label[j], to = j * k + hops[h].to;
             for (auto e = rules.column_start[from]; e < rules.column_start[from + 1]; ++e)
-                activity[rules.column_row[e]] -= rules.column_value[e];
+                activity[rules.column_row[e]].add(-rules.column_value[e]);
             for (auto e = rules.column_start[to]; e < rules.column_start[to + 1]; ++e)
-                activity[rules.column_row[e]] += rules.column_value[e];
+                activity[rules.column_row[e]].add(rules.column_value[e]);
         }
         label[j] = static_cast<std::int32_t>(hops[h].to);
     }

@@ -76,10 +76,10 @@ private:
     bool rows_hold(const Hop* hops, std::int64_t number);
 
     Sums loads;
-    std::vector<double> activity;          // value of each row
+    std::vector<Twofold> activity;         // value of each row
     std::vector<std::int64_t> touched;     // clusters of the hops at hand
     std::vector<double> shift;             // sum of mass (x - centre) that comes less what goes
-    std::vector<double> row_change;
+    std::vector<Twofold> row_after;        // of the rows that hops touch
     std::vector<std::int64_t> row_touched;
     std::vector<std::int64_t> going;       // where the items of the hops at hand go; or -1
 };

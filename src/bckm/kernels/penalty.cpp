@@ -22,7 +22,7 @@ double Penalty::refresh(const Labels& label) {
         }
     }
     for (std::int64_t i = 0; i < k; ++i)
-        for (std::int64_t q = 0; q < sums.r; ++q) total += beyond(i, q, sums.now[i * sums.r + q]);
+        for (std::int64_t q = 0; q < sums.r; ++q) total += beyond(i, q, sums.now[i * sums.r + q].value());
     return total + tied / 2;  // each pair was seen twice
 }
 
@@ -75,8 +75,10 @@ void Penalty::alone(std::int64_t j, const Labels& label, double* out) const {
 double Penalty::one(std::int64_t i, std::int64_t j, int sign) const {
     double total = 0.0;
     for (std::int64_t q = 0; q < sums.r; ++q) {
-        const double now = sums.now[i * sums.r + q];
-        total += beyond(i, q, now + sign * sums.amount(j)[q]) - beyond(i, q, now);
+        Twofold sum = sums.now[i * sums.r + q];
+        const double before = beyond(i, q, sum.value());
+        sum.add(sign * sums.amount(j)[q]);
+        total += beyond(i, q, sum.value()) - before;
     }
     return total;
 }
@@ -86,9 +88,9 @@ double Penalty::of_sums(std::int64_t i, const Hop* hops, std::int64_t number,
     double total = 0.0;
     for (std::int64_t q = 0; q < sums.r; ++q) {
         bool felt = false;
-        const double now = sums.now[i * sums.r + q];
-        const double more = sums.comes(i, q, hops, number, label, felt);
-        if (felt) total += beyond(i, q, now + more) - beyond(i, q, now);
+        const double now = sums.now[i * sums.r + q].value();
+        const double then = sums.after(i, q, hops, number, label, felt).value();
+        if (felt) total += beyond(i, q, then) - beyond(i, q, now);
     }
     return total;
 }
@@ -112,7 +114,7 @@ double Penalty::relief(std::int64_t i, const double* in_least, const double* in_
                        const double* out_least, const double* out_most) const {
     double total = 0.0;
     for (std::int64_t q = 0; q < sums.r; ++q) {
-        const double now = sums.now[i * sums.r + q];
+        const double now = sums.now[i * sums.r + q].value();
         const double first = now + (in_least ? in_least[q] : 0.0) - (out_most ? out_most[q] : 0.0);
         const double last = now + (in_most ? in_most[q] : 0.0) - (out_least ? out_least[q] : 0.0);
         if (!(first <= last)) continue;  // there is no such item

@@ -1,6 +1,7 @@
 // Sums of amounts over the items of each cluster, kept up to date move by move.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -8,15 +9,32 @@
 
 namespace bckm {
 
-// Rows and sums hold to the last digit when they are summed up anew; kept move by move they may
-// round, so that a move has to keep this share of them away from the bounds.
-constexpr double sum_rounding = 1e-13;
+// Sums are kept to twice the digits of a number, and looked at as one: so much that may round.
+constexpr double sum_rounding = 0x1p-50;
+
+// A number that follows what is added to it without losing what is small.
+struct Twofold {
+    double high = 0.0, low = 0.0;
+
+    void add(double more) {
+        const double before = high;
+        high += more;
+        const double part = high - before;
+        low += (before - (high - part)) + (more - part);
+    }
+    double value() const { return high + low; }
+
+    bool within(double lower, double upper) const {
+        const double now = value(), rounding = sum_rounding * std::fabs(now);
+        return now >= lower + rounding && now <= upper - rounding;
+    }
+};
 
 class Sums {
 public:
     using Labels = std::vector<std::int32_t>;
 
-    Sums(const Loads& loads, std::int64_t k) : loads(loads), r(loads.number), now(k * r, 0.0) {}
+    Sums(const Loads& loads, std::int64_t k) : loads(loads), r(loads.number), now(k * r) {}
 
     void refresh(const Labels& label);
 
@@ -27,16 +45,16 @@ public:
     bool hold_after(const Hop* hops, std::int64_t number, const Labels& label,
                     const std::vector<std::int64_t>& clusters) const;
 
-    // What a move adds to sum q of cluster i; sets `felt` if any item that comes or goes counts.
-    double comes(std::int64_t i, std::int64_t q, const Hop* hops, std::int64_t number,
-                 const Labels& label, bool& felt) const {
-        double total = 0.0;
+    // What sum q of cluster i is after a move; sets `felt` if any item that comes or goes counts.
+    Twofold after(std::int64_t i, std::int64_t q, const Hop* hops, std::int64_t number,
+                  const Labels& label, bool& felt) const {
+        Twofold total = now[i * r + q];
         for (std::int64_t h = 0; h < number; ++h) {
             const std::int64_t j = hops[h].item;
             const int sign = (hops[h].to == i) - (label[j] == i);
             if (sign == 0 || amount(j)[q] == 0.0) continue;
             felt = true;
-            total += sign * amount(j)[q];
+            total.add(sign * amount(j)[q]);
         }
         return total;
     }
@@ -45,7 +63,7 @@ public:
 
     const Loads loads;
     const std::int64_t r;
-    std::vector<double> now;  // (k, r)
+    std::vector<Twofold> now;  // (k, r)
 };
 
 }  // namespace bckm

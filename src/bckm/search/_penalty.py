@@ -41,7 +41,7 @@ class Penalty:
         if self.soft.loads.number:
             for cluster in touched(start, to):
                 now = self.sums.now[cluster]
-                after = now + self.sums.comes(cluster, items, start, to)
+                after = self.sums.after(cluster, items, start, to)
                 total += self.beyond(cluster, after) - self.beyond(cluster, now)
         return total
 

@@ -6,13 +6,15 @@ one length h are judged at once: arrays `items` and `to`, both (n, h).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from bckm import _arrays
 from bckm._types import BoolArray, FloatArray, IntArray
 from bckm.problem import Problem
 from bckm.search._penalty import Penalty
-from bckm.search._sums import SUM_ROUNDING, Sums, entries, signs, touched
+from bckm.search._sums import SUM_ROUNDING, Sums, Twofold, entries, signs, touched
 
 # A cluster that keeps less than this share of its mass: the difference is round-off.
 MASS_ROUNDING = 1e-15
@@ -38,7 +40,7 @@ class State:
         Items with mass in each cluster; tells an empty cluster from round-off.
     size : array (k,)
         Samples in each cluster.
-    activity : array (r,)
+    activity : Twofold (r,)
         Value of each row.
     loads : Sums
         Those with hard bounds.
@@ -53,7 +55,7 @@ class State:
     weight: FloatArray
     heavy: IntArray
     size: IntArray
-    activity: FloatArray
+    activity: Twofold
     cost: float
 
     def __init__(
@@ -84,10 +86,8 @@ class State:
         self.size = s.sizes(self.labels)
         self.loads.refresh(self.labels)
         self.penalty.sums.refresh(self.labels)
-        self.activity = np.empty(0)
-        if s.apart_from_loads.lower.size:
-            column = np.arange(s.n_items) * s.n_clusters + self.labels
-            self.activity = np.asarray(s.apart_from_loads.matrix[:, column].sum(axis=1))
+        column = np.arange(s.n_items) * s.n_clusters + self.labels
+        self.activity = Twofold(*s.apart_from_loads.twofold(column))
 
     def _totals(self) -> _arrays.Totals:
         threads = self.problem.threads
@@ -101,7 +101,7 @@ class State:
         if self.structure.loads.number:
             start = self.labels[items[good]]
             good[good] = self.loads.hold_after(items[good], start, to[good])
-        if self.activity.size:
+        if self.structure.apart_from_loads.number:
             good[good] = self._rows_hold(items[good], to[good])
         return good
 
@@ -140,16 +140,18 @@ class State:
         rows, (n, h) = self.structure.apart_from_loads, items.shape
         first = items * self.structure.n_clusters
         column = np.concatenate([(first + self.labels[items]).ravel(), (first + to).ravel()])
-        at, hop = entries(rows.matrix.indptr, column)
+        at, hop = entries(rows.columns.indptr, column)
         move, sign = hop % (n * h) // h, np.where(hop < n * h, -1.0, 1.0)
         # the rows that each move touches, one number for each
         number, place = np.unique(
-            move * rows.lower.size + rows.matrix.indices[at], return_inverse=True
+            move * rows.number + rows.columns.indices[at], return_inverse=True
         )
-        move, row = np.divmod(number, rows.lower.size)
-        now = self.activity[row]
-        after = now + np.bincount(place, sign * rows.matrix.data[at], number.size)
-        rounding = SUM_ROUNDING * (np.abs(now) + np.abs(after))
+        move, row = np.divmod(number, rows.number)
+        both = Twofold(self.activity.high[row], self.activity.low[row])
+        for more in _in_turn(place, sign * rows.columns.data[at], number.size):
+            both.add(more)
+        after = both.split()[0]
+        rounding = SUM_ROUNDING * np.abs(after)
         kept = (after >= rows.lower[row] + rounding) & (after <= rows.upper[row] - rounding)
         good = np.ones(n, np.bool_)
         good[move[~kept]] = False
@@ -197,12 +199,25 @@ class State:
             elif not self.fixed:
                 away = self.points[items] - self.centres[i]
                 self.centres[i] += (sign * mass) @ away / self.weight[i]
-        if self.activity.size:
-            k, columns = self.structure.n_clusters, self.structure.apart_from_loads.matrix
-            self.activity -= columns[:, items * k + start].sum(axis=1)
-            self.activity += columns[:, items * k + to].sum(axis=1)
+        if self.structure.apart_from_loads.number:
+            k, columns = self.structure.n_clusters, self.structure.apart_from_loads.columns
+            for clusters, sign in ((start, -1.0), (to, 1.0)):
+                for more in columns[:, items * k + clusters].T.toarray():
+                    self.activity.add(sign * more)
         self.loads.apply(items, start, to)
         self.penalty.sums.apply(items, start, to)
         self.labels[items] = to
         if lost:
             self.refresh()
+
+
+def _in_turn(place: IntArray, values: FloatArray, number: int) -> Iterator[FloatArray]:
+    """Values for so many places, as arrays (number,) of at most one value for each place."""
+    order = np.argsort(place, kind="stable")
+    place, values = place[order], values[order]
+    first = np.searchsorted(place, place)
+    turn = np.arange(place.size) - first
+    for at in range(int(turn.max(initial=-1)) + 1):
+        found = np.zeros(number)
+        found[place[turn == at]] = values[turn == at]
+        yield found

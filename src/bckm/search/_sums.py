@@ -7,9 +7,27 @@ import numpy as np
 from bckm._linear import Loads
 from bckm._types import BoolArray, FloatArray, IntArray
 
-# Rows and sums hold to the last digit when they are summed up anew; kept move by move they may
-# round, so that a move has to keep this share of them away from the bounds.
-SUM_ROUNDING = 1e-13
+# Sums are kept to twice the digits of a number, and looked at as one: so much that may round.
+SUM_ROUNDING = 4 * np.finfo(float).eps
+
+
+class Twofold:
+    """Numbers that follow what is added to them without losing what is small: `high` and `low`."""
+
+    def __init__(self, high: FloatArray, low: FloatArray) -> None:
+        self.high, self.low = high, low
+
+    def add(self, more: FloatArray) -> None:
+        """Add numbers of the same shape."""
+        before, after = self.high, self.high + more
+        part = after - before
+        self.low = self.low + ((before - (after - part)) + (more - part))
+        self.high = after
+
+    def split(self) -> tuple[FloatArray, FloatArray]:
+        """The nearest numbers, and what is left."""
+        value = self.high + self.low
+        return value, self.low - (value - self.high)
 
 
 class Sums:
@@ -22,29 +40,35 @@ class Sums:
 
     def refresh(self, labels: IntArray) -> None:
         """Sum up anew."""
-        self.now = self.loads.of(labels)
+        self.now, self._low = self.loads.twofold(labels)
 
     def apply(self, items: IntArray, start: IntArray, to: IntArray) -> None:
         """Follow one move; all arrays are (h,)."""
-        amount = self.loads.amount[items]
-        np.subtract.at(self.now, start, amount)
-        np.add.at(self.now, to, amount)
+        if not self.loads.number:
+            return
+        for cluster in np.unique(np.concatenate([start, to])).reshape(-1, 1):
+            both = self._after(cluster, items[None], start[None], to[None])
+            self.now[cluster], self._low[cluster] = both.split()
 
-    def comes(
+    def after(
         self, cluster: IntArray, items: IntArray, start: IntArray, to: IntArray
     ) -> FloatArray:
-        """What each move adds to the sums of a cluster of its own, (n, r)."""
-        return np.asarray(
-            np.einsum("nh,nhr->nr", signs(start, to, cluster), self.loads.amount[items])
-        )
+        """What the sums of a cluster of its own are after each move, (n, r)."""
+        return self._after(cluster, items, start, to).split()[0]
+
+    def _after(self, cluster: IntArray, items: IntArray, start: IntArray, to: IntArray) -> Twofold:
+        found = Twofold(self.now[cluster], self._low[cluster])
+        sign = signs(start, to, cluster)
+        for h in range(items.shape[1]):
+            found.add(sign[:, h, None] * self.loads.amount[items[:, h]])
+        return found
 
     def hold_after(self, items: IntArray, start: IntArray, to: IntArray) -> BoolArray:
         """Whether all bounds hold after each move, (n,)."""
         good = np.ones(len(items), np.bool_)
         for cluster in touched(start, to):
-            now = self.now[cluster]
-            after = now + self.comes(cluster, items, start, to)
-            rounding = SUM_ROUNDING * (np.abs(now) + np.abs(after))
+            after = self.after(cluster, items, start, to)
+            rounding = SUM_ROUNDING * np.abs(after)
             kept = after >= self.loads.lower[cluster] + rounding
             kept &= after <= self.loads.upper[cluster] - rounding
             # sums that no item counts in are not asked for

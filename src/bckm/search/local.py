@@ -11,6 +11,7 @@ of them would go alone. If sizes do not admit a group, others come back for it.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,6 +60,20 @@ class LocalSearch:
         `effort` limits the work. With `fixed` centres do not follow the labels: a quick
         assignment without any promise.
         """
+        found = self._descend(labels, centres, deadline, effort, fixed)
+        if not self._problem.structure.sums_hold(found.labels):
+            # sums of more than twice the digits of a number: nothing is gained where rules break
+            found = replace(found, labels=labels, finished=False)
+        return found
+
+    def _descend(
+        self,
+        labels: IntArray,
+        centres: FloatArray,
+        deadline: Deadline,
+        effort: float,
+        fixed: bool,
+    ) -> Descent:
         if missing:
             return _moves.descend(self._problem, labels, centres, deadline, effort, fixed=fixed)
         after = labels.astype(np.int32)
@@ -86,8 +101,8 @@ def native_rules(s: Structure) -> native.Rules:
         _whole(s.lower),
         _whole(s.upper),
         *_lists(s.neighbours if s.conflict_sets else nothing),
-        *_lists(rows.matrix),
-        _floats(rows.matrix.data),
+        *_lists(rows.columns),
+        _floats(rows.columns.data),
         rows.lower,
         rows.upper,
         *_loads(s.loads),

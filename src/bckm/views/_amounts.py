@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bckm._kept import group_sums
+from bckm._listing import Softened
 from bckm._types import BoolArray, FloatArray, IntArray
+from bckm.checker import verify
 from bckm.constraints import Constraints
+from bckm.rules import QuotaBound, SizeMax, SizeMin, SoftRule, SumBound
 from bckm.statements import AttributeSum, Quota
 from bckm.study import Study
-
-_ROUNDING = 1e-9  # share of a bound that sums of decimals may miss it by
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +36,15 @@ class Amount:
         Whether the bounds may be given up at a price.
     unit : str
         "samples", or nothing where the name says all.
+    outside : frozenset of int
+        Clusters beyond their bounds, as `bckm.verify` tells.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bckm.views import Amount
-    >>> load = Amount("kg", "sum", np.array([4.0, 9.0]), None, np.array([5.0, 8.0]))
+    >>> held, upper = np.array([4.0, 9.0]), np.array([5.0, 8.0])
+    >>> load = Amount("kg", "sum", held, None, upper, outside=frozenset({1}))
     >>> load.broken.tolist()
     [False, True]
     """
@@ -51,6 +56,7 @@ class Amount:
     upper: FloatArray | None = None
     soft: bool = False
     unit: str = ""
+    outside: frozenset[int] = frozenset()
 
     @property
     def bounded(self) -> bool:
@@ -59,15 +65,8 @@ class Amount:
 
     @property
     def broken(self) -> BoolArray:
-        """Clusters beyond their bounds, (k,); what rounding explains is not."""
-        values = np.where(np.isnan(self.values), 0.0, self.values)
-        wrong = np.zeros(values.size, bool)
-        for bound, sign in ((self.lower, 1.0), (self.upper, -1.0)):
-            if bound is not None:
-                finite = np.where(np.isfinite(bound), bound, values)
-                slack = _ROUNDING * np.maximum(np.abs(finite), np.abs(values).max())
-                wrong |= sign * (finite - values) > slack
-        return wrong & ~np.isnan(self.values)
+        """Clusters beyond their bounds, (k,)."""
+        return np.isin(np.arange(self.values.size), list(self.outside))
 
 
 def amounts(study: Study) -> list[Amount]:
@@ -100,28 +99,43 @@ def amounts(study: Study) -> list[Amount]:
     size [2.0, 2.0] [3.0, 3.0]
     kg [7.0, 7.0] [10.0, 8.0]
     """
-    reader = _Reader(study.result.labels, study.n_clusters)
-    size = reader.size(study.constraints, soft=False)
-    rest = list(reader.blocks(study.constraints, soft=False))
+    labels, k = study.result.labels, study.n_clusters
+    hard = _Reader(labels, k, study.constraints)
+    size = hard.size()
+    rest = list(hard.blocks())
     for part in study.constraints.softened:
         if part.weight.ndim or part.weight == 0:  # prices one by one are for links alone
             continue
-        soft = bool(part.weight < np.inf)
-        wish = reader.size(part.constraints, soft)
+        reader = _Reader(labels, k, part.constraints, part if part.weight < np.inf else None)
+        wish = reader.size()
         if wish.bounded and not size.bounded:
             size = wish
         elif wish.bounded:
             rest.append(wish)
-        rest += reader.blocks(part.constraints, soft)
+        rest += reader.blocks()
     return _told_apart([size, *sorted(rest, key=lambda one: one.soft)])
 
 
 class _Reader:
-    """Reads bounds off rules, for these labels."""
+    """Reads bounds off rules, for these labels; of soft ones also what they are part of."""
 
-    def __init__(self, labels: IntArray, n_clusters: int) -> None:
-        self.labels, self.k = labels, n_clusters
+    def __init__(
+        self, labels: IntArray, n_clusters: int, c: Constraints, wish: Softened | None = None
+    ) -> None:
+        self.labels, self.k, self.c, self.soft = labels, n_clusters, c, wish is not None
         self.sizes = np.bincount(labels, minlength=n_clusters).astype(float)
+        blocks = [block for block in c.rows if isinstance(block, AttributeSum | Quota)]
+        bounds = Constraints(size_min=c.size_min, size_max=c.size_max, rows=blocks)
+        if wish is not None:
+            bounds = Constraints()._with(softened=(replace(wish, constraints=bounds),))
+        self.outside: dict[object, set[int]] = {}
+        for one in verify(labels, bounds, n_clusters, soft=self.soft):
+            rule = one.rule.rule if isinstance(one.rule, SoftRule) else one.rule
+            if one.cluster is not None:
+                self.outside.setdefault(_mark(rule), set()).add(one.cluster)
+
+    def _outside(self, *mark: object) -> frozenset[int]:
+        return frozenset(self.outside.get(mark, ()))
 
     def _bound(self, bound: object, free: float) -> FloatArray | None:
         if bound is None:
@@ -129,24 +143,29 @@ class _Reader:
         found = np.broadcast_to(np.asarray(bound, float), self.k).copy()
         return found if (found != free).any() else None
 
-    def size(self, c: Constraints, soft: bool) -> Amount:
-        lower, upper = self._bound(c.size_min, -np.inf), self._bound(c.size_max, np.inf)
+    def size(self) -> Amount:
+        lower = self._bound(self.c.size_min, -np.inf)
+        upper = self._bound(self.c.size_max, np.inf)
         if lower is not None:
             lower = self._bound(np.where(lower <= 0, -np.inf, lower), -np.inf)
         if upper is not None:
             upper = self._bound(np.where(upper >= self.labels.size, np.inf, upper), np.inf)
-        return Amount("size", "size", self.sizes, lower, upper, soft, "samples")
+        outside = self._outside("size")
+        return Amount(
+            "size", "size", self.sizes, lower, upper, self.soft, "samples", outside=outside
+        )
 
-    def blocks(self, c: Constraints, soft: bool) -> Iterator[Amount]:
-        for block in c.rows:
+    def blocks(self) -> Iterator[Amount]:
+        for block in self.c.rows:
             if isinstance(block, AttributeSum):
-                values = np.bincount(self.labels, block.values, self.k).astype(float)
+                values = group_sums(block.values, self.labels, self.k)
                 lower, upper = self._bound(block.lower, -np.inf), self._bound(block.upper, np.inf)
-                yield Amount(block.name, "sum", values, lower, upper, soft)
+                outside = self._outside(block)
+                yield Amount(block.name, "sum", values, lower, upper, self.soft, outside=outside)
             elif isinstance(block, Quota):
-                yield from self._quota(block, soft)
+                yield from self._quota(block)
 
-    def _quota(self, quota: Quota, soft: bool) -> Iterator[Amount]:
+    def _quota(self, quota: Quota) -> Iterator[Amount]:
         bounds = quota.bounds()
         for at, category in enumerate(quota.categories):
             counts = np.bincount(self.labels[quota.values == at], minlength=self.k).astype(float)
@@ -164,7 +183,20 @@ class _Reader:
                     name = f"{quota.name}: {category}"
                 lower, upper = self._bound(low, -np.inf), self._bound(up, np.inf)
                 kind, unit = ("share", "") if share else ("count", "samples")
-                yield Amount(name, kind, values, lower, upper, soft, unit)
+                outside = self._outside(quota, at, share)
+                yield Amount(name, kind, values, lower, upper, self.soft, unit, outside)
+
+
+def _mark(rule: object) -> tuple[object, ...]:
+    """What tells the amounts apart that rules are about."""
+    match rule:
+        case SizeMin() | SizeMax():
+            return ("size",)
+        case SumBound(source):
+            return (source,)
+        case QuotaBound(source, category, _, _, share):
+            return (source, category, share)
+    return (rule,)
 
 
 def _told_apart(found: list[Amount]) -> list[Amount]:

@@ -1,0 +1,64 @@
+"""Sums of amounts from 1e-12 to 1e16: what is said of them is true by exact arithmetic."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import bckm
+from tests.exactly import draw
+
+SOLVERS = ("exact", "prices", "greedy", "pump", "auto")
+BATCH, BATCHES = 25, 4
+
+
+def look(seed):
+    drawn = draw(seed)
+    every = drawn.all_labels()
+    good = {labels for labels in every if drawn.kept(labels)}
+    surely = [labels for labels in good if drawn.kept(labels, Fraction(1, 4))]
+    for labels in every:
+        if not drawn.sharp(labels):
+            broken = bckm.verify(labels, drawn.constraints, drawn.k)
+            assert (labels in good) == (not broken), (labels, broken)
+    answer = bckm.check(len(drawn.X), drawn.k, drawn.constraints)
+    if surely or answer:
+        assert answer.verdict == "feasible", answer.message
+        assert tuple(answer.labels.tolist()) in good
+        look_at_steps(drawn, seed, good, surely)
+    else:
+        assert answer.verdict == "infeasible", answer.message
+
+
+def look_at_steps(drawn, seed, good, surely):
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(drawn.k, 2))
+    square = np.square(drawn.X[:, None] - centres).sum(axis=2)
+
+    def cost(labels):
+        return square[np.arange(len(labels)), list(labels)].sum()
+
+    least = min(map(cost, surely), default=np.inf)
+    for solver in SOLVERS:
+        step = bckm.assign_to(drawn.X, centres, drawn.constraints, solver=solver)
+        assert tuple(step.labels.tolist()) in good
+        assert step.lower_bound <= least * (1 + 1e-9)
+        if step.status is bckm.Status.OPTIMAL:
+            assert step.inertia <= least * (1 + 1e-9)
+        for search in ("local", "none"):
+            fit = bckm.kmeans(
+                drawn.X,
+                drawn.k,
+                drawn.constraints,
+                solver=solver,
+                search=search,
+                n_init=1,
+                random_state=0,
+            )
+            assert tuple(fit.labels.tolist()) in good
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_what_is_said_of_sums_is_true_exactly(batch):
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        look(seed)
