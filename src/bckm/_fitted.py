@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bckm._arrays import nearest, squared_distances
 from bckm._asked import gather
-from bckm._reading import read_data, read_jobs, read_weight
+from bckm._reading import read_data, read_jobs, read_weight, refuse_masked
 from bckm._scaling import Bounds
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints
@@ -248,6 +248,7 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _read(self, X: Any) -> Any:  # noqa: N803
         """Points of X in the space where distances are Euclidean."""
         check_is_fitted(self)
+        refuse_masked(X, "X")
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)  # noqa: N806
         X = self._space.embedded(X)  # noqa: N806
         return read_data(X) if sp.issparse(X) else X

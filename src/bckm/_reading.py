@@ -16,14 +16,30 @@ from bckm._types import FloatArray, Rows, Sparse
 LARGEST = 1e150  # squares of larger values overflow
 
 
+def array_of(value: Any, what: str) -> NDArray[Any]:
+    """What a person passes as an array, also a frame; masked cells have no value: refused."""
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    refuse_masked(value, what)
+    return np.asarray(value)
+
+
+def refuse_masked(value: Any, what: str) -> None:
+    """Refuse masked arrays, or lists of them, that hide cells: NumPy would show what is hidden."""
+    for part in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(part, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(part)).any():
+            raise ValueError(
+                f"{what} holds masked cells ({int(hidden.sum())} of {hidden.size}); fill or drop "
+                "them before clustering."
+            )
+
+
 def read_data(X: Any) -> Rows:  # noqa: N803
     """Read X as a finite array (n, d) of float64 or float32: X itself where it is one.
 
     Sparse data of any format become a csr_array of float64, with each entry once.
     """
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()  # noqa: N806
-    array = X if sp.issparse(X) else np.asarray(X)
+    array = X if sp.issparse(X) else array_of(X, "X")
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must be real numbers.")
     if array.dtype.kind == "O":
@@ -135,11 +151,9 @@ def read_centres(
     centres: Any, what: str, choices: str = "an array", shape: tuple[int, int] | None = None
 ) -> FloatArray:
     """Read centres (k, d), an array of their own; of any shape when None is expected."""
-    if hasattr(centres, "to_numpy"):
-        centres = centres.to_numpy()
     if sp.issparse(centres) and shape in (None, centres.shape):
         centres = centres.toarray()
-    array = centres if sp.issparse(centres) else np.asarray(centres)
+    array = centres if sp.issparse(centres) else array_of(centres, what)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{what} must be {choices}; got {centres!r:.60}.")
     if shape is None and (array.ndim != 2 or 0 in array.shape):
@@ -172,9 +186,7 @@ def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:
     """Read sample weights: not negative, not all zero; ones when None."""
     if sample_weight is None:
         return np.ones(n_samples)
-    if hasattr(sample_weight, "to_numpy"):
-        sample_weight = sample_weight.to_numpy()
-    weight = np.asarray(sample_weight)
+    weight = array_of(sample_weight, "sample_weight")
     if weight.dtype.kind not in "biuf":
         raise ValueError(f"sample_weight must be numbers; got dtype {weight.dtype}.")
     weight = weight.astype(np.float64)
@@ -197,9 +209,7 @@ def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:
 
 def read_numbers(value: Any, what: str, finite: bool = True) -> Any:
     """Read a float array without accepting strings, objects or NaN."""
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
-    array = np.asarray(value)
+    array = array_of(value, what)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{what} must be numbers; got {value!r:.60}.")
     array = array.astype(float)

@@ -16,7 +16,7 @@ import numpy as np
 
 from bckm._ids import located
 from bckm._kept import TOLERANCE, allowed, smallest
-from bckm._reading import read_cluster_count
+from bckm._reading import array_of, read_cluster_count
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints, as_constraints
 from bckm.rules import (
@@ -141,7 +141,7 @@ def verify(
 
 
 def _read_labels(labels: Any, n_clusters: int) -> IntArray:
-    array = np.asarray(labels)
+    array = array_of(labels, "labels")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"labels must be one integer per sample; got shape {array.shape}.")
     if array.dtype.kind not in "iu":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bckm._listing import Mover, Softened, hard_rules, order_of, priced_rules, stay_rules
-from bckm._reading import join_sizes, read_price, read_size_pair
+from bckm._reading import array_of, join_sizes, read_price, read_size_pair, refuse_masked
 from bckm._stated import (
     Frozen,
     Link,
@@ -363,7 +363,7 @@ class Constraints(Frozen):
         >>> rules.take([2, 3]).must_link
         ((0, 1),)
         """
-        order = np.asarray(indices, np.int64)
+        order = array_of(indices, "indices").astype(np.int64)
         if order.ndim != 1 or np.unique(order).size < order.size or (order < 0).any():
             raise ValueError("indices must be positions from 0 on, each once.")
         if self.by != "position":
@@ -395,6 +395,7 @@ class Constraints(Frozen):
         """
         if self.by == "position":
             return Located(self, ())
+        refuse_masked(sample_id, "sample_id")
         ids = sample_id.tolist() if hasattr(sample_id, "tolist") else list(sample_id)
         places = {one: at for at, one in enumerate(ids)}
         if len(places) < len(ids):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bckm._reading import array_of
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints
 
@@ -88,7 +89,7 @@ def links_by_class(y: Any, share: float = 0.2, random_state: int | None = None) 
     ([2, 2], [2, 2])
     """
     rng = np.random.default_rng(random_state)
-    y = np.asarray(y)
+    y = array_of(y, "y")
     drawn = [
         rng.permutation(rows)[: int(np.ceil(share * rows.size))].tolist()
         for rows in (np.flatnonzero(y == c) for c in np.unique(y))
@@ -125,7 +126,7 @@ def random_links(
     Constraints(must_link=2, cannot_link=4)
     """
     rng = np.random.default_rng(random_state)
-    y = np.asarray(y)
+    y = array_of(y, "y")
     possible = y.size * (y.size - 1) // 2
     if n_pairs > possible:
         raise ValueError(f"{y.size} samples form {possible} pairs; {n_pairs} were asked for.")

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bckm._kept import LARGEST_SUM, overflows
 from bckm._reading import read_numbers, read_price
 from bckm._types import BoolArray, FloatArray, IntArray, Sparse
 
@@ -58,6 +59,11 @@ class LinearRows:
         matrix = sp.csr_array(matrix)
         if not np.all(np.isfinite(matrix.data)):
             raise ValueError(f"the coefficients of {name!r} hold NaN or infinity.")
+        if overflows(matrix.data):
+            raise ValueError(
+                f"the coefficients of {name!r} add up to more than {LARGEST_SUM:g} and their sums "
+                "overflow; state them, and their bounds, in a larger unit."
+            )
         matrix.sum_duplicates()
         self.A: Sparse = matrix
         self.name = name
@@ -138,6 +144,11 @@ class AttributeSum(_PerSample):
         self.values = read_numbers(values, f"values of {name!r}")
         if self.values.ndim != 1:
             raise ValueError(f"values of {name!r} must be one number per sample.")
+        if overflows(self.values):
+            raise ValueError(
+                f"values of {name!r} add up to more than {LARGEST_SUM:g} and their sums overflow; "
+                "state them, and their bounds, in a larger unit."
+            )
         self.name = name
         self.lower = _optional(lower, -np.inf, f"lower of {name!r}")
         self.upper = _optional(upper, np.inf, f"upper of {name!r}")
@@ -160,8 +171,8 @@ class Quota(_PerSample):
     Parameters
     ----------
     values : sequence of length n_samples, or mapping of sample ids to values
-        Category of each sample: strings, numbers, any values that can be told apart. None and NaN
-        are no category: such samples count only as members of their cluster.
+        Category of each sample: strings, numbers, any values that can be told apart. None, NaN and
+        masked values are no category: such samples count only as members of their cluster.
     within : float or str, optional
         As in the whole: the share of each category in each cluster differs from its share in all
         data by at most so much. 0.1, "10%" and "±10%" all mean ten percentage points.
@@ -333,7 +344,7 @@ class Stay(_PerSample):
 
 
 def categorise(values: Any, what: str) -> tuple[list[Any], IntArray]:
-    """Number the different values; None and NaN are none of them (-1)."""
+    """Number the different values; None, NaN and what is masked are none of them (-1)."""
     if isinstance(values, Mapping):
         raise ValueError(
             f"{what} must be one value per sample in the order of rows; got a mapping."
@@ -341,7 +352,10 @@ def categorise(values: Any, what: str) -> tuple[list[Any], IntArray]:
     if hasattr(values, "to_list"):
         values = values.to_list()
     array = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    known = [None if value is None or value != value else value for value in array]
+    unknown = (None, np.ma.masked)
+    known = [
+        None if any(value is one for one in unknown) or value != value else value for value in array
+    ]
     try:
         different: set[Any] = set(known) - {None}
     except TypeError as error:
@@ -370,13 +384,15 @@ def _read_within(within: Any, name: str) -> float:
 
 
 def _optional(value: Any, free: float, what: str) -> FloatArray | None:
-    """Read a bound; infinity may leave a side free, but not ask the impossible."""
+    """Read a bound; what no sum reaches may leave a side free, but not ask the impossible."""
     if value is None:
         return None
     array: FloatArray = read_numbers(value, what, finite=False)
-    if (array == -free).any():
-        raise ValueError(f"{what} is {-free:g}; infinity cannot be reached.")
-    return array
+    beyond = np.abs(array) > LARGEST_SUM
+    asked = beyond & (np.sign(array) != np.sign(free))
+    if asked.any():
+        raise ValueError(f"{what} is {array[asked][0]:g}, which no sum can reach.")
+    return np.where(beyond, free, array)
 
 
 def _side(value: Any, free: float, n_rows: int, what: str) -> FloatArray:

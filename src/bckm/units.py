@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bckm._reading import array_of
 from bckm._types import FloatArray
 
 SCALINGS = ("none", "standard", "robust")
@@ -43,7 +44,7 @@ class Scaling:
         """Read the scaling off data of shape (n, d)."""
         if kind not in SCALINGS:
             raise ValueError(f"scaling must be one of {', '.join(SCALINGS)}; got {kind!r}.")
-        X = np.asarray(X, float)  # noqa: N806
+        X = _read(X)  # noqa: N806
         shift, factor = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if kind == "standard":
             shift, factor = X.mean(axis=0), X.std(axis=0)
@@ -56,8 +57,12 @@ class Scaling:
 
     def apply(self, X: Any) -> FloatArray:  # noqa: N803
         """Scaled data."""
-        return np.asarray((np.asarray(X, float) - self.shift) / self.factor)
+        return np.asarray((_read(X) - self.shift) / self.factor)
 
     def undo(self, X: Any) -> FloatArray:  # noqa: N803
         """Data in the units of the person again."""
-        return np.asarray(np.asarray(X, float) * self.factor + self.shift)
+        return np.asarray(_read(X) * self.factor + self.shift)
+
+
+def _read(X: Any) -> FloatArray:  # noqa: N803
+    return array_of(X, "X").astype(float, copy=False)

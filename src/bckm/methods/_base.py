@@ -20,7 +20,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from bckm._deadline import Deadline
-from bckm._reading import read_data, read_n_clusters, read_whole
+from bckm._reading import read_data, read_n_clusters, read_whole, refuse_masked
 from bckm._types import FloatArray, IntArray
 from bckm.checker import Violation, verify
 from bckm.constraints import Constraints
@@ -148,6 +148,7 @@ class Method(ClusterMixin, BaseEstimator):
         MethodFailure
             If the method ends without labels.
         """
+        refuse_masked(X, "X")
         X = read_data(validate_data(self, X, dtype=np.float64))  # noqa: N806
         k = read_n_clusters(self.n_clusters, len(X))
         rules = Constraints(size_min=0)
@@ -205,6 +206,7 @@ def seeds(task: Task, init: Any, n_init: Any) -> FloatArray:
             rng = np.random.default_rng(task.random.randint(2**31))
             return spread(task.plain, rng, Deadline()).centres
         raise ValueError(f"init must be 'k-means', 'k-means++' or an array; got {init!r}.")
+    refuse_masked(init, "init")
     centres = check_array(init, dtype=np.float64, input_name="init")
     shape = (task.n_clusters, task.X.shape[1])
     if centres.shape != shape:
