@@ -44,7 +44,7 @@ class Drawn:
     X: np.ndarray
     k: int
     constraints: bckm.Constraints
-    bounds: list[Bound]
+    bounds: list[Bound]  # of all rules
 
     def all_labels(self) -> list[tuple[int, ...]]:
         """Labels without empty clusters."""
@@ -107,6 +107,18 @@ def draw(seed: int) -> Drawn:
             apart[a], apart[b] = Fraction(1), Fraction(-1)
             bounds += _both(apart, [[i]] * n, 0.0, 0.0)
     return Drawn(X, k, bckm.Constraints(rows=rows, **asked), bounds)
+
+
+def wishes(drawn: Drawn, price: float) -> tuple[bckm.Constraints, list[Bound]]:
+    """The sums of a draw as soft rules of one price, without the others; and their bounds."""
+    sums = [row for row in drawn.constraints.rows if isinstance(row, bckm.AttributeSum)]
+    kept = bckm.Constraints(rows=sums, size_min=0).soft(price=price)
+    bounds = []
+    for row in sums:
+        values = list(map(Fraction, row.values.tolist()))
+        for i in range(drawn.k):
+            bounds += _both(values, [[i]] * len(values), row.lower[i], row.upper[i])
+    return kept, bounds
 
 
 def _amounts(rng: np.random.Generator, n: int) -> np.ndarray:

@@ -285,7 +285,8 @@ def result_of(
     if penalty > 0:
         inertia = problem.inertia(found.labels, centres)
     paid = sum(one.paid for one in lost)
-    if abs(paid - penalty) > 1e-6 * objective:
+    dust = float(problem.prices_out(np.array(problem.soft.dust)))
+    if abs(paid - penalty) > 1e-6 * objective + dust:
         raise RuntimeError(
             f"bckm has a bug: soft rules cost {paid:g}, it counted {penalty:g}. Please report it."
         )

@@ -23,11 +23,16 @@ from bckm.rules import (
     Moved,
     MustLink,
     QuotaBound,
+    Rule,
     SizeMax,
     SizeMin,
     SoftRule,
     SumBound,
 )
+
+# Penalties of one rule, in units of `Problem.cost` (where samples cost about 1) and in those of the
+# inertia: what is larger may overflow where it is added up.
+LARGEST, LARGEST_OUT = 1e250, 1e290
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +82,15 @@ class Soft:
         m = int(item.max()) + 1
         together, apart = _Pairs(item), _Pairs(item)
         places, sums = _Places(item, n_clusters), _Sums(item, n_clusters)
+        limit = min(LARGEST, LARGEST_OUT * unit)
         for one in rules:
-            price = one.weight * (relative if one.relative else unit)
+            price = float(one.weight) * float(relative if one.relative else unit)
             rule = one.rule
+            if not price * _most(rule) <= limit:
+                raise ValueError(
+                    f"the price of a soft rule is so large that no distance counts beside it: "
+                    f"{one}; lower it, or pass infinity, which makes the rule hard."
+                )
             match rule:
                 case MustLink(samples):
                     together.add(samples[0], samples[1], price)
@@ -175,12 +186,32 @@ class Soft:
             above = np.where(self.up > 0, self.up * np.maximum(sums - self.loads.upper, 0), 0)
         return np.asarray(below + above)
 
+    @property
+    def dust(self) -> float:
+        """What rounding of sums may cost, in all: so much may penalties differ from exact ones."""
+        held = np.abs(self.loads.amount).sum(axis=0)
+        return float(2 * ROUNDING * ((self.low + self.up).sum(axis=0) @ held))
+
     def add_to(self, cost: FloatArray) -> None:
         """Add what items pay on their own to a matrix of costs, in place."""
         if self.has_lean:
             cost += self.base[:, None]
             lean = self.lean.tocoo()
             cost[lean.coords] += lean.data
+
+
+def _most(rule: Rule) -> float:
+    """How many units a rule can be violated by, at most."""
+    match rule:
+        case Moved(stay):
+            return float(stay.prices[stay.paid].max(initial=0.0))
+        case SumBound(source, _, value):
+            return float(np.abs(source.values).sum()) + abs(value)
+        case QuotaBound(source):
+            return float(source.values.size)
+        case SizeMin(value) | SizeMax(value):
+            return float(value)
+    return 1.0
 
 
 class _Pairs:

@@ -133,11 +133,12 @@ class Program:
         )
         matrix = sp.vstack([once, part[rows]], format="csc")
         elastic = np.flatnonzero(np.isfinite(self.give[rows]))
-        unit = np.ones(elastic.size)
+        unit, most = np.ones(elastic.size), np.full(elastic.size, np.inf)
         if elastic.size:
             soft = rows[elastic]
             if limit > 0:  # powers of two: what is scaled stays exact
                 unit = 2.0 ** np.minimum(np.floor(np.log2(limit / self.give[soft])), 0)
+                most = (1 + 1e-6) * limit / (self.give[soft] * unit)
             sign = np.where(np.isfinite(self.upper[soft]), -unit, unit)
             at = (self.n_items + elastic, np.arange(elastic.size))
             beyond = sp.csc_array((sign, at), (matrix.shape[0], elastic.size))
@@ -148,6 +149,7 @@ class Program:
             rows=rows,
             elastic=rows[elastic],
             unit=unit,
+            most=most,
             matrix=matrix,
             lower=np.concatenate([np.ones(self.n_items), self.lower[rows]]),
             upper=np.concatenate([np.ones(self.n_items), self.upper[rows]]),
@@ -159,7 +161,7 @@ class Restriction:
     """The program on some columns, with the equations written out: what a solver sees.
 
     After the `columns` comes one for each `elastic` row: by how much it is beyond its bound, in
-    units of `unit`.
+    units of `unit`, and at `most` so much.
     """
 
     program: Program
@@ -167,6 +169,7 @@ class Restriction:
     rows: IntArray
     elastic: IntArray
     unit: FloatArray
+    most: FloatArray
     matrix: Sparse
     lower: FloatArray
     upper: FloatArray
@@ -201,8 +204,7 @@ class Restriction:
     @property
     def upper_columns(self) -> FloatArray:
         """Upper bounds of the columns."""
-        free = np.full(self.elastic.size, np.inf)
-        return np.concatenate([np.ones(self.columns.size), free])
+        return np.concatenate([np.ones(self.columns.size), self.most])
 
     @property
     def whole(self) -> BoolArray:
