@@ -62,7 +62,7 @@ class Constraints(Frozen):
         demand in each cluster instead of the number of samples. Of r resources each has its own
         bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
     groups : sequence of length n_samples, optional
-        Samples of equal value share a cluster; None and NaN belong to no group.
+        Samples of equal value share a cluster; None, NaN and masked values belong to no group.
     fixed : mapping of sample to cluster, or iterable of such pairs, optional
         These samples lie in these clusters.
     forbidden : iterable of pairs (sample, cluster), optional
@@ -162,7 +162,7 @@ class Constraints(Frozen):
         Parameters
         ----------
         y : sequence of length n_samples
-            Label of each sample, of any kind; -1, None and NaN are unknown.
+            Label of each sample, of any kind; -1, None, NaN and masked values are unknown.
         price, confidence : float, optional
             Make all these links soft, see `soft`; every pair then counts on its own.
 

@@ -109,7 +109,7 @@ def test_soft_instances_are_of_every_kind():
     for kind in (
         [one.structure.loads.number > 0 for one in p],
         [one.structure.closed.size > 0 for one in p],
-        [one.structure.linear.shape[0] > 0 for one in p],
+        [one.structure.linear.number > 0 for one in p],
         [bool(one.structure.conflict_sets) for one in p],
         [bool((one.soft.ties.data > 0).any()) for one in p],
         [bool((one.soft.ties.data < 0).any()) for one in p],

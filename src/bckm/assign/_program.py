@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bckm._types import BoolArray, FloatArray, IntArray, Sparse
+from bckm.assign._highs import SMALL
 from bckm.soft import Soft
 from bckm.structure import Structure
 
@@ -138,7 +139,9 @@ class Program:
             soft = rows[elastic]
             if limit > 0:  # powers of two: what is scaled stays exact
                 unit = 2.0 ** np.minimum(np.floor(np.log2(limit / self.give[soft])), 0)
-                most = (1 + 1e-6) * limit / (self.give[soft] * unit)
+                # a solver that takes such units for zero has to know how little they can do
+                reach = (1 + 1e-6) * limit / (self.give[soft] * unit)
+                most = np.where(unit <= SMALL, reach, np.inf)
             sign = np.where(np.isfinite(self.upper[soft]), -unit, unit)
             at = (self.n_items + elastic, np.arange(elastic.size))
             beyond = sp.csc_array((sign, at), (matrix.shape[0], elastic.size))
