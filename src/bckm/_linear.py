@@ -174,10 +174,12 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
     if not columns:
         return Loads.none(m, k)
     amounts, lowers, uppers, scales = zip(*columns.values(), strict=True)
+    whole = np.array([2 * np.abs(amount).sum() for amount in amounts])
+    lower, upper = np.stack(lowers, axis=1), np.stack(uppers, axis=1)
     return Loads(
         np.stack(amounts, axis=1),
-        np.stack(lowers, axis=1),
-        np.stack(uppers, axis=1),
+        np.where(lower < -whole, -np.inf, lower),  # bounds that nothing reaches are none
+        np.where(upper > whole, np.inf, upper),
         np.array([give(amount) for amount in amounts]),
         np.array(scales),
     )

@@ -86,7 +86,7 @@ class Soft:
         for one in rules:
             price = float(one.weight) * float(relative if one.relative else unit)
             rule = one.rule
-            if not price * _most(rule) <= limit:
+            if not price * _most(rule, item.size) <= limit:
                 raise ValueError(
                     f"the price of a soft rule is so large that no distance counts beside it: "
                     f"{one}; lower it, or pass infinity, which makes the rule hard."
@@ -200,17 +200,20 @@ class Soft:
             cost[lean.coords] += lean.data
 
 
-def _most(rule: Rule) -> float:
+def _most(rule: Rule, n_samples: int) -> float:
     """How many units a rule can be violated by, at most."""
     match rule:
         case Moved(stay):
             return float(stay.prices[stay.paid].max(initial=0.0))
-        case SumBound(source, _, value):
-            return float(np.abs(source.values).sum()) + abs(value)
-        case QuotaBound(source):
-            return float(source.values.size)
-        case SizeMin(value) | SizeMax(value):
+        case SumBound(source, side, value):
+            reach = float(np.abs(source.values).sum())
+            return max(reach + value if side == "min" else reach - value, 0.0)
+        case QuotaBound() if not rule.share and rule.side == "min":
+            return rule.value
+        case SizeMin(value):
             return float(value)
+        case SizeMax() | QuotaBound():
+            return float(n_samples)
     return 1.0
 
 

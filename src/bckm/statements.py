@@ -246,7 +246,7 @@ class Quota(_PerSample):
             number = float(read_numbers(value, what))
             if number < 0 or (share and number > 1):
                 raise ValueError(f"{what} must lie {'between 0 and 1' if share else 'above 0'}.")
-            found[known[category]] = number
+            found[known[category]] = min(number, LARGEST_SUM)
         return found
 
     def bounds(self) -> list[tuple[int, Side, float, bool]]:
