@@ -7,7 +7,8 @@ import pytest
 
 import bckm
 from tests.drawing import inertias
-from tests.drawing_rules import Truth, draw, holds, in_inertia, owed
+from tests.drawing_rules import draw
+from tests.oracle import Truth, holds, in_inertia, owed
 
 BATCH, BATCHES, ALL = 125, 16, 192
 
