@@ -40,7 +40,8 @@ def main() -> int:
         )
         for one in found.failures[:5]:
             print(f"  repeat it: make campaign PART={found.name} SEED={given.seed} CASE={one['case']}")
-            print("    " + one["wrong"].strip().replace("\n", "\n    "), flush=True)
+            last = one["wrong"].strip().splitlines()[-6:]  # the summary keeps all of it
+            print("    " + "\n    ".join(last), flush=True)
 
     began = time.perf_counter()
     found = run(

@@ -191,18 +191,24 @@ def _estimator(door: Door, fit: dict[str, Any], centres: np.ndarray) -> None:
     assert cost + drawing.penalty(labels) >= best
 
 
-def _command(case: Case, drawn: Drawn) -> None:
-    """A table and a rules file on the command line; in a process of its own for a few."""
-    names = [f"row-{p:02d}" for p in range(len(drawn.X))]
+def write_files(case: Case, drawn: Drawn, names: list[str]) -> tuple[Drawn, list[str]]:
+    """A table and a rules file: what they state, and the words that name them."""
     kept, rules, table = as_file(drawn, names)
-    drawing = Drawing(kept)
-    case.count("by the command line")
     with (case.folder / "data.csv").open("w", newline="") as handle:
         writer = csv.writer(handle)
         writer.writerow(table)
         writer.writerows(zip(*table.values(), strict=True))
     (case.folder / "rules.toml").write_text(rules, "utf-8")
-    words = ["fit", str(case.folder / "data.csv"), "--rules", str(case.folder / "rules.toml")]
+    return kept, [str(case.folder / "data.csv"), "--rules", str(case.folder / "rules.toml")]
+
+
+def _command(case: Case, drawn: Drawn) -> None:
+    """A table and a rules file on the command line; in a process of its own for a few."""
+    names = [f"row-{p:02d}" for p in range(len(drawn.X))]
+    kept, words = write_files(case, drawn, names)
+    drawing = Drawing(kept)
+    case.count("by the command line")
+    words = ["fit", *words]
     words += ["--seed", "1", "--n-init", "1", "--search", "none", "--quiet", "--json"]
     words += ["-o", str(case.folder / "out.csv")]
     if case.number % PROCESS == 0:

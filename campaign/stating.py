@@ -84,7 +84,7 @@ def as_file(drawn: Drawn, names: list[str]) -> tuple[Drawn, str, dict[str, list[
     features = [f"x{at}" for at in range(drawn.X.shape[1])]
     for at, feature in enumerate(features):
         table[feature] = [repr(value) for value in drawn.X[:, at].tolist()]
-    lines = [f"clusters = {drawn.k}", 'id = "name"', f"columns = {_toml(features)}"]
+    lines = [f"clusters = {drawn.k}", 'id = "name"', f"columns = {toml_of(features)}"]
     if drawn.weight is not None:
         table["mass"] = [repr(value) for value in drawn.weight.tolist()]
         lines.append('weight = "mass"')
@@ -95,7 +95,7 @@ def as_file(drawn: Drawn, names: list[str]) -> tuple[Drawn, str, dict[str, list[
         lines += _clause(ask, names, table)
         if ask.price is not None:
             price = ask.price[1] * (ask.data[1][0] / ask.data[2] if ask.kind == "moved" else 1)
-            lines.append(f"{ask.price[0]} = {_toml(float(price))}")
+            lines.append(f"{ask.price[0]} = {toml_of(float(price))}")
     kept = replace(drawn, asks=asks, constraints=None, nonempty=drawn.nonempty and not stated)
     return kept, "\n".join(lines) + "\n", table
 
@@ -106,15 +106,15 @@ def _clause(ask: Ask, names: list[str], table: dict[str, list[Any]]) -> list[str
     def column(values: Any) -> str:
         name = f"c{len(table)}"
         table[name] = ["" if v is None else v if isinstance(v, str) else repr(v) for v in values]
-        return f"column = {_toml(name)}"
+        return f"column = {toml_of(name)}"
 
     if kind in ("must", "cannot"):
         word = "together" if kind == "must" else "apart"
-        return [f"[[{word}]]", f"ids = {_toml([names[p] for p in data])}"]
+        return [f"[[{word}]]", f"ids = {toml_of([names[p] for p in data])}"]
     if kind in ("fixed", "forbidden"):
-        return [f"[[{kind}]]", f"id = {_toml(names[data[0]])}", f"cluster = {data[1]}"]
+        return [f"[[{kind}]]", f"id = {toml_of(names[data[0]])}", f"cluster = {data[1]}"]
     if kind in ("size_min", "size_max"):
-        return ["[[size]]", f"{kind[5:]} = {_toml(np.asarray(data).tolist())}"]
+        return ["[[size]]", f"{kind[5:]} = {toml_of(np.asarray(data).tolist())}"]
     if kind in ("at_most", "moved"):
         previous = [None if y < 0 else int(y) for y in data[0]]
         return ["[[stay]]", column(previous), *([f"at_most = {data[1]}"] * (kind == "at_most"))]
@@ -123,17 +123,24 @@ def _clause(ask: Ask, names: list[str], table: dict[str, list[Any]]) -> list[str
         lines = ["[[capacity]]", column((values / scale).tolist())]
         for side, bound in (("min", low), ("max", up)):
             if bound is not None:
-                lines.append(f"{side} = {_toml((bound / scale).tolist())}")
+                lines.append(f"{side} = {toml_of((bound / scale).tolist())}")
         return lines
     (key, bound) = next(iter(_quota(kind, data[1]).items()))
-    return ["[[quota]]", column(data[0]), f"{key} = {_toml(bound)}"]
+    return ["[[quota]]", column(data[0]), f"{key} = {toml_of(bound)}"]
 
 
-def _toml(value: Any) -> str:
+def toml_of(value: Any) -> str:
+    """A value as TOML; None and arrays, which it cannot say, become what it refuses."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, str):
         return '"' + "".join(f"\\U{ord(letter):08x}" for letter in value) + '"'
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_toml(a)} = {_toml(b)}" for a, b in value.items()) + " }"
+        return "{ " + ", ".join(f"{toml_of(a)} = {toml_of(b)}" for a, b in value.items()) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(map(toml_of, value)) + "]"
     return repr(value)

@@ -88,6 +88,8 @@ def _quota_parts(kind: str, data: Any, inside: np.ndarray) -> list[tuple[Key, np
     n = inside.shape[1]
     found = []
     for name in sorted({c for c in names if c is not None}):
+        if kind != "within" and name not in bound:
+            continue
         held = inside[:, names == name].sum(axis=1)
         key = ("QuotaBound", name, not kind.startswith("count"))
         if kind == "within":  # in units of 1 / (100 n) sample
