@@ -39,7 +39,9 @@ def main() -> int:
             flush=True,
         )
         for one in found.failures[:5]:
-            print(f"  repeat it: make campaign PART={found.name} SEED={given.seed} CASE={one['case']}")
+            print(
+                f"  repeat it: make campaign PART={found.name} SEED={given.seed} CASE={one['case']}"
+            )
             last = one["wrong"].strip().splitlines()[-6:]  # the summary keeps all of it
             print("    " + "\n    ".join(last), flush=True)
 

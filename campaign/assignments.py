@@ -19,9 +19,10 @@ from click.testing import CliRunner
 
 import bckm
 from bckm.cli import cli
-from campaign.exact import Drawing, inertia, to_centres, fractions
+from campaign.conflicts import judge
+from campaign.exact import Drawing, fractions, inertia, to_centres
 from campaign.part import Case, Part
-from campaign.stating import as_file, constraints_of
+from campaign.stating import constraints_of, write_files
 from tests.drawing_rules import Drawn, draw
 
 EACH = 8
@@ -60,7 +61,9 @@ class Door:
         assert drawing.obeys(labels), labels
         centres, penalty = fractions(found.centres), drawing.penalty(labels)
         at_centres = to_centres(drawing.X, centres, labels, drawing.weight)
-        self.near(found.inertia, at_centres if still else inertia(drawing.X, labels, drawing.weight))
+        self.near(
+            found.inertia, at_centres if still else inertia(drawing.X, labels, drawing.weight)
+        )
         self.near(found.penalty, penalty)
         best = drawing.step_optimum(found.centres)
         self.bound(found.lower_bound, best)
@@ -76,6 +79,7 @@ class Door:
         assert found.sizes.tolist() == np.bincount(labels, minlength=self.drawn.k).tolist()
         paid = sum(one.paid for one in found.given_up)
         self.near(paid, penalty, 1e-9)
+        assert all(one.saved >= 0 for one in found.given_up)
 
     def bound(self, bound: float, exact: Fraction) -> None:
         """Raise if a lower bound is above the exact value."""
@@ -94,7 +98,10 @@ def look(case: Case) -> None:
     centres = _centres(drawn, case.rng)
     answer = bckm.check(drawn.X, drawn.k, drawn.constraints)
     assert answer.verdict == ("feasible" if drawing.feasible else "infeasible")
-    assert not answer or drawing.obeys(answer.labels)
+    if answer:
+        assert drawing.obeys(answer.labels)
+    else:
+        judge(answer.error, drawn, drawing.truth.labels)
     weight = {"sample_weight": drawn.weight}
     fit = {**weight, "random_state": turn, "n_init": 1}
     for solver in ("exact", SOLVERS[turn % 6]):
@@ -191,21 +198,10 @@ def _estimator(door: Door, fit: dict[str, Any], centres: np.ndarray) -> None:
     assert cost + drawing.penalty(labels) >= best
 
 
-def write_files(case: Case, drawn: Drawn, names: list[str]) -> tuple[Drawn, list[str]]:
-    """A table and a rules file: what they state, and the words that name them."""
-    kept, rules, table = as_file(drawn, names)
-    with (case.folder / "data.csv").open("w", newline="") as handle:
-        writer = csv.writer(handle)
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
-    (case.folder / "rules.toml").write_text(rules, "utf-8")
-    return kept, [str(case.folder / "data.csv"), "--rules", str(case.folder / "rules.toml")]
-
-
 def _command(case: Case, drawn: Drawn) -> None:
     """A table and a rules file on the command line; in a process of its own for a few."""
     names = [f"row-{p:02d}" for p in range(len(drawn.X))]
-    kept, words = write_files(case, drawn, names)
+    kept, words = write_files(case.folder, drawn, names)
     drawing = Drawing(kept)
     case.count("by the command line")
     words = ["fit", *words]

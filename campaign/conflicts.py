@@ -16,10 +16,8 @@ from click.testing import CliRunner
 
 import bckm
 from bckm.cli import cli
-from campaign.assignments import write_files
 from campaign.part import Case, Part
-from campaign.stating import constraints_of
-from tests.drawing import all_labels
+from campaign.stating import constraints_of, write_files
 from tests.drawing_rules import Ask, Drawn, draw
 from tests.oracle import Truth, holds, owed
 
@@ -240,7 +238,7 @@ def _by_command(planted: Drawn, case: Case) -> Any:
     """The conflict in words, which must be that of the same rules in Python."""
     error = _by_check(planted, case)
     names = [f"row-{p:02d}" for p in range(len(planted.X))]
-    kept, words = write_files(case, planted, names)
+    kept, words = write_files(case.folder, planted, names)
     if Truth.of(kept).obeys.any():  # the conflict is one that a rules file cannot state
         return error
     case.count("by the command line")

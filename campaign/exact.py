@@ -20,7 +20,9 @@ def fractions(array: Any) -> Rows:
 
 def weights(weight: Any, n: int) -> list[Fraction]:
     """Weights of samples; ones without any."""
-    return [Fraction(1)] * n if weight is None else [Fraction(w) for w in np.asarray(weight).tolist()]
+    return (
+        [Fraction(1)] * n if weight is None else [Fraction(w) for w in np.asarray(weight).tolist()]
+    )
 
 
 def to_centres(X: Rows, centres: Rows, labels: Any, weight: list[Fraction]) -> Fraction:
@@ -55,7 +57,9 @@ class Drawing:
         self.weight = weights(drawn.weight, len(drawn.X))
         self.feasible = bool(self.truth.obeys.any())
         whole = inertia(self.X, [0] * len(self.X), self.weight)
-        squares = to_centres(self.X, [[Fraction(0)] * drawn.X.shape[1]], [0] * len(self.X), self.weight)
+        squares = to_centres(
+            self.X, [[Fraction(0)] * drawn.X.shape[1]], [0] * len(self.X), self.weight
+        )
         flat = whole <= Fraction(1e-25) * squares  # all alike: a confidence is a price
         self.confidence = Fraction(1) if flat else whole / len(self.X)
         # what rounding is relative to where an optimum is zero
@@ -83,7 +87,10 @@ class Drawing:
         if self.drawn.weight is not None:
             square = square * self.drawn.weight[:, None]
         labels = self.truth.labels[self.truth.obeys]
-        cost = square[np.arange(len(square)), labels].sum(axis=1) + self.truth.penalty[self.truth.obeys]
+        cost = (
+            square[np.arange(len(square)), labels].sum(axis=1)
+            + self.truth.penalty[self.truth.obeys]
+        )
         # several may be least, but for rounding
         near = np.flatnonzero(cost <= cost.min() + 1e-13 * (self.scale + cost.min()))[:6]
         rows = fractions(centres)

@@ -198,7 +198,7 @@ def _table() -> Table:
             "x": [round(p * 1.37 % 5, 2) for p in range(n)],
             "y": [round(p * 2.11 % 7, 2) for p in range(n)],
             "kg": [p % 5 for p in range(n)],
-            "team": [["red", "Müller, \"Jo\"", "日本"][p % 3] for p in range(n)],
+            "team": [["red", 'Müller, "Jo"', "日本"][p % 3] for p in range(n)],
             "van": [p % 3 for p in range(n)],
         }
     )

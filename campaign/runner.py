@@ -29,6 +29,7 @@ PARTS = (
     "threads",
     "limits",
     "engines",
+    "slow",
 )
 PROCESSES = 2
 _SHOWN = 20  # failures of a part that are kept whole
@@ -137,7 +138,7 @@ def run(
     found = {name: Tally(name) for name in names}
     waiting = list(_chunks(names, seed, count, share))[::-1]
     left = Counter(chunk[0] for chunk in waiting)
-    began = {name: 0.0 for name in names}
+    began = dict.fromkeys(names, 0.0)
     context = multiprocessing.get_context("spawn")
     while waiting:
         pool = ProcessPoolExecutor(processes, mp_context=context)
@@ -157,7 +158,9 @@ def run(
                         tell(found[name], time.perf_counter() - began[name])
         except BrokenProcessPool:
             for name, _, first, number in running.values():
-                where = ", ".join(f"{one[0]} {one[2]}..{one[2] + one[3] - 1}" for one in running.values())
+                where = ", ".join(
+                    f"{one[0]} {one[2]}..{one[2] + one[3] - 1}" for one in running.values()
+                )
                 crashed = Tally(name)
                 crashed.fail(first, f"a process died; it looked at cases of: {where}")
                 found[name].add(crashed)

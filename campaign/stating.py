@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,6 +100,17 @@ def as_file(drawn: Drawn, names: list[str]) -> tuple[Drawn, str, dict[str, list[
             lines.append(f"{ask.price[0]} = {toml_of(float(price))}")
     kept = replace(drawn, asks=asks, constraints=None, nonempty=drawn.nonempty and not stated)
     return kept, "\n".join(lines) + "\n", table
+
+
+def write_files(folder: Path, drawn: Drawn, names: list[str]) -> tuple[Drawn, list[str]]:
+    """A table and a rules file: what they state, and the words that name them."""
+    kept, rules, table = as_file(drawn, names)
+    with (folder / "data.csv").open("w", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+    (folder / "rules.toml").write_text(rules, "utf-8")
+    return kept, [str(folder / "data.csv"), "--rules", str(folder / "rules.toml")]
 
 
 def _clause(ask: Ask, names: list[str], table: dict[str, list[Any]]) -> list[str]:

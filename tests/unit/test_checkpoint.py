@@ -473,18 +473,7 @@ def test_kill_9_while_saving():
     assert kill("save", 15, 0)["writing"] > 0
 
 
-@pytest.mark.slow
-def test_kill_9_while_saving_200_times():
-    assert kill("save", 200, 1)["writing"] > 20
-
-
 @compiled
 def test_kill_9_of_a_fit():
     counts = kill("fit", 5, 0)
-    assert counts["equal"] == counts["fits"] > 0
-
-
-@pytest.mark.slow
-def test_kill_9_of_fits_200_times():
-    counts = kill("fit", 200, 1)
     assert counts["equal"] == counts["fits"] > 0
