@@ -113,7 +113,7 @@ def look(case: Case) -> None:
         if found is not None:
             door.look(found)
     _ids(door, fit)
-    _estimator(door, fit, centres)
+    _estimator(door, fit)
     if turn % 4 == 0:
         _command(case, drawn)
     else:  # centres given, others than before
@@ -173,7 +173,7 @@ def _ids(door: Door, fit: dict[str, Any]) -> None:
         door.bound(found.lower_bound, door.drawing.step_optimum(found.centres))
 
 
-def _estimator(door: Door, fit: dict[str, Any], centres: np.ndarray) -> None:
+def _estimator(door: Door, fit: dict[str, Any]) -> None:
     drawn, drawing = door.drawn, door.drawing
     how = {key: value for key, value in fit.items() if key != "sample_weight"}
     model = bckm.ConstrainedKMeans(drawn.k, search="none", **how)

@@ -1,4 +1,4 @@
-"""Contradictions planted into rules that can be obeyed: named, minimal, and only where there are any.
+"""Contradictions planted into rules that can be obeyed: found, named, and minimal.
 
 A conflict is judged by brute force: nothing obeys all its rules, something obeys them all but any
 one, and each of its rules follows from what was asked.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def _some(drawn: Drawn, rng: np.random.Generator, number: int) -> list[int]:
 
 def _chain(drawn: Drawn, rng: np.random.Generator) -> list[Ask]:
     samples = _some(drawn, rng, int(rng.integers(3, len(drawn.X) + 1)))
-    links = [Ask("must", pair) for pair in zip(samples, samples[1:], strict=False)]
+    links = [Ask("must", pair) for pair in pairwise(samples)]
     return [*links, Ask("cannot", (samples[0], samples[-1]))]
 
 
@@ -107,17 +108,17 @@ def _closed_place(drawn: Drawn, rng: np.random.Generator) -> list[Ask]:
     return [Ask("fixed", (p, i)), Ask("forbidden", (p, i))]
 
 
-def _too_small(drawn: Drawn, rng: np.random.Generator) -> list[Ask]:
+def _too_small(drawn: Drawn, _: np.random.Generator) -> list[Ask]:
     n, k = len(drawn.X), drawn.k
     return [Ask("size_max", np.full(k, (n - 1) // k))]
 
 
-def _too_large(drawn: Drawn, rng: np.random.Generator) -> list[Ask]:
+def _too_large(drawn: Drawn, _: np.random.Generator) -> list[Ask]:
     n, k = len(drawn.X), drawn.k
     return [Ask("size_min", np.full(k, n // k + 1))]
 
 
-def _all_in_one(drawn: Drawn, rng: np.random.Generator) -> list[Ask]:
+def _all_in_one(drawn: Drawn, _: np.random.Generator) -> list[Ask]:
     n = len(drawn.X)
     return [Ask("must", tuple(range(n))), Ask("size_min", np.ones(drawn.k, int))]
 
@@ -206,7 +207,7 @@ def _possible(drawn: Drawn) -> set[str]:
 # -- doors ----------------------------------------------------------------------------------------
 
 
-def _by_check(planted: Drawn, case: Case) -> Any:
+def _by_check(planted: Drawn, _: Case) -> Any:
     answer = bckm.check(len(planted.X), planted.k, planted.constraints)
     assert answer.verdict == "infeasible"
     return answer.error
@@ -220,16 +221,16 @@ def _raised(call: Callable[[], Any]) -> bckm.InfeasibleError:
     raise AssertionError("no conflict was found")
 
 
-def _by_kmeans(planted: Drawn, case: Case) -> Any:
+def _by_kmeans(planted: Drawn, _: Case) -> Any:
     return _raised(lambda: bckm.kmeans(planted.X, planted.k, planted.constraints))
 
 
-def _by_assign_to(planted: Drawn, case: Case) -> Any:
+def _by_assign_to(planted: Drawn, _: Case) -> Any:
     centres = planted.X[: planted.k]
     return _raised(lambda: bckm.assign_to(planted.X, centres, planted.constraints))
 
 
-def _by_estimator(planted: Drawn, case: Case) -> Any:
+def _by_estimator(planted: Drawn, _: Case) -> Any:
     model = bckm.ConstrainedKMeans(planted.k)
     return _raised(lambda: model.fit(planted.X, constraints=planted.constraints))
 

@@ -1,4 +1,4 @@
-"""Engines step by step: transport against SciPy and its own proofs, all engines against brute force.
+"""Engines step by step: transport against SciPy and its own proofs, all against brute force.
 
 The cases are those of the tests, with seeds that the tests do not use.
 """

@@ -1,7 +1,8 @@
 """`kill -9` at random moments while files are saved and while fits keep checkpoints.
 
-Each case starts `tests.archives.killing` as a process of its own, which forks its victims: what they
-leave is the old file or the new one, whole, and a fit that goes on ends like one that was left alone.
+Each case starts `tests.archives.killing` as a process of its own, which forks its victims: what
+they leave is the old file or the new one, whole, and a fit that goes on ends like one that was left
+alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Label arrays against an oracle: which rules are broken, where and by how much.
 
-The oracle (`tests.oracle`) reads rules as they were drawn, in whole numbers; `bckm.verify` reads the
-`Constraints` made of them.
+The oracle (`tests.oracle`) reads rules as they were drawn, in whole numbers; `bckm.verify` reads
+the `Constraints` made of them.
 """
 
 from __future__ import annotations

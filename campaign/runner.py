@@ -157,7 +157,7 @@ def run(
                     if not left[name]:
                         tell(found[name], time.perf_counter() - began[name])
         except BrokenProcessPool:
-            for name, _, first, number in running.values():
+            for name, _, first, _ in running.values():
                 where = ", ".join(
                     f"{one[0]} {one[2]}..{one[2] + one[3] - 1}" for one in running.values()
                 )

@@ -87,6 +87,7 @@ class Asked:
         return found
 
     def fit(self, X: Any, rules: bckm.Constraints | None = None, **more: Any) -> bckm.Result:
+        """A fit of these data."""
         how = {"random_state": self.seed, "n_init": 2, "sample_weight": self.weight, **more}
         if sp.issparse(X):
             how["search"] = "none"
@@ -98,6 +99,7 @@ class Asked:
 
     @property
     def rows(self) -> Rows:
+        """The data as fractions."""
         return [[Fraction(int(value)) for value in row] for row in self.X]
 
 
@@ -176,7 +178,8 @@ def _tried(asked: Asked, data: Any, factor: Fraction, **more: Any) -> bckm.Resul
             warnings.simplefilter("error")
             return asked.fit(data, **more)
     except ValueError as error:
-        assert type(error) is ValueError and len(str(error)) > 30, repr(error)
+        assert type(error) is ValueError, repr(error)
+        assert len(str(error)) > 30, error
         assert not Fraction(SMALLEST) < squares < Fraction(LARGEST) / 100, (factor, error)
         return None
 

@@ -1,7 +1,7 @@
 """Many at once: fits in threads, after forks, in pools of processes; and signals in the middle.
 
-Each case is a process of its own. What comes out is what one fit alone gives; Ctrl-C and SIGTERM end
-a fit with the best labels so far or, before there are any, with KeyboardInterrupt.
+Each case is a process of its own. What comes out is what one fit alone gives; Ctrl-C and SIGTERM
+end a fit with the best labels so far or, before there are any, with KeyboardInterrupt.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What each labelling owes each drawn rule, by brute force and in whole numbers.
 
-It reads rules as `tests.drawing_rules` drew them, never those of the library (but for `holds`, which
-reads the rules that a conflict names), and shares no code with it.
+It reads rules as `tests.drawing_rules` drew them, never those of the library (but for `holds`,
+which reads the rules that a conflict names), and shares no code with it.
 """
 
 from __future__ import annotations
