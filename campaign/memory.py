@@ -46,6 +46,7 @@ def main() -> None:
     """Do the work in this process, with little memory."""
     what, room, seed, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
     rng = np.random.default_rng(seed)
+    _warm(folder)
     work = _WORK[what](rng, folder)  # data are there before the limit
     with open("/proc/self/statm", "rb") as handle:
         used = int(handle.read().split()[0]) * resource.getpagesize()
@@ -61,6 +62,22 @@ def main() -> None:
     if answer is not None:
         answer()
     sys.stdout.write(json.dumps(told) + "\n")
+
+
+def _warm(folder: Path) -> None:
+    """Import what is imported only when it is needed: Python itself is not what is tried here."""
+    from bckm.tables import Table, read_table, write_table
+
+    X = np.arange(12.0).reshape(6, 2)
+    rules = bckm.Constraints(rows=bckm.AttributeSum(np.ones(6), upper=4), must_link=[(0, 5)])
+    for solver in ("exact", "prices"):
+        found = bckm.kmeans(X, 2, rules, solver=solver, random_state=0)
+    bckm.certify(found)
+    for kind in ("csv", "parquet", "xlsx", "jsonl", "npz"):
+        write_table(Table.of({"x": [1.5, 2.5]}), folder / f"warm.{kind}")
+        read_table(folder / f"warm.{kind}").numbers("x")
+    bckm.save(bckm.Study.of(found, X, rules), folder / "warm.bckm")
+    bckm.load(folder / "warm.bckm")
 
 
 def _points(rng: np.random.Generator, n: int, d: int = 4) -> np.ndarray:

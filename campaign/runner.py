@@ -40,8 +40,8 @@ class Hung(BaseException):
 
 
 def part_of(name: str) -> Part:
-    """The part of a name."""
-    found: Part = importlib.import_module(f"campaign.{name}").PART
+    """The part of a name; one that lies elsewhere has the name of its module."""
+    found: Part = importlib.import_module(name if "." in name else f"campaign.{name}").PART
     return found
 
 
@@ -113,7 +113,7 @@ def run_chunk(name: str, seed: int, first: int, number: int) -> Tally:
     return found
 
 
-Chunk = tuple[str, int, int, int]
+Chunk = tuple[str, int, int, int]  # of a part, with a seed: the first case, and how many
 
 
 def _chunks(names: list[str], seed: int, count: int | None, share: float) -> Iterator[Chunk]:
@@ -139,34 +139,51 @@ def run(
     waiting = list(_chunks(names, seed, count, share))[::-1]
     left = Counter(chunk[0] for chunk in waiting)
     began = dict.fromkeys(names, 0.0)
-    context = multiprocessing.get_context("spawn")
+
+    def end(name: str, tally: Tally) -> None:
+        found[name].add(tally)
+        left[name] -= 1
+        if not left[name]:
+            tell(found[name], time.perf_counter() - began[name])
+
     while waiting:
-        pool = ProcessPoolExecutor(processes, mp_context=context)
-        running: dict[Future[Tally], Chunk] = {}
-        try:
-            while waiting or running:
-                while waiting and len(running) < processes:
-                    chunk = waiting.pop()
-                    began[chunk[0]] = began[chunk[0]] or time.perf_counter()
-                    running[pool.submit(run_chunk, *chunk)] = chunk
-                for done in wait(running, return_when=FIRST_COMPLETED).done:
-                    name = running[done][0]
-                    found[name].add(done.result())
-                    del running[done]
-                    left[name] -= 1
-                    if not left[name]:
-                        tell(found[name], time.perf_counter() - began[name])
-        except BrokenProcessPool:
-            for name, _, first, _ in running.values():
-                where = ", ".join(
-                    f"{one[0]} {one[2]}..{one[2] + one[3] - 1}" for one in running.values()
-                )
-                crashed = Tally(name)
-                crashed.fail(first, f"a process died; it looked at cases of: {where}")
-                found[name].add(crashed)
-                left[name] -= 1
-                if not left[name]:
-                    tell(found[name], time.perf_counter() - began[name])
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        for chunk in _until_death(waiting, processes, began, end):
+            for suspect in _split(chunk) if chunk[3] > 1 else [chunk]:
+                left[chunk[0]] += 1
+                alone = [suspect]
+                if any(_until_death(alone, 1, began, end)):
+                    died = Tally(chunk[0], cases=1)
+                    died.fail(suspect[2], "the process died")
+                    end(chunk[0], died)
+            left[chunk[0]] -= 1
     return found
+
+
+def _split(chunk: Chunk) -> list[Chunk]:
+    name, seed, first, number = chunk
+    return [(name, seed, at, 1) for at in range(first, first + number)]
+
+
+def _until_death(
+    waiting: list[Chunk],
+    processes: int,
+    began: dict[str, float],
+    end: Callable[[str, Tally], None],
+) -> list[Chunk]:
+    """Run chunks until all are done or a process dies: then those that were being looked at."""
+    running: dict[Future[Tally], Chunk] = {}
+    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        while waiting or running:
+            while waiting and len(running) < processes:
+                chunk = waiting.pop()
+                began[chunk[0]] = began[chunk[0]] or time.perf_counter()
+                running[pool.submit(run_chunk, *chunk)] = chunk
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                tally = done.result()
+                end(running.pop(done)[0], tally)
+    except BrokenProcessPool:
+        return list(running.values())
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    return []

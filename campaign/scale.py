@@ -35,7 +35,7 @@ class Asked:
     """A drawn problem that can be obeyed."""
 
     def __init__(self, rng: np.random.Generator) -> None:
-        self.n, self.k = int(rng.integers(12, 40)), int(rng.integers(2, 5))
+        self.n, self.k = int(rng.integers(10, 25)), int(rng.integers(2, 4))
         d = int(rng.integers(1, 4))
         middles = rng.integers(0, SPREAD, (self.k, d))
         self.planted = rng.integers(self.k, size=self.n)
@@ -88,7 +88,7 @@ class Asked:
 
     def fit(self, X: Any, rules: bckm.Constraints | None = None, **more: Any) -> bckm.Result:
         """A fit of these data."""
-        how = {"random_state": self.seed, "n_init": 2, "sample_weight": self.weight, **more}
+        how = {"random_state": self.seed, "n_init": 1, "sample_weight": self.weight, **more}
         if sp.issparse(X):
             how["search"] = "none"
         return bckm.kmeans(X, self.k, self.constraints() if rules is None else rules, **how)
@@ -248,7 +248,7 @@ def main() -> None:
     sys.stdout.write(json.dumps(found))
 
 
-PART = Part("scale", "variations", 20_000, look, each=EACH, chunk=20)
+PART = Part("scale", "variations", 10_000, look, each=EACH, chunk=20)
 
 if __name__ == "__main__":
     main()
