@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from campaign import summary
 from campaign.runner import PARTS, PROCESSES, Tally, look_at, part_of, run
@@ -38,12 +39,12 @@ def main() -> int:
             f"({found.cpu:.0f} s of CPU)",
             flush=True,
         )
-        for one in found.failures[:5]:
-            print(
-                f"  repeat it: make campaign PART={found.name} SEED={given.seed} CASE={one['case']}"
-            )
-            last = one["wrong"].strip().splitlines()[-6:]  # the summary keeps all of it
-            print("    " + "\n    ".join(last), flush=True)
+
+    def warn(name: str, failure: dict[str, Any]) -> None:
+        case = failure["case"]
+        last = failure["wrong"].strip().splitlines()[-6:]  # the summary keeps all of it
+        print(f"{name} case {case} failed: make campaign PART={name} SEED={given.seed} CASE={case}")
+        print("    " + "\n    ".join(last), flush=True)
 
     began = time.perf_counter()
     found = run(
@@ -53,6 +54,7 @@ def main() -> int:
         share=given.share,
         processes=given.processes,
         tell=tell,
+        warn=warn,
     )
     seconds = time.perf_counter() - began
     place = summary.write(found, given.seed, seconds, given.results, whole=not given.parts)

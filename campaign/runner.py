@@ -32,7 +32,8 @@ PARTS = (
     "slow",
 )
 PROCESSES = 2
-_SHOWN = 20  # failures of a part that are kept whole
+_SHOWN = 50  # failures of a part that are kept,
+_TOLD = 10  # and that are told at once
 
 
 class Hung(BaseException):
@@ -133,14 +134,17 @@ def run(
     share: float = 1.0,
     processes: int = PROCESSES,
     tell: Callable[[Tally, float], None] = lambda *_: None,
+    warn: Callable[[str, dict[str, Any]], None] = lambda *_: None,
 ) -> dict[str, Tally]:
-    """Run parts; `tell` is called with each that is through."""
+    """Run parts; `tell` is called with each that is through, `warn` with failures as they come."""
     found = {name: Tally(name) for name in names}
     waiting = list(_chunks(names, seed, count, share))[::-1]
     left = Counter(chunk[0] for chunk in waiting)
     began = dict.fromkeys(names, 0.0)
 
     def end(name: str, tally: Tally) -> None:
+        for failure in tally.failures[: max(_TOLD - found[name].failed, 0)]:
+            warn(name, failure)
         found[name].add(tally)
         left[name] -= 1
         if not left[name]:
