@@ -258,7 +258,7 @@ def _command(case: Case, word: str) -> None:
     written = folder / f"{_file(kept)}.csv"
     if written.is_file():
         no_formulas(written.read_text("utf-8"), ",")
-        assert read_table(written).cells(first) == table.cells(first)
+        assert list(read_table(written).cells(first)) == list(table.cells(first))
 
 
 def _file(name: str) -> str:

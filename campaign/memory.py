@@ -6,6 +6,7 @@ Each case is a process of its own with so much address space beyond what it has 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 import bckm
 from campaign.part import Case, Part
@@ -29,6 +31,7 @@ def look(case: Case) -> None:
     seed = int(case.rng.integers(2**31))
     done = subprocess.run(
         [sys.executable, "-m", "campaign.memory", what, str(room), str(seed), str(case.folder)],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
@@ -68,6 +71,8 @@ def _warm(folder: Path) -> None:
     """Import what is imported only when it is needed: Python itself is not what is tried here."""
     from bckm.tables import Table, read_table, write_table
 
+    scipy.linalg.eigh(np.eye(300))  # buffers of BLAS, which waits long where it gets none
+    np.linalg.eigh(np.eye(300))
     X = np.arange(12.0).reshape(6, 2)
     rules = bckm.Constraints(rows=bckm.AttributeSum(np.ones(6), upper=4), must_link=[(0, 5)])
     for solver in ("exact", "prices"):
