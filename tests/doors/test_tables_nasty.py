@@ -69,6 +69,15 @@ def test_round_trip(seed, kind):
     assert through(again, kind)[0] == data
 
 
+@pytest.mark.parametrize("kind", ["csv", "tsv", "npz"])
+def test_no_name_and_no_text_ends_at_a_nul(kind):
+    """An archive cuts names of members there, and an array texts: nothing may vanish unseen."""
+    table = Table.of({"a\0b": ["x\0y", "z\0"], "a": ["u", "v"]})
+    again = through(table, kind)[1]
+    assert again.names == ("a\ufffdb", "a")
+    assert list(again.cells("a\ufffdb")) == ["x\ufffdy", "z\ufffd"]
+
+
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize(("kind", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_no_formula_in_csv(seed, kind, delimiter):
