@@ -79,8 +79,8 @@ def _tables(case: Case, word: str) -> None:
 
 
 def kept(cells: Any) -> list[str]:
-    """Texts as far as a file can hold them: NUL and half pairs are no letters in any format."""
-    return [re.sub("[\x00\ud800-\udfff]", "\ufffd", cell or "") for cell in cells]
+    """Texts as far as a file can hold them: NUL, half pairs and the like are no letters."""
+    return [re.sub("[\x00\ud800-\udfff\ufffd-\uffff]", "?", cell or "") for cell in cells]
 
 
 def no_formulas(text: str, delimiter: str) -> None:

@@ -103,6 +103,13 @@ def test_workbooks(seed):
         assert [cell or "" for cell in again.cells(name)] == list(table.cells(name))
 
 
+def test_workbooks_replace_what_xml_has_no_letters_for():
+    table = Table.of({"a\ufffe": ["x\uffff", "y"]})
+    again = through(table, "xlsx")[1]
+    assert again.names == ("a\ufffd",)
+    assert list(again.cells("a\ufffd")) == ["x\ufffd", "y"]
+
+
 def test_the_apostrophe_goes_as_it_came():
     rng = np.random.default_rng(0)
     many = texts(rng, 20_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -183,8 +184,8 @@ def _width(name: str, cells: Cells) -> int:
 
 
 def _expressible(text: str) -> str:
-    """Without halves of surrogate pairs, which are no characters."""
-    return text.encode("utf-8", "replace").decode()
+    """Without halves of surrogate pairs and what else is no character of XML."""
+    return re.sub("[\ufffe\uffff]", "\ufffd", text.encode("utf-8", "replace").decode())
 
 
 def _writer(book: Any, sheet: Any) -> Callable[[int, int, Any], None]:
