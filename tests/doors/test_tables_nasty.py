@@ -103,6 +103,15 @@ def test_workbooks(seed):
         assert [cell or "" for cell in again.cells(name)] == list(table.cells(name))
 
 
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "npz", "xlsx"])
+def test_names_that_are_half_a_pair(kind):
+    """No file can hold them; it is written all the same."""
+    table = Table.of({"a\ud800": ["x\udfff", "y"], "b": ["u", "v"]})
+    again = through(table, kind)[1]
+    assert again.names[0] in ("a?", "a\ufffd", "a\ud800")
+    assert len(again.cells(again.names[0])[0]) == 2
+
+
 def test_workbooks_replace_what_xml_has_no_letters_for():
     table = Table.of({"a\ufffe": ["x\uffff", "y"]})
     again = through(table, "xlsx")[1]

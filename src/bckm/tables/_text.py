@@ -91,3 +91,8 @@ def _not_decoded(
 def without_nul(text: str) -> str:
     """Text as a file can hold it: NUL would end it early, or is expected by no program."""
     return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def expressible(text: str) -> str:
+    """Without halves of surrogate pairs, which are no characters."""
+    return text.encode("utf-8", "replace").decode()
