@@ -18,6 +18,7 @@ from typing import Any
 from campaign.part import Case, Part
 
 PARTS = (
+    "slow",  # one long case: first, so that both processes have work to the end
     "labels",
     "assignments",
     "conflicts",
@@ -29,7 +30,6 @@ PARTS = (
     "threads",
     "limits",
     "engines",
-    "slow",
 )
 PROCESSES = 2
 _SHOWN = 50  # failures of a part that are kept,
