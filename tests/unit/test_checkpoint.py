@@ -456,6 +456,19 @@ def test_a_full_disk_ends_no_fit(tmp_path, monkeypatch):
     assert timeless(found) == timeless(fit())
 
 
+@pytest.mark.parametrize("cost", [-1.0, 0.0, 3.0, 1e9, float("inf")])
+def test_costs_that_labels_do_not_have_are_refused(cost, tmp_path):
+    """Else the inertia of the result, or the choice of the best, would be what the file says."""
+    path = tmp_path / "x"
+    fit = fit_of("transport", "none")
+    fit(checkpoint=path)
+    tree = read_container(path, ["checkpoint"]).content
+    tree["found"]["runs"][0]["cost"] = cost
+    write_container(path, "checkpoint", tree)
+    with pytest.raises(bckm.DamagedFileError, match="labels cost"):
+        fit(checkpoint=path)
+
+
 # -- kill -9 ----------------------------------------------------------------------------------
 
 
