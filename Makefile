@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
 
-.PHONY: demo test lint docs kernels pure sanitize campaign bench bench-limits bench-startup bench-rules bench-sizes bench-search experiments clean
+.PHONY: demo test lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-sizes bench-search experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/bckm demo
@@ -47,8 +47,14 @@ sanitize: $(VENV)/.dev-installed
 	LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZE)/venv/bin/python -m pytest -q tests/kernels
 
-campaign: $(VENV)/.dev-installed  # the long tests, about a quarter of an hour
-	$(BIN)/pytest -q -n 2 -m slow
+# The reliability campaign, into results/: all parts in about half an hour on two cores, or one of
+# them: PART=labels COUNT=1000 SEED=3, and CASE=17 to repeat one case; SHARE=0.02 for a part of each
+campaign: $(VENV)/.dev-installed
+	$(BIN)/python -m campaign $(PART) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(CASE),--case $(CASE)) $(if $(SHARE),--share $(SHARE))
+
+campaign-page: $(VENV)/.installed  # the last full run into docs/reliability.md
+	$(BIN)/python -m campaign.summary
 
 bench: $(VENV)/.dev-installed
 	$(BIN)/python benchmarks/exact_step.py

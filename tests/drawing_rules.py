@@ -1,7 +1,8 @@
-"""Small instances of all kinds of rules, and what each labelling owes them, in whole numbers.
+"""Small instances of all kinds of rules, as they were drawn and as `Constraints`.
 
-A drawn rule is kept as it was drawn, beside the `Constraints` it went into. Numbers are drawn as
-whole ones and divided only for the library, so that brute force needs no tolerance: 0.3 is 3 / 10.
+A drawn rule is kept beside the `Constraints` it went into; `tests.oracle` reads the former. Numbers
+are drawn as whole ones and divided only for the library, so that brute force needs no tolerance:
+0.3 is 3 / 10.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 
 import bckm
-from tests.drawing import all_labels, inertias
 
 Hard = None
 
@@ -26,6 +26,7 @@ class Ask:
     data: Any
     price: tuple[str, float] | None = Hard
     pairs: bool = False  # a set of samples stands for all its pairs
+    labels: bool = False  # a link that comes from labels
 
 
 @dataclass
@@ -40,7 +41,7 @@ class Drawn:
 
     @property
     def hard(self) -> list[Ask]:
-        implied = [Ask("size_min", [1] * self.k)] if self.nonempty else []
+        implied = [Ask("nonempty", [1] * self.k)] if self.nonempty else []
         return [ask for ask in self.asks if ask.price is Hard] + implied
 
     @property
@@ -51,11 +52,11 @@ class Drawn:
 # -- drawing ----------------------------------------------------------------------------------
 
 
-def draw(seed: int) -> Drawn:
-    """Draw an instance of N <= 8 samples and k <= 3 clusters; most can be obeyed."""
+def draw(seed: Any, samples: int = 8, clusters: int = 3) -> Drawn:
+    """Draw an instance of so many samples and clusters at most; most can be obeyed."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 9))
-    k = int(rng.integers(1, min(n, 3) + 1))
+    n = int(rng.integers(2, samples + 1))
+    k = int(rng.integers(1, min(n, clusters) + 1))
     X = _points(rng, n)
     weight = rng.integers(0, 4, n).astype(float) if rng.random() < 0.3 else None
     drawn = Drawn(X, k, None if weight is None or not weight.any() else weight)
@@ -229,7 +230,7 @@ def _rules(pen: _Pen, asks: list[Ask], share: float, pairs: bool) -> dict[str, A
         asks += [Ask("must", link, pairs=pairs) for link in asked["must_link"]]
     if rng.random() < share:
         asked["cannot_link"] = pen.links(together=False)
-        asks += [Ask("cannot", link) for link in asked["cannot_link"]]
+        asks += [Ask("cannot", link, pairs=pairs) for link in asked["cannot_link"]]
     if rng.random() < share:
         asked["fixed"] = pen.places(fixed=True)
         asks += [Ask("fixed", place) for place in asked["fixed"]]
@@ -289,7 +290,8 @@ def _label_asks(y: list[int], price: Any = Hard) -> list[Ask]:
     found = []
     for p, q in combinations(range(len(y)), 2):
         if min(y[p], y[q]) >= 0:
-            found.append(Ask("must" if y[p] == y[q] else "cannot", (p, q), price))
+            kind = "must" if y[p] == y[q] else "cannot"
+            found.append(Ask(kind, (p, q), price, labels=True))
     return found
 
 
@@ -343,146 +345,3 @@ def _soft_part(pen: _Pen, drawn: Drawn) -> bckm.Constraints:
         ask.price = Hard if number == np.inf else (kind, number)
     drawn.asks += asks
     return found
-
-
-# -- brute force ------------------------------------------------------------------------------
-
-
-def owed(ask: Ask, labels: np.ndarray, k: int) -> np.ndarray:
-    """By how much each of the labels (L, n) breaks a rule: numbers of samples, pairs, units."""
-    kind, data = ask.kind, ask.data
-    inside = labels[:, :, None] == np.arange(k)  # (L, n, k)
-    if kind == "must":
-        if ask.pairs:
-            return sum((labels[:, p] != labels[:, q]).astype(int) for p, q in combinations(data, 2))
-        return (labels[:, list(data)] != labels[:, [data[0]]]).sum(axis=1)
-    if kind == "cannot":
-        return sum((labels[:, p] == labels[:, q]).astype(int) for p, q in combinations(data, 2))
-    if kind == "fixed":
-        return (labels[:, data[0]] != data[1]).astype(int)
-    if kind == "forbidden":
-        return (labels[:, data[0]] == data[1]).astype(int)
-    if kind == "size_min":
-        return np.maximum(np.asarray(data) - inside.sum(axis=1), 0).sum(axis=1)
-    if kind == "size_max":
-        return np.maximum(inside.sum(axis=1) - np.asarray(data), 0).sum(axis=1)
-    if kind == "sum":
-        values, scale, low, up = data
-        held = (inside * values[:, None]).sum(axis=1)
-        return _beyond(held, low, up) / scale
-    if kind == "rows":
-        A, low, up = data
-        return _beyond(inside.reshape(len(labels), -1) @ A.T, low, up)
-    if kind == "at_most":
-        previous, most = data
-        moved = ((previous >= 0) & (labels != previous)).sum(axis=1)
-        return np.maximum(moved - most, 0)
-    if kind == "moved":
-        previous, prices, scale = data
-        return (((previous >= 0) & (labels != previous)) * prices).sum(axis=1) / scale
-    return _owed_quota(kind, data, inside)
-
-
-def _beyond(held: np.ndarray, low: Any, up: Any) -> np.ndarray:
-    found = np.zeros(held.shape, held.dtype)
-    if low is not None:
-        found = found + np.maximum(low - held, 0)
-    if up is not None:
-        found = found + np.maximum(held - up, 0)
-    return found.sum(axis=1)
-
-
-def _owed_quota(kind: str, data: Any, inside: np.ndarray) -> np.ndarray:
-    names, bound = data
-    sizes = inside.sum(axis=1)
-    n = inside.shape[1]
-    total = np.zeros(len(inside))
-    for name in {c for c in names if c is not None}:
-        held = inside[:, names == name].sum(axis=1)
-        if kind == "within":  # in units of 1 / (100 n) sample
-            whole = 100 * int((names == name).sum())
-            low, up = max(whole - bound * n, 0), min(whole + bound * n, 100 * n)
-            total = total + _beyond(100 * n * held, low * sizes, up * sizes) / (100 * n)
-        elif kind.startswith("count"):
-            low, up = (bound[name], None) if kind == "count_min" else (None, bound[name])
-            total = total + _beyond(held, low, up)
-        else:
-            share = bound[name] * sizes
-            low, up = (share, None) if kind == "share_min" else (None, share)
-            total = total + _beyond(10 * held, low, up) / 10
-    return total
-
-
-@dataclass
-class Truth:
-    """Every labelling, with what brute force says about it."""
-
-    labels: np.ndarray
-    obeys: np.ndarray
-    penalty: np.ndarray
-
-    @classmethod
-    def of(cls, drawn: Drawn) -> Truth:
-        labels = all_labels(len(drawn.X), drawn.k)
-        obeys = np.ones(len(labels), bool)
-        for ask in drawn.hard:
-            obeys &= owed(ask, labels, drawn.k) == 0
-        penalty = np.zeros(len(labels))
-        for ask in drawn.soft:
-            penalty += owed(ask, labels, drawn.k) * in_inertia(drawn, ask.price)
-        return cls(labels, obeys, penalty)
-
-    def at(self, y: np.ndarray) -> int:
-        k = self.labels.max() + 1
-        return int(np.polyval(y, k))  # labels are counted in base k
-
-
-def in_inertia(drawn: Drawn, price: tuple[str, float]) -> float:
-    """A price in units of inertia: a confidence of 1 is what a mean sample costs."""
-    kind, number = price
-    if kind == "price":
-        return number
-    whole = Drawn(drawn.X, 1, drawn.weight)
-    total = float(inertias(whole, np.zeros((1, len(drawn.X)), int))[0])
-    if total <= 1e-25 * np.square(drawn.X).sum():
-        return number  # all alike, no scale: a confidence is a price
-    return number * total / len(drawn.X)
-
-
-# -- single rules of the library, for conflicts ---------------------------------------------------
-
-
-def holds(rule: Any, labels: np.ndarray, k: int) -> np.ndarray:
-    """Which labels obey a rule that a conflict names."""
-    kind = type(rule).__name__
-    inside = labels[:, :, None] == np.arange(k)
-    sizes = inside.sum(axis=1)
-    if kind in ("MustLink", "CannotLink"):
-        part = np.sort(labels[:, list(rule.samples)], axis=1)
-        equal = np.diff(part, axis=1) == 0
-        return equal.all(axis=1) if kind == "MustLink" else ~equal.any(axis=1)
-    if kind == "Fixed":
-        return labels[:, rule.sample] == rule.cluster
-    if kind == "Forbidden":
-        return labels[:, rule.sample] != rule.cluster
-    if kind == "NonEmpty":
-        return (sizes > 0).all(axis=1)
-    if kind == "MovedMax":
-        previous = rule.source.values
-        return ((previous >= 0) & (labels != previous)).sum(axis=1) <= rule.value
-    slack = 1e-7  # sums here are multiples of 1 / 1000 or more
-    low = kind == "SizeMin" or getattr(rule, "side", "") == "min"
-    if kind == "RowBound":
-        amount = (inside.reshape(len(labels), -1) @ rule.source.A.toarray()[rule.row])[:, None]
-        bound: Any = rule.value
-    elif kind == "QuotaBound":
-        amount = inside[:, rule.source.values == rule.category].sum(axis=1)
-        bound = rule.value * sizes if rule.share else rule.value
-    else:
-        amount, bound = sizes, rule.value
-        if kind == "SumBound":
-            amount = (inside * rule.source.values[:, None]).sum(axis=1)
-        if rule.cluster is not None:
-            amount = amount[:, [rule.cluster]]
-    good = amount >= bound - slack if low else amount <= bound + slack
-    return good.all(axis=1)

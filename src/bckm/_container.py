@@ -201,7 +201,7 @@ def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Cont
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = _members_of(shown, archive, len(data))
         found = _parse(members[HEADER])
-    except DamagedFileError:
+    except (DamagedFileError, MemoryError):
         raise
     except Exception as error:  # whatever damaged bytes make zipfile and json raise
         raise DamagedFileError(f"{shown} is damaged ({_because(error)}); {_AGAIN}.") from None
@@ -214,6 +214,8 @@ def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Cont
     try:
         content = _rich(found["content"], members)
         kind, library = found["kind"], found["library"]
+    except MemoryError:
+        raise
     except Exception as error:
         raise DamagedFileError(f"{shown} is damaged ({_because(error)}); {_AGAIN}.") from None
     if kind not in kinds:

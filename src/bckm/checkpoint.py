@@ -39,6 +39,7 @@ from bckm.search.found import Found
 KIND = "checkpoint"
 EVERY = 5.0  # seconds between two writes, at least,
 SHARE = 20  # and so many times as long as a write takes
+ROUNDED = 1e-6  # of a cost, at most: more is another cost
 _COUNTS = ("number", "drawn", "begun", "since", "finished", "agree")
 _WORDS = {
     "data": "for other data",
@@ -299,7 +300,7 @@ def _run_tree(run: Run) -> dict[str, Any]:
 
 def _run(fields: Fields, problem: Problem) -> Run:
     k, d = problem.structure.n_clusters, problem.points.shape[1]
-    return Run(
+    run = Run(
         labels=_labels(fields, "labels", problem),
         centres=fields.floats("centres", (k, d)),
         cost=fields.number("cost"),
@@ -309,6 +310,10 @@ def _run(fields: Fields, problem: Problem) -> Run:
         status=Status(fields.text("status")),
         history=list(read_history(fields.of("history"))),
     )
+    costs = problem.within(run.labels, run.centres)
+    if not abs(run.cost - costs) <= ROUNDED * max(costs, problem.scatter):
+        raise ValueError(f"its labels cost {costs:g}, not {run.cost:g}")
+    return run
 
 
 def _labels(fields: Fields, key: str, problem: Problem) -> IntArray:

@@ -118,12 +118,6 @@ def test_draws_hold_both_kinds_in_number():
     assert 100 < feasible < 250
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES, 800))
-def test_engines_against_brute_force_long(batch):
-    test_engines_against_brute_force(batch)
-
-
 @pytest.mark.parametrize("seed", range(60))
 def test_whole_fit_is_verified_by_brute_force(seed):
     """Labels of a fit are among the labels that obey, and no step of any engine rises."""

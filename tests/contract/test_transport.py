@@ -66,12 +66,6 @@ def test_drawn_instances_against_scipy(batch):
     assert proven[False] <= 0.05 * proven.total()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES, BATCHES + 500))
-def test_drawn_instances_against_scipy_long(batch):
-    test_drawn_instances_against_scipy(batch)
-
-
 KINDS = """a far cluster, all clusters far, as many samples as clusters, both, centres on data,
 equal centres, few duplicates, float32, grid, heavy duplicates, l = u, no capacity, none, offset,
 one cluster, only lower, only upper, outlier, scaled, ties, weights, zero weights, zero-inflated,
@@ -79,7 +73,7 @@ one cluster, only lower, only upper, outlier, scaled, ties, weights, zero weight
 
 
 def test_draws_hold_all_kinds_in_number():
-    """The campaign above would prove little without them."""
+    """The tests above, and the campaign, would prove little without them."""
     drawn = [draw(seed) for seed in range(BATCH * BATCHES)]
     count = Counter(kind for one in drawn for kind in one.kinds)
     assert sorted(count) == sorted(kind.strip() for kind in KINDS.replace("\n", " ").split(","))
@@ -135,9 +129,3 @@ def test_many_samples_are_proven_step_by_step(seed):
     order[[0, 1]] = 1, 0
     for after in (before[order], before, before + 1e-6 * rng.normal(size=centres.shape)):
         check(problem, assigner(after, start, Deadline()), after)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [4, *range(12, 120)])
-def test_many_samples_are_proven_step_by_step_long(seed):
-    test_many_samples_are_proven_step_by_step(seed)

@@ -69,6 +69,15 @@ def test_round_trip(seed, kind):
     assert through(again, kind)[0] == data
 
 
+@pytest.mark.parametrize("kind", ["csv", "tsv", "npz"])
+def test_no_name_and_no_text_ends_at_a_nul(kind):
+    """An archive cuts names of members there, and an array texts: nothing may vanish unseen."""
+    table = Table.of({"a\0b": ["x\0y", "z\0"], "a": ["u", "v"]})
+    again = through(table, kind)[1]
+    assert again.names == ("a\ufffdb", "a")
+    assert list(again.cells("a\ufffdb")) == ["x\ufffdy", "z\ufffd"]
+
+
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize(("kind", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_no_formula_in_csv(seed, kind, delimiter):
@@ -92,6 +101,22 @@ def test_workbooks(seed):
     assert again.names == table.names
     for name in table.names:
         assert [cell or "" for cell in again.cells(name)] == list(table.cells(name))
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "npz", "xlsx"])
+def test_names_that_are_half_a_pair(kind):
+    """No file can hold them; it is written all the same."""
+    table = Table.of({"a\ud800": ["x\udfff", "y"], "b": ["u", "v"]})
+    again = through(table, kind)[1]
+    assert again.names[0] in ("a?", "a\ufffd", "a\ud800")
+    assert len(again.cells(again.names[0])[0]) == 2
+
+
+def test_workbooks_replace_what_xml_has_no_letters_for():
+    table = Table.of({"a\ufffe": ["x\uffff", "y"]})
+    again = through(table, "xlsx")[1]
+    assert again.names == ("a\ufffd",)
+    assert list(again.cells("a\ufffd")) == ["x\ufffd", "y"]
 
 
 def test_the_apostrophe_goes_as_it_came():

@@ -414,12 +414,6 @@ def test_damaged_files(path, tmp_path):
     look_at_damage(path, tmp_path, 0, 60)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
-def test_many_damaged_files(path, tmp_path):
-    look_at_damage(path, tmp_path, 1, 4000)
-
-
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
 def test_values_exchanged_in_the_header(path, tmp_path):
     """Another value in place of one of the tree: the content is then wrong, but in order."""

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 import bckm
 from bckm import ConstrainedKMeans, Constraints, InfeasibleError, Status, _arrays, kmeans
 from bckm.assign._highs import DEPENDENT, Model
-from bckm.assign.base import MatrixAssigner
+from bckm.assign.base import Deadline, MatrixAssigner
 from bckm.kernels import missing
 from tests.drawing import draw, obeying
 from tests.priced import Priced
@@ -270,3 +270,15 @@ def test_no_search_for_dependent_equations():
     """HiGHS gives it 1 % of the time limit; equal sizes and links of 10,000 samples took 150 s."""
     model = Model(sp.csr_array(np.ones((2, 3))), np.ones(2), np.ones(2))
     assert model._solver.getOptionValue("presolve_rule_off")[1] == DEPENDENT == 1024 + 2048
+
+
+def test_a_search_without_a_thread_is_a_lack_of_memory(monkeypatch):
+    """Where a process may take no more memory, Python says RuntimeError to a new thread."""
+
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("bckm.assign._highs.Thread.start", refuse)
+    model = Model(sp.csr_array(np.ones((1, 2))), np.ones(1), np.ones(1), integer=True)
+    with pytest.raises(MemoryError, match="thread of its own"):
+        model.solve(np.ones(2), Deadline())

@@ -276,3 +276,15 @@ def test_a_full_disk_leaves_the_old_file(path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         write_container(path, "thing", {})
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("where", ["_members_of", "_rich"])
+def test_too_little_memory_is_no_damage(path, where, monkeypatch):
+    write_container(path, "thing", {"a": np.arange(100)})
+
+    def full(*_):
+        raise MemoryError("Unable to allocate 1 GiB")
+
+    monkeypatch.setattr(_container, where, full)
+    with pytest.raises(MemoryError, match="allocate"):
+        read_container(path, ["thing"])

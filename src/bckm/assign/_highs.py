@@ -206,7 +206,13 @@ class Model:
                 done.set()
 
         thread = Thread(target=work)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:  # so Python says it
+            raise MemoryError(
+                f"a tree search needs a thread of its own, which the system refuses ({error}); "
+                "free memory, or raise the limits of this process."
+            ) from None
         try:
             # not join(): interrupted, it would take the thread for ended (CPython before 3.13)
             while not done.wait(0.05):

@@ -16,7 +16,7 @@ from bckm.tables._errors import TableError, shown
 from bckm.tables._formulas import guarded, unguarded
 from bckm.tables._headers import checked_names
 from bckm.tables._table import Table
-from bckm.tables._text import Encoding, decoded
+from bckm.tables._text import Encoding, decoded, without_nul
 
 _DELIMITERS = ",;\t|"
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "space": " "}
@@ -207,7 +207,7 @@ def csv_bytes(table: Table, delimiter: str | None = None) -> tuple[bytes, int]:
     # looks like a byte order mark or like the line that tells Excel the delimiter
     special = re.compile(f'[{re.escape(layout.delimiter)}"\r\n]')
     in_header = re.compile(f'[{re.escape(layout.delimiter + _DELIMITERS)}"\r\n]|^\ufeff|^sep=')
-    header, n_escaped = guarded([_safe(name) for name in table.names])
+    header, n_escaped = guarded([without_nul(name) for name in table.names])
     sign = table.decimal_sign() if table.format in ("csv", "tsv") else "."
     columns = []
     for name in table.names:
@@ -228,22 +228,17 @@ def _written(cells: Cells, sign: str) -> tuple[list[str], int]:
     """Texts of a column; only what was text before can be taken for a formula."""
     cells = listed(cells)
     if all(type(cell) is str for cell in cells):
-        return guarded([_safe(cell) for cell in cells])
+        return guarded([without_nul(cell) for cell in cells])
     texts, n_escaped = [], 0
     for cell in cells:
         text = cell if isinstance(cell, str) else text_of(cell) or ""
         if isinstance(cell, float) and sign == ",":
             text = text.replace(".", ",")
         if not isinstance(cell, int | float):
-            (text,), n = guarded([_safe(text)])
+            (text,), n = guarded([without_nul(text)])
             n_escaped += n
         texts.append(text)
     return texts, n_escaped
-
-
-def _safe(text: str) -> str:
-    """Without NUL, which no program expects in a text file."""
-    return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
 def _quoted(texts: Sequence[str], special: re.Pattern[str]) -> list[str]:

@@ -14,6 +14,7 @@ from bckm.tables._cells import is_text, listed, text_of, typed
 from bckm.tables._errors import TableError, shown
 from bckm.tables._headers import checked_names
 from bckm.tables._table import Table
+from bckm.tables._text import expressible, without_nul
 
 _NAMES = ("feature_names", "columns")  # arrays that may name the columns of the matrix
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # equal data give equal files
@@ -138,10 +139,15 @@ def to_bytes(table: Table) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, array in arrays.items():
-            entry = zipfile.ZipInfo(f"{name}.npy", _LONG_AGO)
+            entry = zipfile.ZipInfo(f"{_letters(name)}.npy", _LONG_AGO)
             with archive.open(entry, "w", force_zip64=True) as handle:
                 np.lib.format.write_array(handle, array, allow_pickle=False)
     return out.getvalue()
+
+
+def _letters(text: str) -> str:
+    """Text that members of an archive can be called, and that fits into an array."""
+    return expressible(without_nul(text))
 
 
 def _replaced(table: Table, kept: _Archive) -> Array:
@@ -164,5 +170,5 @@ def _array(table: Table, name: str) -> Array:
         array = np.array(full)
         return array if array.dtype.kind != "O" else np.array(list(map(str, cells)))
     if is_text(cells):
-        return np.array(cells, dtype=str)
-    return np.array([text_of(cell) or "" for cell in cells], dtype=str)
+        return np.array([_letters(cell) for cell in cells], dtype=str)
+    return np.array([_letters(text_of(cell) or "") for cell in cells], dtype=str)

@@ -13,6 +13,7 @@ from bckm.tables._cells import Cells, listed, text_of, typed
 from bckm.tables._errors import TableError, needed, shown
 from bckm.tables._headers import checked_names
 from bckm.tables._table import Table
+from bckm.tables._text import expressible
 
 
 def read(data: bytes, source: str, *, decimal: str | None = None, **_: Any) -> Table:
@@ -88,20 +89,19 @@ def to_bytes(table: Table) -> bytes:
     parquet = needed("pyarrow.parquet", "Parquet files")
     arrow = needed("pyarrow", "Parquet files")
     held = table.origin if table.format == "parquet" and table.origin is not None else None
+    names = [expressible(name) for name in table.names]
     if held is None:
-        held = arrow.table(
-            [_array(arrow, table, name) for name in table.names], names=list(table.names)
-        )
+        held = arrow.table([_array(arrow, table, name) for name in table.names], names=names)
     else:
         about = held.schema.metadata
-        if tuple(held.column_names) != table.names[: held.num_columns]:  # one had no name
-            held = held.rename_columns(list(table.names[: held.num_columns]))
+        if held.column_names != names[: held.num_columns]:  # one had no name
+            held = held.rename_columns(names[: held.num_columns])
             held = held.replace_schema_metadata(about)
-        for j, name in enumerate(table.names):
+        for j, (name, written) in enumerate(zip(table.names, names, strict=True)):
             if j >= held.num_columns:
-                held = held.append_column(name, _array(arrow, table, name))
+                held = held.append_column(written, _array(arrow, table, name))
             elif name in table.added:
-                held = held.set_column(j, name, _array(arrow, table, name))
+                held = held.set_column(j, written, _array(arrow, table, name))
     out = io.BytesIO()
     parquet.write_table(held, out)
     return out.getvalue()
@@ -121,9 +121,5 @@ def _array(arrow: Any, table: Table, name: str) -> Any:
         return arrow.array(cells, from_pandas=True)
     except (arrow.ArrowException, TypeError, ValueError, OverflowError):
         texts = [cell if isinstance(cell, str) else text_of(cell) for cell in cells]
-        return arrow.array([_expressible(text) for text in texts], arrow.string())
-
-
-def _expressible(text: str | None) -> str | None:
-    """Without halves of surrogate pairs, which are no characters."""
-    return None if text is None else text.encode("utf-8", "replace").decode()
+        kept = [None if text is None else expressible(text) for text in texts]
+        return arrow.array(kept, arrow.string())

@@ -86,3 +86,13 @@ def _not_decoded(
         f"{source} is not {_said(kept.name)}: line {line} has the byte 0x{data[at]:02X} "
         f"(at position {at}); {remedy}."
     )
+
+
+def without_nul(text: str) -> str:
+    """Text as a file can hold it: NUL would end it early, or is expected by no program."""
+    return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def expressible(text: str) -> str:
+    """Without halves of surrogate pairs, which are no characters."""
+    return text.encode("utf-8", "replace").decode()

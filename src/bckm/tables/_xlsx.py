@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -17,6 +18,7 @@ from bckm.tables._errors import TableError, near, needed, shown
 from bckm.tables._formulas import risky
 from bckm.tables._headers import checked_names
 from bckm.tables._table import Table
+from bckm.tables._text import expressible
 
 _MOST_ROWS = 1_048_576  # of a sheet, with the header
 _MOST_COLUMNS = 16_384
@@ -151,7 +153,7 @@ def to_bytes(table: Table) -> bytes:
         cells = _cells(table, name)
         _check_lengths(name, cells)
         sheet.set_column(j, j, _width(name, cells))
-        sheet.write_string(0, j, _expressible(name), bold)
+        sheet.write_string(0, j, _letters(name), bold)
         for i, cell in enumerate(cells, 1):
             put(i, j, cell)
     sheet.freeze_panes(1, 0)
@@ -182,9 +184,9 @@ def _width(name: str, cells: Cells) -> int:
     return min(max(longest + 2, 8), _SHOWN_WIDTH)
 
 
-def _expressible(text: str) -> str:
-    """Without halves of surrogate pairs, which are no characters."""
-    return text.encode("utf-8", "replace").decode()
+def _letters(text: str) -> str:
+    """Without halves of surrogate pairs and what else is no character of XML."""
+    return re.sub("[\ufffe\uffff]", "\ufffd", expressible(text))
 
 
 def _writer(book: Any, sheet: Any) -> Callable[[int, int, Any], None]:
@@ -197,7 +199,7 @@ def _writer(book: Any, sheet: Any) -> Callable[[int, int, Any], None]:
     quoted = book.add_format({"quote_prefix": True})
 
     def text(i: int, j: int, value: str) -> None:
-        sheet.write_string(i, j, _expressible(value), quoted if risky(value) else None)
+        sheet.write_string(i, j, _letters(value), quoted if risky(value) else None)
 
     def put(i: int, j: int, value: Any) -> None:
         if isinstance(value, np.generic):

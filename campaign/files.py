@@ -1,0 +1,316 @@
+"""Damaged files: refused in a sentence of their own kind, or read as what they were.
+
+Archives, checkpoints, tables of all formats and rules files are flipped, cut, lengthened; archives
+and checkpoints are also altered inside and written with right checksums, rules files key by key.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bckm
+from bckm._container import read_container, write_container
+from bckm.plan import PlanError, compile_plan, read_plan, write_plan
+from bckm.tables import Table, TableError, read_table, write_table
+from campaign.part import Case, Part
+from campaign.stating import toml_of
+from tests.archives.make import HERE, data
+from tests.archives.telling import told
+
+ARCHIVES = ("result", "model", "study", "haversine", "strange")
+TABLES = ("csv", "tsv", "jsonl", "npz", "parquet", "xlsx", "csv.gz")
+CHECKED = ("npz", "xlsx", "csv.gz")  # formats with checksums: what is read is what was written
+VALUES: tuple[Any, ...] = (
+    *(None, True, -1, 0, 3, 10**30, 1.5, -0.5, float("nan"), float("inf"), "", "x", "optimal"),
+    *([], {}, [[]], {"a": 1}, ["x"], [1, 2], np.zeros(0), np.ones(3), np.ones((2, 2))),
+    *(np.array(["x"]).view(np.uint8), np.array([-1, 10**9]), np.array([np.nan]), np.array(True)),
+)
+FIT = {"random_state": 3, "n_init": 3, "search": "none"}
+RULES = bckm.Constraints([(0, 1)], [(2, 3)], size_min=3, size_max=5)
+
+
+def look(case: Case) -> None:
+    """Damage one file in one way."""
+    kind = list(_KINDS)[case.number % len(_KINDS)]
+    refused = _KINDS[kind](case)
+    case.count(PART.what)
+    case.count(f"{kind} refused", bool(refused))
+
+
+def broken(content: bytes, rng: np.random.Generator) -> bytes:
+    """Flip bits, cut, lengthen, leave out, exchange parts, repeat."""
+    found, at = bytearray(content), int(rng.integers(len(content)))
+    kind = rng.integers(8)
+    if kind < 3:
+        for one in rng.integers(len(content), size=1 + int(rng.integers(3))):
+            found[one] ^= 1 << int(rng.integers(8))
+    elif kind == 3:
+        del found[at:]
+    elif kind == 4:
+        found[at:at] = rng.bytes(1 + int(rng.integers(9)))
+    elif kind == 5:
+        del found[at : at + 1 + int(rng.integers(9))]
+    elif kind == 6:
+        other = int(rng.integers(len(content)))
+        found[at : at + 8], found[other : other + 8] = found[other : other + 8], found[at : at + 8]
+    else:
+        found += content[:at] if rng.random() < 0.5 else rng.bytes(1 + at % 99)
+    return bytes(found)
+
+
+def altered(tree: Any, rng: np.random.Generator) -> None:
+    """Exchange one value somewhere in a tree, leave it out, or put in another."""
+    keys: list[tuple[Any, Any]] = []
+    while isinstance(tree, dict | list) and len(tree):
+        at = int(rng.integers(len(tree)))
+        key = list(tree)[at] if isinstance(tree, dict) else at
+        keys.append((tree, key))
+        tree = tree[key]
+    holder, key = keys[int(rng.integers(len(keys)))]
+    kind = rng.integers(6)
+    if kind == 0:
+        del holder[key]
+    elif kind == 1 and isinstance(holder, dict):
+        holder["another"] = VALUES[int(rng.integers(len(VALUES)))]
+    elif kind == 2 and isinstance(holder[key], np.ndarray) and holder[key].size:
+        array = holder[key] = np.array(holder[key])
+        array.flat[int(rng.integers(array.size))] = (1, 0, -1, 99)[int(rng.integers(4))]
+    elif kind == 3 and isinstance(holder[key], np.ndarray):
+        holder[key] = np.concatenate([holder[key].ravel()] * 2)
+    else:
+        holder[key] = VALUES[int(rng.integers(len(VALUES)))]
+
+
+# -- archives and checkpoints ---------------------------------------------------------------------
+
+
+@functools.cache
+def _archive(name: str) -> tuple[bytes, str]:
+    path = HERE / f"{name}.bckm"
+    return path.read_bytes(), told(bckm.load(path))
+
+
+def _one_of(case: Case, names: tuple[str, ...]) -> str:
+    return names[int(case.rng.integers(len(names)))]
+
+
+def _damaged_archive(case: Case) -> bool:
+    content, right = _archive(_one_of(case, ARCHIVES))
+    place = case.folder / "x.bckm"
+    place.write_bytes(broken(content, case.rng))
+    try:
+        found = bckm.load(place)
+    except bckm.DamagedFileError as error:
+        assert str(place) in str(error), error
+        return True
+    assert told(found) == right, "something else was loaded"
+    return False
+
+
+def _altered_archive(case: Case) -> bool:
+    path = HERE / f"{_one_of(case, ARCHIVES)}.bckm"
+    held = read_container(path, ["result", "model", "study"])
+    content, place = held.content, case.folder / "x.bckm"
+    altered(content, case.rng)
+    write_container(place, held.kind, content)
+    try:
+        found = bckm.load(place)
+    except bckm.DamagedFileError as error:
+        assert str(place) in str(error), error
+        return True
+    # what is loaded can be told, saved and loaded again
+    first = told(found)
+    bckm.save(found, place)
+    assert told(bckm.load(place)) == first
+    return False
+
+
+def _fit(path: Path | None = None) -> bckm.Result:
+    return bckm.kmeans(data(), 3, RULES, checkpoint=path, **FIT)
+
+
+def _outcome(found: bckm.Result) -> Any:
+    return found.labels.tolist(), found.centres.tolist(), found.inertia, found.lower_bound
+
+
+@functools.cache
+def _checkpoint() -> tuple[bytes, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "fit.checkpoint")
+        found = _fit(path)
+        return path.read_bytes(), _outcome(found)
+
+
+def _damaged_checkpoint(case: Case) -> bool:
+    content, right = _checkpoint()
+    place = case.folder / "x.checkpoint"
+    place.write_bytes(broken(content, case.rng))
+    try:
+        found = _fit(place)
+    except bckm.DamagedFileError as error:
+        assert str(place) in str(error), error
+        return True
+    assert _outcome(found) == right, "another result came out"
+    return False
+
+
+def _altered_checkpoint(case: Case) -> bool:
+    """Whatever a file says: labels that are returned obey, and their inertia is theirs."""
+    content, _ = _checkpoint()
+    place = case.folder / "x.checkpoint"
+    place.write_bytes(content)
+    tree = read_container(place, ["checkpoint"]).content
+    altered(tree, case.rng)
+    write_container(place, "checkpoint", tree)
+    try:
+        found = _fit(place)
+    except bckm.DamagedFileError as error:
+        assert str(place) in str(error), error
+        return True
+    except ValueError as error:
+        assert "checkpoint" in str(error), error  # of another fit
+        return True
+    X = data()
+    assert bckm.verify(found.labels, RULES, 3) == []
+    means = np.array([X[found.labels == i].mean(axis=0) for i in range(3)])
+    inertia = np.square(X - means[found.labels]).sum()
+    assert abs(found.inertia - inertia) <= 1e-9 * inertia, (found.inertia, inertia)
+    assert found.lower_bound <= inertia * (1 + 1e-9)
+    return False
+
+
+# -- tables and rules files -----------------------------------------------------------------------
+
+
+@functools.cache
+def _table() -> Table:
+    n = 24
+    return Table.of(
+        {
+            "name": [f"n{p:02d}" for p in range(n)],
+            "x": [round(p * 1.37 % 5, 2) for p in range(n)],
+            "y": [round(p * 2.11 % 7, 2) for p in range(n)],
+            "kg": [p % 5 for p in range(n)],
+            "team": [["red", 'Müller, "Jo"', "日本"][p % 3] for p in range(n)],
+            "van": [p % 3 for p in range(n)],
+        }
+    )
+
+
+@functools.cache
+def _table_file(kind: str) -> tuple[bytes, list[list[Any]]]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"data.{kind}")
+        write_table(_table(), path)
+        return path.read_bytes(), _cells(read_table(path))
+
+
+def _cells(table: Table) -> list[list[Any]]:
+    return [[name, *map(str, table.cells(name))] for name in table.names]
+
+
+def _damaged_table(case: Case) -> bool:
+    kind = _one_of(case, TABLES)
+    content, right = _table_file(kind)
+    place = case.folder / f"data.{kind}"
+    place.write_bytes(broken(content, case.rng))
+    try:
+        table = read_table(place)
+        for name in table.names:
+            table.texts(name)
+            if table.is_numeric(name):
+                table.numbers(name)
+    except TableError as error:
+        assert 10 < len(str(error)) < 1000, error
+        return True
+    assert kind not in CHECKED or _cells(table) == right, f"another table was read: {kind}"
+    return False
+
+
+PLAN: dict[str, Any] = {
+    "clusters": 3,
+    "id": "name",
+    "columns": ["x", "y"],
+    "scale": "standard",
+    "metric": "euclidean",
+    "missing": "error",
+    "fit": {"seed": 1, "solver": "auto", "search": "none", "n_init": 2, "tol": 1e-4},
+    "size": [{"min": 4, "max": [12, 12, 24]}],
+    "capacity": [{"column": "kg", "max": 40.5}, {"column": "kg", "min": 1, "price": 0.5}],
+    "together": [{"ids": ["n00", "n03"]}, {"column": "team", "confidence": 0.1}],
+    "apart": [{"ids": ["n00", "n01", "n02"]}],
+    "quota": [{"column": "team", "within": "±60%"}, {"column": "team", "count_max": {"red": 8}}],
+    "known": [{"column": "van", "confidence": 0.01}],
+    "fixed": [{"id": "n05", "cluster": 0}],
+    "forbidden": [{"id": "n06", "cluster": [1, 2]}],
+    "stay": [{"column": "van", "at_most": 23}],
+}
+
+
+def _toml(tree: dict[str, Any]) -> str:
+    single = {key: value for key, value in tree.items() if not isinstance(value, dict | list)}
+    single |= {key: tree[key] for key in ("columns",) if key in tree}
+    lines = [f"{key} = {toml_of(value)}" for key, value in single.items()]
+    for key, value in tree.items():
+        if key in single:
+            continue
+        for part in value if isinstance(value, list) else [value]:
+            if not isinstance(part, dict):
+                return f"{key} = {toml_of(value)}\n" + "\n".join(lines)
+            lines.append(f"[[{key}]]" if isinstance(value, list) else f"[{key}]")
+            lines += [f"{name} = {toml_of(one)}" for name, one in part.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _read_rules(case: Case, content: bytes) -> bool:
+    place = case.folder / "rules.toml"
+    place.write_bytes(content)
+    try:
+        plan = read_plan(place)
+    except PlanError as error:
+        assert str(place) in str(error) or "rules.toml" in str(error), error
+        return True
+    # what was read is written and read again, and asks something of a table, or says why not
+    again = case.folder / "again.toml"
+    write_plan(plan, again)
+    assert repr(read_plan(again)) == repr(plan)
+    try:
+        compile_plan(plan, _table())
+    except (PlanError, TableError) as error:
+        assert 10 < len(str(error)) < 2000, error
+        return True
+    except ValueError as error:
+        assert type(error) is ValueError, error  # rules that the library refuses in its own words
+        assert 10 < len(str(error)) < 2000, error
+        return True
+    return False
+
+
+def _damaged_rules(case: Case) -> bool:
+    return _read_rules(case, broken(_toml(PLAN).encode(), case.rng))
+
+
+def _altered_rules(case: Case) -> bool:
+    tree = copy.deepcopy(PLAN)
+    altered(tree, case.rng)
+    return _read_rules(case, _toml(tree).encode())
+
+
+_KINDS: dict[str, Callable[[Case], bool]] = {
+    "archives": _damaged_archive,
+    "altered archives": _altered_archive,
+    "checkpoints": _damaged_checkpoint,
+    "altered checkpoints": _altered_checkpoint,
+    "tables": _damaged_table,
+    "rules files": _damaged_rules,
+    "altered rules files": _altered_rules,
+}
+
+PART = Part("files", "damaged files", 20_000, look, chunk=700)
