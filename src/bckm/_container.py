@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 import bckm
 from bckm._atomic import atomic
+from bckm._terminal import clean
 from bckm.exceptions import DamagedFileError
 
 FORMAT = "bckm"
@@ -191,7 +192,7 @@ def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Cont
     OSError
         If it cannot be read at all.
     """
-    shown = os.fspath(path)
+    shown = clean(os.fspath(path))
     if os.path.isdir(path):
         raise DamagedFileError(f"{shown} is a folder; name a file that bckm wrote.")
     with open(path, "rb") as file:
@@ -223,7 +224,7 @@ def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Cont
 
 
 def _because(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".rstrip(": .")[:200]
+    return clean(f"{type(error).__name__}: {error}".rstrip(": .")[:200])
 
 
 def _refuse_strange(shown: str, data: bytes) -> None:

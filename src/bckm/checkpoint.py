@@ -27,6 +27,7 @@ from bckm._container import read_container, write_container
 from bckm._fields import Fields, narrow
 from bckm._reading import read_data, read_weight
 from bckm._steps import history_tree, read_history
+from bckm._terminal import clean
 from bckm._types import IntArray
 from bckm.assign import Engine
 from bckm.exceptions import DamagedFileError, UnsupportedError
@@ -64,13 +65,14 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
+        self._shown = clean(self.path)
         self._fields: Fields | None = None
         folder = os.path.dirname(os.path.realpath(path))
         if not os.path.isdir(folder):  # better now than when there is something to lose
             raise FileNotFoundError(errno.ENOENT, "there is no such folder for checkpoint", folder)
         if os.path.exists(path):
             if not os.path.isfile(path) and not os.path.isdir(path):  # it may have no end
-                raise ValueError(f"the checkpoint {self.path} is no ordinary file; name another.")
+                raise ValueError(f"the checkpoint {self._shown} is no ordinary file; name another.")
             self._fields = Fields(read_container(path, [KIND]).content, "the checkpoint")
         self._same: Mapping[str, Any] = {}
         self._entropy: int | None = None
@@ -118,7 +120,7 @@ class Checkpoint:
         for name, now in same.items():
             if name not in before or before[name] != now:
                 raise ValueError(
-                    f"the checkpoint {self.path} belongs to another fit: it was written "
+                    f"the checkpoint {self._shown} belongs to another fit: it was written "
                     f"{_difference(name, before.get(name), now)}; name another file, or delete it "
                     "to begin anew."
                 )
@@ -149,7 +151,7 @@ class Checkpoint:
             write_container(self.path, KIND, tree)
         except OSError as error:  # a full disk is no reason to lose hours of work
             warnings.warn(
-                f"the checkpoint {self.path} cannot be written ({error}); the fit goes on.",
+                f"the checkpoint {self._shown} cannot be written ({error}); the fit goes on.",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -166,7 +168,7 @@ class Checkpoint:
 
     def _damaged(self, why: object) -> DamagedFileError:
         return DamagedFileError(
-            f"the checkpoint {self.path} is damaged or was changed by hand: {why}; delete it to "
+            f"the checkpoint {self._shown} is damaged or was changed by hand: {why}; delete it to "
             "begin anew."
         )
 

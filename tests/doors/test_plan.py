@@ -165,7 +165,7 @@ def test_default_columns_are_the_numeric_ones_without_another_use(table):
     clauses = clauses_of({"capacity": ["kg::9"], "stay": ["before:3"], "apart": ["lead"]})
     asked = compile_plan(Plan(clusters=2, id="id", clauses=clauses), table)
     assert asked.feature_names == ("x", "y")
-    assert "x, y" in asked.notes[-1]
+    assert "'x', 'y'" in asked.notes[-1]
 
 
 def test_columns_with_blanks_around_their_names_have_their_uses_too():

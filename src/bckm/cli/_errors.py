@@ -7,7 +7,11 @@ from contextlib import contextmanager
 
 import click
 
+from bckm._terminal import clean
+
 BROKEN, USAGE, INFEASIBLE, STOPPED, BAD_DATA, UNDECIDED = 1, 2, 3, 4, 5, 6
+BUG = 70  # not 1, which is an answer of verify
+KILLED, PIPE_CLOSED = 130, 141  # as shells say it: 128 and the number of the signal
 
 
 class Failure(click.ClickException):
@@ -37,7 +41,7 @@ def told() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
+        where = f"{clean(str(error.filename))}: " if error.filename else ""
         raise Failure(f"{where}{error.strerror or error}", BAD_DATA) from error
     except MemoryError as error:
         raise Failure(f"not enough memory: {error}", BAD_DATA) from error

@@ -35,7 +35,9 @@ def _columns_of(ctx: click.Context, _: click.Parameter, incomplete: str) -> list
         names = read_table(ctx.params.get("data") or ctx.args[0]).names
     except Exception:  # a shell that asks for help is not told of errors
         return []
-    return [before + comma + name for name in names if name.startswith(begun)]
+    # what is not printable would reach the terminal by way of the shell
+    found = [name for name in names if name.startswith(begun) and name.isprintable()]
+    return [before + comma + name for name in found]
 
 
 def _column(name: str, text: str, **more: Any) -> Callable[[F], F]:
@@ -151,7 +153,7 @@ def read_data(data: str, given: dict[str, Any]) -> Table:
 
 def plan_of(given: dict[str, Any]) -> Plan:
     """What options ask, on top of the rules file."""
-    from bckm.plan import FIT, SHORT, Plan, clauses_of, read_plan
+    from bckm.plan import FIT, SHORT, Plan, clauses_of, names_of, read_plan
 
     asked = {kind: given[kind] for kind in SHORT if given[kind] is not None}
     texts = {kind: [one] if isinstance(one, str) else one for kind, one in asked.items()}
@@ -159,16 +161,9 @@ def plan_of(given: dict[str, Any]) -> Plan:
     plan = Plan(
         clusters=given["clusters"],
         id=given["id"],
-        columns=_names(given.get("columns") or ()),
+        columns=names_of(given.get("columns") or ()),
         **{name: given.get(name) for name in ("scale", "metric", "missing", "weight")},
         fit=fit,
         clauses=clauses_of(texts),
     )
     return read_plan(given["rules"]).joined(plan) if given["rules"] else plan
-
-
-def _names(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Names with commas between; a name that holds a comma is quoted, as in CSV."""
-    import csv
-
-    return tuple(name for row in csv.reader(texts, skipinitialspace=True) for name in row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from bckm._terminal import say
 from bckm.cli._errors import USAGE, Failure, told
 from bckm.cli._options import json_option
 from bckm.cli._outputs import write_json
@@ -35,4 +36,4 @@ def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
         if as_json:
             write_json(found.dict())
         else:
-            click.echo(found.markdown() if markdown else found.text(), nl=False)
+            say((found.markdown() if markdown else found.text()).removesuffix("\n"))

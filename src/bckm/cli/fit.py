@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bckm._terminal import say
 from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
 from bckm.cli._options import (
     data_argument,
@@ -28,6 +29,7 @@ from bckm.cli._options import (
 from bckm.cli._outputs import (
     Outputs,
     centres_writer,
+    ensure_shown,
     ensure_writable,
     labels_path,
     labels_writer,
@@ -162,6 +164,8 @@ def _fitted(
 
     progress.phase("reading the rules")
     _check_label_column(given["label_column"], plan)
+    if given["out"] == "-":
+        ensure_shown(table)
     asked = compile_plan(plan, table, aside=[given["label_column"]])
     progress.phase("looking whether the rules can be obeyed")
     if given["checkpoint"] and Path(given["checkpoint"]).exists():
@@ -288,4 +292,4 @@ def _say(study: Study, notes: tuple[str, ...], outputs: Outputs, *, to_stdout: b
     lines = [text(study, blocks=utf8(stream)).rstrip("\n"), ""]
     lines += [f"Note: {note}" for note in notes]
     lines += [f"Written: {one}" for one in outputs.told]
-    click.echo("\n".join(lines), file=stream)
+    say("\n".join(lines), file=stream)

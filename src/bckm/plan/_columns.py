@@ -11,6 +11,7 @@ import numpy as np
 from bckm._types import FloatArray, IntArray
 from bckm.plan._model import Plan, PlanError, near
 from bckm.tables import Table, TableError
+from bckm.tables._errors import some
 
 # Columns that mark some rows: the others are in no group
 _NO = {
@@ -123,12 +124,11 @@ def read_features(
         if not names:
             raise PlanError(
                 f"{table.source} has no numeric column that no rule uses; name those to cluster by "
-                f"with --columns. Its columns are: {', '.join(table.names)}."
+                f"with --columns. Its columns are: {some(table.names)}."
             )
         read.notes += _left_out(others, names, table)
-        shown = names if len(names) <= _SHOWN else (*names[: _SHOWN - 1], f"{len(names) - 4} more")
         read.notes.append(
-            f"clustered by {', '.join(shown)}: every numeric column that no rule uses "
+            f"clustered by {some(names, _SHOWN)}: every numeric column that no rule uses "
             "(--columns names others)."
         )
     return np.column_stack([_feature(name, plan, read) for name in names]), names

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bckm.plan._model import Clause, PlanError
 
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*)),')  # quoted, or as it is
 SHORT = ("size", "capacity", "together", "apart", "quota", "known", "fixed", "stay", "links")
 
 
@@ -28,6 +30,30 @@ def clauses_of(options: Mapping[str, Iterable[str]]) -> tuple[Clause, ...]:
     capacity {'column': 'weight', 'min': 0, 'max': 500}
     """
     return tuple(_clause(kind, text) for kind in SHORT for text in options.get(kind, ()))
+
+
+def names_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Read names of columns with commas between; one that holds a comma is quoted, as in CSV.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        What ``--columns`` was given, each time.
+
+    Examples
+    --------
+    >>> from bckm.plan import names_of
+    >>> names_of(['x_km, y_km', '"weight, kg"'])
+    ('x_km', 'y_km', 'weight, kg')
+    """
+    found = []
+    for text in texts:
+        for quoted, bare in _NAME.findall(f"{text},"):
+            name = quoted.replace('""', '"') or bare
+            if not name.strip():
+                raise PlanError(f"--columns {text!r}: a name is missing.")
+            found.append(name)
+    return tuple(found)
 
 
 def _clause(kind: str, text: str) -> Clause:

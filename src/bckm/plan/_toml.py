@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bckm._atomic import atomic
+from bckm._terminal import clean
 from bckm.plan._model import FIT, KINDS, SETTINGS, Clause, Plan, PlanError, near
 
 
@@ -35,7 +36,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     (3, ['size', 'apart'])
     """
     file = Path(path)
-    where = f"{file.name}: "
+    where = f"{clean(file.name)}: "
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:

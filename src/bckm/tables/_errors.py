@@ -62,11 +62,9 @@ class UnknownColumnError(TableError):
         self.name = name
         self.suggestion = near(name, names)
         meant = "" if self.suggestion is None else f"did you mean {shown(self.suggestion)}? "
-        listed = ", ".join(shown(each) for each in names[:_SHOWN])
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         super().__init__(
             f"there is no column {shown(name)} in {source}; {meant}"
-            f"{'I' if meant else 'i'}ts columns are: {listed}{more}."
+            f"{'I' if meant else 'i'}ts columns are: {some(names)}."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -97,6 +95,19 @@ def shown(value: object, most: int = 40) -> str:
     text = value if isinstance(value, str) else str(value)
     cut = text if len(text) <= most else text[: most - 1] + "…"
     return repr(cut) if isinstance(value, str) else repr(cut)[1:-1]
+
+
+def some(names: Sequence[str], most: int = _SHOWN) -> str:
+    """The first of many names, in a message.
+
+    Examples
+    --------
+    >>> from bckm.tables._errors import some
+    >>> some(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(shown, names[:most])) + more
 
 
 def needed(module: str, purpose: str) -> Any:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bckm._atomic import atomic
+from bckm._terminal import clean, say
 from bckm.tables._csv import csv_bytes, read_csv
 from bckm.tables._errors import NoFileError, TableError, near
 from bckm.tables._table import FORMATS, Table
@@ -132,20 +133,22 @@ def _loaded(path: str | os.PathLike[str], stdin: IO[bytes] | None) -> tuple[str,
         return "standard input", stream.read(), None
     file = Path(path)
     try:
-        return file.name, file.read_bytes(), _kind_of(file)
+        return clean(file.name), file.read_bytes(), _kind_of(file)
     except FileNotFoundError:
         raise NoFileError(_no_file(file)) from None
     except OSError as error:
-        raise TableError(f"{file} cannot be read: {error.strerror or error}.") from error
+        why = error.strerror or error
+        raise TableError(f"{clean(str(file))} cannot be read: {why}.") from error
 
 
 def _no_file(file: Path) -> str:
-    folder = file.parent
+    folder, told = file.parent, clean(str(file))
     if not folder.is_dir():
-        return f"there is no file {file}: there is no folder {folder}."
+        return f"there is no file {told}: there is no folder {clean(str(folder))}."
     suggestion = near(file.name, (each.name for each in folder.iterdir() if each.is_file()))
-    meant = "" if suggestion is None else f"; did you mean {file.with_name(suggestion)}?"
-    return f"there is no file {file}{meant or '.'}"
+    if suggestion is None:
+        return f"there is no file {told}."
+    return f"there is no file {told}; did you mean {clean(str(file.with_name(suggestion)))}?"
 
 
 def _kind_of(file: Path) -> str | None:
@@ -240,9 +243,7 @@ def write_table(
         return Written(n_escaped)
     if os.fspath(path) == "-":
         data, n_escaped = _bytes(table, format or table.format)
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        _to_stdout(data, format or table.format)
         return Written(n_escaped)
     file = Path(path)
     data, n_escaped = _bytes(table, format or _kind_to_write(file, table))
@@ -253,10 +254,24 @@ def write_table(
     return Written(n_escaped)
 
 
+def _to_stdout(data: bytes, kind: str) -> None:
+    """All bytes to a pipe or a file; to a terminal what it can show and must not obey."""
+    if sys.stdout.isatty():
+        if kind not in _TEXTS:
+            raise TableError(f"a terminal cannot show {kind} files; name a file, or use a pipe.")
+        text = data.decode("utf-8", "backslashreplace")
+        say(text.replace("\r\n", "\n").removesuffix("\n"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 def _kind_to_write(file: Path, table: Table) -> str:
     if file.suffix.lower() in (".xls", ".ods", ".xlsm"):
         raise TableError(
-            f"{file.suffix} files can be read, but not written; write {file.with_suffix('.xlsx')}."
+            f"{file.suffix} files can be read, but not written; write "
+            f"{clean(str(file.with_suffix('.xlsx')))}."
         )
     kind = _kind_of(file)
     if kind == "text":
