@@ -142,7 +142,7 @@ class _Reader:
             if isinstance(block, AttributeSum):
                 values = np.bincount(self.labels, block.values, self.k).astype(float)
                 lower, upper = self._bound(block.lower, -np.inf), self._bound(block.upper, np.inf)
-                yield Amount(block.name, "sum", values, lower, upper, soft)
+                yield Amount(str(block.name), "sum", values, lower, upper, soft)
             elif isinstance(block, Quota):
                 yield from self._quota(block, soft)
 
