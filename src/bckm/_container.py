@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 import bckm
 from bckm._atomic import atomic
+from bckm._memory import require
 from bckm._terminal import clean
 from bckm.exceptions import DamagedFileError
 
@@ -199,6 +200,9 @@ def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Cont
     if os.path.isdir(path):
         raise DamagedFileError(f"{shown} is a folder; name a file that bckm wrote.")
     with open(path, "rb") as file:
+        # the file, its members, and what they become
+        needed = 3 * os.fstat(file.fileno()).st_size
+        require(needed, f"what {shown} holds", "Read it on a machine with more memory.")
         data = file.read()
     _refuse_strange(shown, data)
     try:

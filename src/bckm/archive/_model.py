@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from numbers import Integral
 from typing import Any
@@ -15,6 +16,7 @@ from bckm._reading import (
     read_jobs,
     read_not_negative,
     read_numbers,
+    read_size_pair,
     read_time_limit,
     read_whole,
 )
@@ -189,9 +191,13 @@ def _bounds(fields: Fields, n_clusters: int) -> Bounds:
         one = Fields(tree, "a demand")
         sides = {side: one.bound(side) for side in _SIDES}
         name: Any = one.scalar("name")
-        bounds._totals[name] = _Total(sides, one.number("total"), one.flag("whole"))
+        total, whole = one.number("total"), one.flag("whole")
+        if not math.isfinite(total) or (whole and total != math.floor(total)):
+            raise ValueError("the sum of a demand is no such number")
+        bounds._totals[name] = _Total(sides, total, whole)
         _check_sizes(sides, n_clusters)
     _check_sizes(bounds._sizes, n_clusters)
+    read_size_pair(*bounds._sizes.values())  # which refuses what is negative or crosses
     if bounds._n < 1:
         raise ValueError("the fit had no samples")
     return bounds

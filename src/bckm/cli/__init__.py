@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from bckm._terminal import clean, say
-from bckm.cli._errors import BAD_DATA, BUG, KILLED, PIPE_CLOSED
+from bckm.cli._errors import BAD_DATA, BUG, KILLED, PIPE_CLOSED, no_memory
 from bckm.cli._outputs import utf8
 from bckm.cli.bench import bench
 from bckm.cli.check import check
@@ -37,10 +37,16 @@ Examples:
 
 \b
 Exit codes:
-  0  fine                         4  stopped early (time limit, Ctrl-C), with an answer
-  1  verify: rules are broken     5  bad data
-  2  wrong usage                  6  not decided: neither an answer nor a proof
-  3  infeasible, with the reason
+  0    fine
+  1    verify: rules are broken
+  2    wrong usage
+  3    infeasible, with the reason
+  4    stopped early (time limit, Ctrl-C), with an answer
+  5    bad data, or too much of it
+  6    not decided: neither an answer nor a proof
+  70   a bug of bckm
+  130  stopped by Ctrl-C before there was an answer
+  141  the reader of a pipe has left
 """
 
 
@@ -125,6 +131,9 @@ def _code(args: Sequence[str] | None) -> int:
     except OSError as error:  # a full disk behind standard output
         say(f"Error: {clean(str(error))}", err=True)
         _forget_stdout()
+        return BAD_DATA
+    except MemoryError as error:
+        say(f"Error: {no_memory(error)}", err=True)
         return BAD_DATA
     except Exception:
         say(traceback.format_exc(), err=True)

@@ -29,6 +29,8 @@ def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """
     if len(saved) < 2:
         raise Failure("compare needs at least two results.", USAGE)
+    if as_json and markdown:
+        raise Failure("--json and --markdown cannot both go to standard output.", USAGE)
     with told():
         from bckm.report import compare as side_by_side
 

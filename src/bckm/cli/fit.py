@@ -188,7 +188,7 @@ def _fitted(
         sample_weight=asked.sample_weight,
         metric=asked.metric,
         scaling=asked.scaling,
-        title=given["title"] or f"Clusters of {table.source}",
+        title=f"Clusters of {table.source}" if given["title"] is None else given["title"],
         settings={
             "source": table.source,
             "command": shlex.join(["bckm", *sys.argv[1:]]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bckm._terminal import clean, say
-from bckm.cli._errors import BAD_DATA, Failure, told
+from bckm.cli._errors import BAD_DATA, USAGE, Failure, told
 from bckm.cli._options import json_option
 from bckm.cli._outputs import Outputs, ensure_writable, utf8, write_json
 
@@ -52,6 +52,8 @@ def load_study(path: str) -> Study:
 def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Tell what a file that 'bckm fit --save' wrote holds; on standard output, or as a report."""
     ensure_writable([saved], [("--report", path) for path in report])
+    if as_json and markdown:
+        raise Failure("--json and --markdown cannot both go to standard output.", USAGE)
     with told():
         import bckm.report as reports
 

@@ -84,7 +84,7 @@ def _labels(table: Table, id_column: str | None, given: dict[str, Any]) -> IntAr
     other, name = table, given["label_column"]
     order: Any = slice(None)
     if given["labels"]:
-        other = read_table(given["labels"])
+        other = read_table(given["labels"], read_limit=given["read_limit"])
         if id_column is not None:
             place = {one: row for row, one in enumerate(other.ids(id_column))}
             ids = table.ids(id_column)

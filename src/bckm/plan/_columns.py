@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -115,7 +116,7 @@ def read_features(
     names = tuple(map(table.column, plan.columns))
     if plan.metric == "haversine" and [name[:3].lower() for name in names] in _EXCHANGED:
         raise PlanError(f"haversine takes latitude first: --columns {names[1]},{names[0]}.")
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := [name for name, often in Counter(names).items() if often > 1]:
         raise PlanError(f"column {twice[0]!r} is named twice.")
     if not names:
         others = {table.column(name) for name in plan.used}
@@ -126,7 +127,7 @@ def read_features(
                 f"{table.source} has no numeric column that no rule uses; name those to cluster by "
                 f"with --columns. Its columns are: {some(table.names)}."
             )
-        read.notes += _left_out(others, names, table)
+        read.notes += _left_out(others, set(names), table)
         read.notes.append(
             f"clustered by {some(names, _SHOWN)}: every numeric column that no rule uses "
             "(--columns names others)."

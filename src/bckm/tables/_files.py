@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import zipfile
-import zlib
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import IO, Any
 from bckm._atomic import atomic
 from bckm._terminal import clean, say
 from bckm.tables._csv import csv_bytes, read_csv
-from bckm.tables._errors import NoFileError, TableError, near
+from bckm.tables._errors import NoFileError, OptionError, TableError, near
+from bckm.tables._limits import LIMIT, read_all, read_file, unzipped
 from bckm.tables._table import FORMATS, Table
 
 _SUFFIXES = {
@@ -36,6 +36,7 @@ _SUFFIXES = {
     ".npz": "npz",
 }
 _TEXTS = ("csv", "tsv", "text", "jsonl")
+_HAVE = {"sheet": ("xlsx",), "encoding": _TEXTS, "delimiter": ("csv", "tsv", "text")}
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ def read_table(
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    read_limit: int | None = None,
     stdin: IO[bytes] | None = None,
 ) -> Table:
     r"""Read a table from a file.
@@ -87,6 +89,9 @@ def read_table(
     decimal : {".", ","}, optional
         What stands before decimals in texts; by default a point, or a comma where a file that
         does not separate cells by commas clearly has it.
+    read_limit : int, optional
+        Bytes that the file may hold when it is unpacked, 1e9 by default: small files can grow to
+        more than there is room for.
     stdin : binary file, optional
         Read instead of standard input for ``-``.
 
@@ -99,15 +104,17 @@ def read_table(
     ('standard input', ['007', '008'], [3.5, 4.0])
     """
     if format is not None and format not in FORMATS:
-        raise TableError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+        raise OptionError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
     if decimal not in (None, ".", ","):
-        raise TableError(f"decimal must be . or ,; got {decimal!r}.")
-    source, data, said = _loaded(path, stdin)
+        raise OptionError(f"decimal must be . or ,; got {decimal!r}.")
+    limit = LIMIT if read_limit is None else read_limit
+    source, data, said = _loaded(path, stdin, limit)
     if data.startswith(b"\x1f\x8b"):
-        data = _unzipped(data, source)
+        data = unzipped(data, limit, source)
     kind = format or _checked_kind(said or _sniffed(data), data, source)
     if not data:
         raise TableError(f"{source} is empty.")
+    _refuse_unused(kind, source, sheet=sheet, encoding=encoding, delimiter=delimiter)
     if kind in ("csv", "tsv", "text"):
         return read_csv(
             data,
@@ -117,8 +124,21 @@ def read_table(
             decimal=decimal,
             likely="\t" if kind == "tsv" else ",",
         )
-    table: Table = _module(kind).read(data, source, sheet=sheet, encoding=encoding, decimal=decimal)
+    asked = {"sheet": sheet, "encoding": encoding, "decimal": decimal, "limit": limit}
+    table: Table = _module(kind).read(data, source, **asked)
     return table
+
+
+def _refuse_unused(kind: str, source: str, **asked: object) -> None:
+    """Refuse what was asked of a kind of file that does not have it."""
+    for name, value in asked.items():
+        if value is not None and kind not in _HAVE[name]:
+            told = {"jsonl": "a JSON lines", "text": "a CSV", "npz": "an NPZ", "xlsx": "an Excel"}
+            called = told.get(kind, f"a {kind.upper() if kind != 'parquet' else 'Parquet'}")
+            raise OptionError(
+                f"{source} is {called} file, which has no {name}{'s' if name == 'sheet' else ''}; "
+                f"leave out --{name}."
+            )
 
 
 def _module(kind: str) -> Any:
@@ -126,14 +146,17 @@ def _module(kind: str) -> Any:
     return import_module(f"bckm.tables._{kind}")
 
 
-def _loaded(path: str | os.PathLike[str], stdin: IO[bytes] | None) -> tuple[str, bytes, str | None]:
+def _loaded(
+    path: str | os.PathLike[str], stdin: IO[bytes] | None, limit: int
+) -> tuple[str, bytes, str | None]:
     """What messages call the file, its bytes, and the kind its name says."""
     if os.fspath(path) == "-":
         stream = sys.stdin.buffer if stdin is None else stdin
-        return "standard input", stream.read(), None
+        return "standard input", read_all(stream, limit, "standard input"), None
     file = Path(path)
     try:
-        return clean(file.name), file.read_bytes(), _kind_of(file)
+        source = clean(file.name)
+        return source, read_file(file, limit, source), _kind_of(file)
     except FileNotFoundError:
         raise NoFileError(_no_file(file)) from None
     except OSError as error:
@@ -186,13 +209,6 @@ def _checked_kind(kind: str, data: bytes, source: str) -> str:
             f"--format {seen}."
         )
     return kind
-
-
-def _unzipped(data: bytes, source: str) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TableError(f"{source} is a damaged gzip file: {error}.") from error
 
 
 def write_table(

@@ -2,15 +2,17 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 import bckm
-from bckm.cli._errors import Failure, told
+from bckm.cli._errors import BROKEN, BUG, KILLED, PIPE_CLOSED, UNDECIDED, Failure, told
 from bckm.exceptions import DamagedFileError, UndecidedError, UnsupportedError
 from bckm.tables import TableError, UnknownColumnError
 from tests.doors.cli.conftest import read
@@ -39,8 +41,11 @@ def test_help_lists_all_verbs_and_exit_codes(run):
     verbs = ("fit", "check", "verify", "show", "compare", "demo", "bench")
     places = [out.index(f"\n  {verb} ") for verb in verbs]
     assert places == sorted(places)
-    for code in ("0  fine", "2  wrong usage", "3  infeasible", "4  stopped", "5  bad data"):
-        assert code in out
+    codes = {int(one) for one in re.findall(r"^ +(\d+)  ", out, re.M)}
+    assert codes == {0, BUG, KILLED, PIPE_CLOSED, *range(BROKEN, UNDECIDED + 1)}
+    page = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text("utf-8")
+    table = page[page.index("## Exit codes") :]
+    assert codes == {int(one) for one in re.findall(r"^\| (\d+) \|", table, re.M)}
 
 
 def test_options_offer_what_the_library_takes():
