@@ -90,6 +90,8 @@ rule_options = _all(
     ),
     _column("--together", "Rows with the same value share a cluster.", multiple=True),
     _column("--apart", "Rows with the same value share none.", multiple=True),
+    _column("--together-with", "Ids of rows that share the cluster of this one.", multiple=True),
+    _column("--apart-from", "Ids of rows that do not.", multiple=True),
     click.option(
         "--quota",
         metavar="COLUMN:±PERCENT",

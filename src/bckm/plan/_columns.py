@@ -46,7 +46,7 @@ class Reader:
         return values if self.ids is None else dict(zip(self.ids, values, strict=True))
 
     @cached_property
-    def _known(self) -> Mapping[str, Any]:
+    def known(self) -> Mapping[str, Any]:
         """What each row may be called, and what rules call it."""
         return {str(name): name for name in self.names}
 
@@ -54,9 +54,9 @@ class Reader:
         """Rows by their ids, or without any by their position."""
         found = []
         for one in ids:
-            if one not in self._known:
+            if one not in self.known:
                 raise TableError(f"{where}{self.unknown(one)}")
-            found.append(self._known[one])
+            found.append(self.known[one])
         return found
 
     def unknown(self, one: str) -> str:

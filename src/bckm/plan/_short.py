@@ -10,7 +10,11 @@ from typing import Any
 from bckm.plan._model import Clause, PlanError
 
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*)),')  # quoted, or as it is
-SHORT = ("size", "capacity", "together", "apart", "quota", "known", "fixed", "stay", "links")
+SHORT = (
+    *("size", "capacity", "together", "apart", "together_with", "apart_from"),
+    *("quota", "known", "fixed", "stay", "links"),
+)
+_PARTNERS = {"together_with": "together", "apart_from": "apart"}
 
 
 def clauses_of(options: Mapping[str, Iterable[str]]) -> tuple[Clause, ...]:
@@ -57,12 +61,14 @@ def names_of(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _clause(kind: str, text: str) -> Clause:
-    where = f"--{kind} {text!r}"
+    where = f"--{kind.replace('_', '-')} {text!r}"
     if not text.strip():
         raise PlanError(f"{where}: nothing is said.")
     readers = {"size": _size, "capacity": _capacity, "quota": _quota, "stay": _stay}
     if kind in readers:
         keys = readers[kind](text, where)
+    elif kind in _PARTNERS:
+        kind, keys = _PARTNERS[kind], {"partners": text}
     else:
         keys = {"file" if kind == "links" else "column": text}
     return Clause.read(kind, keys, f"{where}: ")

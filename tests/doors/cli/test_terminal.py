@@ -43,6 +43,7 @@ def evil(tmp_path):
         EVIL: ["0", "1", "8", "9"],
         "text": [EVIL, EVIL, "u", "v"],
     }
+    write_table(Table.of({EVIL: ["1", "1", "1", "0"], "x": [1, 2, 3, 4]}), tmp_path / "groups.csv")
     path = tmp_path / f"{EVIL.replace('/', '')}.csv"
     write_table(Table.of(columns), path)
     return path
@@ -76,6 +77,33 @@ FITS = {
         *("--id", "id", "--columns", "x"),
     ),
     "check": lambda e, t: ("check", e, "-k", 2, "--together", "text", "--apart", "text"),
+    "groups that contradict": lambda e, t: (
+        *("check", t / "groups.csv", "-k", 2, "--together", EVIL, "--apart", EVIL),
+    ),
+    "partners": lambda e, t: (
+        *("check", t / "groups.csv", "-k", 2, "--together-with", EVIL, "--apart-from", EVIL),
+    ),
+    "capacity": lambda e, t: ("check", e, "-k", 2, "--capacity", f"{EVIL}::5"),
+    "capacity of one": lambda e, t: (
+        "verify",
+        e,
+        "--label-column",
+        "x",
+        "--capacity",
+        f"{EVIL}::5",
+    ),
+    "fixed": lambda e, t: ("check", e, "-k", 2, "--fixed", EVIL),
+    "stay": lambda e, t: ("check", e, "-k", 2, "--stay", f"{EVIL}:0"),
+    "known": lambda e, t: ("check", e, "-k", 1, "--known", EVIL),
+    "a weight": lambda e, t: ("fit", e, "-k", 1, "--weight", "text"),
+    "a quota of counts": lambda e, t: (
+        "check",
+        t / "groups.csv",
+        "-k",
+        2,
+        "--quota",
+        f"{EVIL}:±0%",
+    ),
     "a quota": lambda e, t: ("fit", e, "-k", 2, "--columns", "x", "--quota", "text:±0%"),
     "verify": lambda e, t: (
         *("verify", e, "-k", 2, "--label-column", "x", "--apart", "text", "--id", "id"),
