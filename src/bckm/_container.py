@@ -38,6 +38,7 @@ SMALL = 16  # entries of an array that the header holds
 _KINDS = "biuf"  # of arrays: truth values, whole numbers, numbers
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _AGAIN = "copy or write it again"
+_BARE = {str, int, bool, type(None)}  # what JSON says as it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +141,8 @@ def _plain(value: Any, where: tuple[str, ...], arrays: dict[str, NDArray[Any]]) 
     if isinstance(value, np.ndarray):
         return _put(value, where, arrays)
     if isinstance(value, list | tuple):
+        if set(map(type, value)) <= _BARE:  # many ids
+            return list(value)
         return [_plain(one, (*where, str(at)), arrays) for at, one in enumerate(value)]
     if isinstance(value, Mapping):
         for key in value:

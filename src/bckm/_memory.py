@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 NEGLIGIBLE = 2**26  # not worth a look at the system
@@ -39,6 +42,18 @@ def gigabytes(number: float) -> str:
     ('1.5 GB', '20 MB', '1 MB')
     """
     return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{max(number / 1e6, 1):.0f} MB"
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the search for cycles of objects: it takes half of the time where there are none."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 def available() -> int | None:

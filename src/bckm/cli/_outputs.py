@@ -108,25 +108,38 @@ class Outputs:
     ----------
     told : list of str
         What was written, for the person.
+    left : list of str
+        What was not, because the person pressed Ctrl-C once the first one was there.
     """
 
     def __init__(self) -> None:
         self.told: list[str] = []
+        self.left: list[str] = []
         self._failed: list[str] = []
+        self._begun = False
 
     def write(self, what: str, path: str | None, writer: Callable[[str], str | None]) -> None:
         """Write a file, if it is asked for; what the writer returns is a remark about it."""
         if path is None:
             return
+        if self.left:
+            self.left.append(f"{what} {clean(path)}")
+            return
         try:
             remark = writer(path)
         except BrokenPipeError:
             raise
+        except KeyboardInterrupt:
+            if not self._begun:
+                raise
+            self.left.append(f"{what} {clean(path)}")
+            return
         except (OSError, ValueError, ImportError) as error:
             self._failed.append(
                 f"{what} could not be written to {clean(path)}: {clean(str(error))}"
             )
             return
+        self._begun = True
         if path != "-":
             self.told.append(f"{what} {clean(path)}" + (f" ({remark})" if remark else ""))
 

@@ -115,8 +115,10 @@ def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
         outputs = _written(study, table, plan, given)
     if not given["quiet"]:
         _say(study, notes, outputs, to_stdout=not given["as_json"] and not _piped(given))
+    for one in outputs.left:
+        say(f"Not written, since you pressed Ctrl-C: {one}", err=True)
     outputs.finish()
-    if study.result.status.stopped:
+    if study.result.status.stopped or outputs.left:
         ctx.exit(STOPPED)
     if given["checkpoint"]:  # all of it is written: nothing is left to go on with
         Path(given["checkpoint"]).unlink(missing_ok=True)

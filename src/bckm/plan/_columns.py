@@ -80,8 +80,9 @@ class Reader:
         for row, value in enumerate(self.table.texts(column)):
             if value is not None:
                 found.setdefault(value, []).append(row)
-        for value in list(found):
-            others = {other.lower() for other in found} - {value.lower()}
+        words = {value.lower() for value in found}
+        for value in list(found) if len(words) <= 2 else ():
+            others = words - {value.lower()}
             if _NO.get(value.lower()) is not None and others <= {_NO[value.lower()]}:
                 del found[value]
                 self.notes.append(

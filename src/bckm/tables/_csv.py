@@ -238,8 +238,11 @@ def csv_bytes(table: Table, delimiter: str | None = None) -> tuple[bytes, int]:
 def _written(cells: Cells, sign: str) -> tuple[list[str], int]:
     """Texts of a column; only what was text before can be taken for a formula."""
     cells = listed(cells)
-    if all(type(cell) is str for cell in cells):
-        return guarded([_safe(cell) for cell in cells])
+    kinds = set(map(type, cells))
+    if kinds == {str}:
+        return guarded(list(map(_safe, cells)) if "\0" in "".join(cells) else cells)
+    if kinds == {int}:
+        return [text_of(cell) or "" for cell in cells], 0
     texts, n_escaped = [], 0
     for cell in cells:
         text = cell if isinstance(cell, str) else text_of(cell) or ""

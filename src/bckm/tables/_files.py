@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bckm._atomic import atomic
+from bckm._memory import uncollected
 from bckm._terminal import clean, say
 from bckm.tables._csv import csv_bytes, read_csv
 from bckm.tables._errors import NoFileError, OptionError, TableError, near
@@ -115,16 +116,23 @@ def read_table(
     if not data:
         raise TableError(f"{source} is empty.")
     _refuse_unused(kind, source, sheet=sheet, encoding=encoding, delimiter=delimiter)
+    asked = {"sheet": sheet, "encoding": encoding, "decimal": decimal, "limit": limit}
+    with uncollected():
+        return _read(kind, data, source, delimiter, asked)
+
+
+def _read(
+    kind: str, data: bytes, source: str, delimiter: str | None, asked: dict[str, Any]
+) -> Table:
     if kind in ("csv", "tsv", "text"):
         return read_csv(
             data,
             source,
-            encoding=encoding,
+            encoding=asked["encoding"],
             delimiter=delimiter,
-            decimal=decimal,
+            decimal=asked["decimal"],
             likely="\t" if kind == "tsv" else ",",
         )
-    asked = {"sheet": sheet, "encoding": encoding, "decimal": decimal, "limit": limit}
     table: Table = _module(kind).read(data, source, **asked)
     return table
 
@@ -297,8 +305,10 @@ def _kind_to_write(file: Path, table: Table) -> str:
 
 def _bytes(table: Table, kind: str) -> tuple[bytes, int]:
     """The file of a kind, and how many texts got an apostrophe."""
-    if kind in ("csv", "tsv"):
-        # a tab or a comma only where the other kind is asked for: ; stays
-        return csv_bytes(table, None if kind == table.format else {"csv": ",", "tsv": "\t"}[kind])
-    data: bytes = _module(kind).to_bytes(table)
+    with uncollected():
+        if kind in ("csv", "tsv"):
+            # a tab or a comma only where the other kind is asked for: ; stays
+            other = None if kind == table.format else {"csv": ",", "tsv": "\t"}[kind]
+            return csv_bytes(table, other)
+        data: bytes = _module(kind).to_bytes(table)
     return data, 0

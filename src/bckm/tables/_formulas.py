@@ -16,7 +16,9 @@ _SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
 _RISKY = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*{_SIGN})")
 _NUMBER = re.compile(r"'*[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _BETWEEN = "\ue000"  # no blank: else the search below would run through empty cells again and again
-_SOME_RISK = re.compile(rf"(?:^|\ue000)'*(?:[\t\r\n]|{_BLANK}*{_SIGN})")
+_SOME_RISK = re.compile(
+    rf"(?:^|\ue000)(?!{_NUMBER.pattern}(?:\ue000|\Z))'*(?:[\t\r\n]|{_BLANK}*{_SIGN})"
+)
 
 
 def risky(text: str) -> bool:

@@ -354,3 +354,21 @@ def test_a_bug_is_no_answer(run, customers, monkeypatch):
     assert answer.code == 70
     assert "ZeroDivisionError" in answer.err
     assert "report it" in answer.err
+
+
+def test_ctrl_c_while_files_are_written_leaves_out_the_rest(run, customers, monkeypatch, tmp_path):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    outputs = ("--save", "a.bckm", "--report", "r.html", "--summary", "s.json", "-o", "o.csv")
+    fit = ("fit", customers, "-k", 2, *FEATURES, "--n-init", 1, *outputs, "--checkpoint", "c")
+    monkeypatch.setattr("bckm.report.write", stopped)
+    answer = run(*fit)
+    assert answer.code == 4
+    assert "Written: everything a.bckm" in answer.out
+    assert "Not written, since you pressed Ctrl-C: report r.html" in answer.err
+    assert "Not written, since you pressed Ctrl-C: summary s.json" in answer.err
+    assert not (tmp_path / "s.json").exists()
+    assert (tmp_path / "c").exists()  # there is something to go on with
+    monkeypatch.setattr("bckm.tables.write_table", stopped)
+    assert run(*fit).code == 130  # without the labels there is no answer
