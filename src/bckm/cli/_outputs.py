@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bckm._terminal import clean, in_json, say
-from bckm.cli._errors import BAD_DATA, USAGE, Failure
+from bckm.cli._errors import BAD_DATA, USAGE, Failure, no_memory
 
 if TYPE_CHECKING:
     from bckm.study import Study
@@ -133,6 +133,9 @@ class Outputs:
             if not self._begun:
                 raise
             self.left.append(f"{what} {clean(path)}")
+            return
+        except MemoryError as error:
+            self._failed.append(f"{what} could not be written to {clean(path)}: {no_memory(error)}")
             return
         except (OSError, ValueError, ImportError) as error:
             self._failed.append(

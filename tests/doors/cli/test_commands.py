@@ -372,3 +372,15 @@ def test_ctrl_c_while_files_are_written_leaves_out_the_rest(run, customers, monk
     assert (tmp_path / "c").exists()  # there is something to go on with
     monkeypatch.setattr("bckm.tables.write_table", stopped)
     assert run(*fit).code == 130  # without the labels there is no answer
+
+
+def test_an_output_that_needs_too_much_memory_keeps_the_others(run, customers, monkeypatch):
+    def large(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("bckm.report.write", large)
+    fit = ("fit", customers, "-k", 2, *FEATURES, "--n-init", 1, "-o", "o.csv")
+    answer = run(*fit, "--report", "r.html", "--summary", "s.json")
+    assert answer.code == 5
+    assert "Written: summary s.json" in answer.out
+    assert "report could not be written to r.html: not enough memory" in answer.err
