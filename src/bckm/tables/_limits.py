@@ -18,7 +18,7 @@ _PIECE = 2**22
 _REMEDY = "Take fewer rows or columns, or a machine with more memory."
 
 
-def check_size(size: float, limit: int, source: str) -> None:
+def check_size(size: float, limit: int, source: str, remedy: str = "") -> None:
     """Refuse a file that holds more than the limit, when it is unpacked.
 
     Parameters
@@ -27,13 +27,15 @@ def check_size(size: float, limit: int, source: str) -> None:
         Bytes.
     source : str
         The file.
+    remedy : str
+        What else can be done than to raise the limit.
     """
     if size > limit:
         enough = f"{-(-int(size) // 10**9)}GB"
         raise TableError(
             f"{source} holds {gigabytes(size)} or more when it is unpacked, and the limit is "
-            f"{gigabytes(limit)}; if that is meant, raise the limit (--read-limit {enough}; in "
-            "Python read_limit)."
+            f"{gigabytes(limit)}; {remedy}if that is meant, raise the limit (--read-limit "
+            f"{enough}; in Python read_limit)."
         )
 
 

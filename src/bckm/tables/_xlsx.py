@@ -83,8 +83,10 @@ def _rows(
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         title = _title(book.sheets_metadata, source, sheet)
         # a reader makes room for all cells up to the last one, and ends the process if it cannot
-        room = _CELL * n_cells(parts, title)
-        check_size(room, limit, f"sheet {shown(title)} of {source}")
+        number = n_cells(parts, title)
+        room, where = _CELL * number, f"sheet {shown(title)} of {source}"
+        far = f"it spans {number:,} cells up to the last one: delete what is far out by accident; "
+        check_size(room, limit, where, far)
         check_memory(room, source)
         del parts
         found = book.get_sheet_by_name(title)
