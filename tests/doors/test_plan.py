@@ -452,3 +452,9 @@ def test_many_groups_are_no_trouble():
     plan = Plan(clusters=2, clauses=clauses_of({"together": ["g"]}))
     assert len(compile_rules(plan, table).constraints.must_link) == 6_000
     assert time.process_time() - began < 1.5
+
+
+def test_rules_that_are_nested_without_end(tmp_path):
+    (tmp_path / "r.toml").write_text("columns = " + "[" * 100_000)
+    with pytest.raises(PlanError, match="nested too deeply"):
+        read_plan(tmp_path / "r.toml")

@@ -41,6 +41,8 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
         raise PlanError(f"{where}this is no TOML: {error}.") from None
+    except RecursionError:
+        raise PlanError(f"{where}this is no rules file: it is nested too deeply.") from None
     except UnicodeDecodeError as error:
         raise PlanError(f"{where}must be UTF-8 text: {error}.") from None
     settings: dict[str, Any] = {}
