@@ -162,6 +162,8 @@ def _fit(model: ConstrainedKMeans, fields: Fields, pool: Pool) -> None:
     model.n_dropped_ = len(model.dropped_rules_)
     model._space = space
     model._weight = fields.amount("weight")
+    if not model._weight:
+        raise ValueError("all weights of the fit are 0")
     model._bounds = _bounds(fields.of("bounds"), len(result.centres))
     model._copy(result)
 
