@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bckm.exceptions import (
         DamagedFileError,
         DroppedRulesWarning,
+        FileInUseError,
         InfeasibleError,
         UndecidedError,
         UnsupportedError,
@@ -41,6 +42,7 @@ __all__ = [
     "DroppedRulesWarning",
     "Ending",
     "Feasibility",
+    "FileInUseError",
     "GivenUp",
     "InfeasibleError",
     "LinearRows",
@@ -71,8 +73,8 @@ _HOMES = {
     "certificate": "BoundStep Certificate Ending certify",
     "constraints": "Constraints",
     "estimators": "ConstrainedKMeans",
-    "exceptions": "DamagedFileError DroppedRulesWarning InfeasibleError UndecidedError "
-    "UnsupportedError",
+    "exceptions": "DamagedFileError DroppedRulesWarning FileInUseError InfeasibleError "
+    "UndecidedError UnsupportedError",
     "feasibility": "Feasibility check",
     "fixed": "assign_to",
     "result": "GivenUp Result Status Step",

@@ -86,8 +86,8 @@ def atomic(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Ite
     _sweep(path)
 
 
-def _stem(path: str) -> str:
-    """What the names of temporary files for this path begin with."""
+def stem(path: str) -> str:
+    """What the names of files beside this path, temporary ones and its lock, begin with."""
     name = os.path.basename(path)
     short = name
     while len(os.fsencode(short)) > LONGEST:
@@ -101,7 +101,7 @@ def _create(path: str, shown: str, *, private: bool) -> tuple[int, str]:
     """A new file beside the path, readable for others only if none had to be replaced."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     while True:
-        name = f"{_stem(path)}{secrets.token_hex(8)}.tmp"
+        name = f"{stem(path)}{secrets.token_hex(8)}.tmp"
         temporary = os.path.join(os.path.dirname(path), name)
         try:
             return os.open(temporary, flags, 0o600 if private else 0o666), temporary
@@ -134,7 +134,7 @@ def _sync_folder(folder: str) -> None:
 
 def _sweep(path: str) -> None:
     """Remove what killed writers of this path have left behind."""
-    ours = re.compile(re.escape(_stem(path)) + r"[0-9a-f]{16}\.tmp")
+    ours = re.compile(re.escape(stem(path)) + r"[0-9a-f]{16}\.tmp")
     with suppress(OSError), os.scandir(os.path.dirname(path)) as entries:
         for entry in entries:
             if ours.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):

@@ -25,16 +25,20 @@ from numpy.typing import NDArray
 
 import bckm
 from bckm._atomic import atomic
+from bckm._memory import require
+from bckm._terminal import clean
 from bckm.exceptions import DamagedFileError
 
 FORMAT = "bckm"
 VERSION = 1  # of the format; raise it when older versions of the library must not read a file
 HEADER, SUM = "header.json", "sha256.txt"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed time: the same content is the same file
+DEEPEST = 60  # lists and mappings within each other
 SMALL = 16  # entries of an array that the header holds
 _KINDS = "biuf"  # of arrays: truth values, whole numbers, numbers
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _AGAIN = "copy or write it again"
+_BARE = {str, int, bool, type(None)}  # what JSON says as it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +130,8 @@ def _digest(total: Any, name: str, data: bytes) -> None:
 
 def _plain(value: Any, where: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Any:
     """What JSON can say; arrays are put aside."""
+    if len(where) > DEEPEST:
+        raise TypeError(f"{_named(where[:3])} is nested more than {DEEPEST} times.")
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -135,6 +141,8 @@ def _plain(value: Any, where: tuple[str, ...], arrays: dict[str, NDArray[Any]]) 
     if isinstance(value, np.ndarray):
         return _put(value, where, arrays)
     if isinstance(value, list | tuple):
+        if set(map(type, value)) <= _BARE:  # many ids
+            return list(value)
         return [_plain(one, (*where, str(at)), arrays) for at, one in enumerate(value)]
     if isinstance(value, Mapping):
         for key in value:
@@ -191,10 +199,13 @@ def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Cont
     OSError
         If it cannot be read at all.
     """
-    shown = os.fspath(path)
+    shown = clean(os.fspath(path))
     if os.path.isdir(path):
         raise DamagedFileError(f"{shown} is a folder; name a file that bckm wrote.")
     with open(path, "rb") as file:
+        # the file, its members, and what they become
+        needed = 3 * os.fstat(file.fileno()).st_size
+        require(needed, f"what {shown} holds", "Read it on a machine with more memory.")
         data = file.read()
     _refuse_strange(shown, data)
     try:
@@ -214,18 +225,20 @@ def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Cont
     try:
         content = _rich(found["content"], members)
         kind, library = found["kind"], found["library"]
+        if not isinstance(kind, str) or not isinstance(library, str):
+            raise ValueError("the header does not say what it holds")
     except MemoryError:
         raise
     except Exception as error:
         raise DamagedFileError(f"{shown} is damaged ({_because(error)}); {_AGAIN}.") from None
     if kind not in kinds:
         wanted = " or a ".join(kinds)
-        raise ValueError(f"{shown} holds a {kind}, not a {wanted}; name another file.")
+        raise ValueError(f"{shown} holds a {clean(kind)}, not a {wanted}; name another file.")
     return Container(kind, found["version"], library, content)
 
 
 def _because(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".rstrip(": .")[:200]
+    return clean(f"{type(error).__name__}: {error}".rstrip(": .")[:200])
 
 
 def _refuse_strange(shown: str, data: bytes) -> None:
@@ -295,10 +308,12 @@ def _sum(members: Mapping[str, bytes]) -> bytes:
     return total.hexdigest().encode()
 
 
-def _rich(value: Any, members: Mapping[str, bytes]) -> Any:
+def _rich(value: Any, members: Mapping[str, bytes], depth: int = 0) -> Any:
     """The tree as it was written."""
+    if depth > DEEPEST:
+        raise ValueError(f"the header is nested more than {DEEPEST} times")
     if isinstance(value, list):
-        return [_rich(one, members) for one in value]
+        return [_rich(one, members, depth + 1) for one in value]
     if not isinstance(value, dict):
         return value
     if len(value) == 1:
@@ -310,10 +325,17 @@ def _rich(value: Any, members: Mapping[str, bytes]) -> Any:
         if key == "$float":
             return _FLOATS[inner]
         if key == "$dict":
-            return {str(name): _rich(one, members) for name, one in inner}
+            return _mapping(inner, members, depth)
     if any(key.startswith("$") for key in value):
         raise ValueError("the header holds a mark that this version does not know")
-    return {key: _rich(one, members) for key, one in value.items()}
+    return {key: _rich(one, members, depth + 1) for key, one in value.items()}
+
+
+def _mapping(pairs: Any, members: Mapping[str, bytes], depth: int) -> dict[str, Any]:
+    found = {name: _rich(one, members, depth + 1) for name, one in pairs}
+    if len(found) < len(pairs) or not all(isinstance(name, str) for name in found):
+        raise ValueError("the header holds a mapping whose keys are no different texts")
+    return found
 
 
 def _small(code: str, shape: list[int], values: list[Any]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from bckm._types import FloatArray, IntArray
 
 Scalar = str | int | float | bool | None
+LARGEST = 2**63 - 1
 
 
 class Fields:
@@ -60,10 +62,17 @@ class Fields:
             raise self._wrong(key, "a list of texts")
         return found
 
+    def scalar(self, key: str) -> Scalar:
+        """A name, an id or the like."""
+        if not isinstance(self[key], Scalar):
+            raise self._wrong(key, "a single value")
+        found: Scalar = self[key]
+        return found
+
     def scalars(self, key: str) -> list[Scalar]:
         """A list of ids, categories or the like."""
         found = self.all(key)
-        if not all(one is None or isinstance(one, Scalar) for one in found):
+        if not all(isinstance(one, Scalar) for one in found):
             raise self._wrong(key, "a list of single values")
         return found
 
@@ -78,12 +87,21 @@ class Fields:
         found = self[key]
         if isinstance(found, bool) or not isinstance(found, int | float) or found != found:
             raise self._wrong(key, "a number")
+        if isinstance(found, int) and abs(found) > LARGEST:
+            raise self._wrong(key, "a number that fits into 64 bits")
         return float(found)
 
-    def whole(self, key: str) -> int:
+    def amount(self, key: str) -> float:
+        """A finite number, at least 0."""
+        found = self.number(key)
+        if not 0 <= found < math.inf:
+            raise self._wrong(key, "a finite number, at least 0")
+        return found
+
+    def whole(self, key: str, most: int = LARGEST) -> int:
         """A whole number, not negative."""
         found = self[key]
-        if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= most:
             raise self._wrong(key, "a whole number")
         return found
 
@@ -143,7 +161,7 @@ def scalar(value: Any, what: str) -> Scalar:
     """An id, category or name that a file can hold."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, Scalar):
+    if isinstance(value, Scalar):
         return value
     raise TypeError(
         f"{what} {value!r:.60} is a {type(value).__name__}, which a file cannot hold; use text or "

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 NEGLIGIBLE = 2**26  # not worth a look at the system
@@ -25,9 +28,32 @@ def require(needed: int, what: str, remedy: str) -> None:
     free = available()
     if free is not None and needed > free:
         raise MemoryError(
-            f"needs about {needed / 1e9:.1f} GB for {what}; {free / 1e9:.1f} GB are available. "
-            f"{remedy}"
+            f"needs about {gigabytes(needed)} for {what}; {gigabytes(free)} are available. {remedy}"
         )
+
+
+def gigabytes(number: float) -> str:
+    """Bytes in words: '1.5 GB', '20 MB'.
+
+    Examples
+    --------
+    >>> from bckm._memory import gigabytes
+    >>> gigabytes(1.5e9), gigabytes(20_400_000), gigabytes(10)
+    ('1.5 GB', '20 MB', '1 MB')
+    """
+    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{max(number / 1e6, 1):.0f} MB"
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the search for cycles of objects: it takes half of the time where there are none."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 def available() -> int | None:
@@ -35,7 +61,7 @@ def available() -> int | None:
 
     None where nothing is known.
     """
-    known = [_free_of_system(), *map(_free_of_group, _groups())]
+    known = [_free_of_system(), _free_of_process(), *map(_free_of_group, _groups())]
     return min((free for free in known if free is not None), default=None)
 
 
@@ -47,6 +73,19 @@ def _free_of_system() -> int | None:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def _free_of_process() -> int | None:
+    """What a limit of the process (ulimit -v) leaves."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    pages = _text(Path("/proc/self/statm")).split()
+    if most == resource.RLIM_INFINITY or not pages:
+        return None
+    return max(0, most - int(pages[0]) * resource.getpagesize())
 
 
 def _groups() -> list[Path]:

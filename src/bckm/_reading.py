@@ -14,6 +14,7 @@ from bckm._arrays import blocks
 from bckm._types import FloatArray, Rows, Sparse
 
 LARGEST = 1e150  # squares of larger values overflow
+MOST_JOBS = 1024
 
 
 def array_of(value: Any, what: str) -> NDArray[Any]:
@@ -179,7 +180,8 @@ def read_jobs(n_jobs: Any) -> int:
             "Pass the number of threads; -1 takes all cores, -2 all but one."
         )
     number = int(n_jobs)
-    return number if number > 0 else max(1, cores + 1 + number)
+    # more threads than this help nobody, and kernels count them in 32 bits
+    return min(number, MOST_JOBS) if number > 0 else max(1, cores + 1 + number)
 
 
 def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:

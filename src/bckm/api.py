@@ -19,7 +19,7 @@ from bckm._reading import read_centres, read_not_negative, read_time_limit, read
 from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
 from bckm.checker import verify
-from bckm.checkpoint import Checkpoint, identity
+from bckm.checkpoint import Checkpoint, alone_with_checkpoint, identity
 from bckm.constraints import Constraints, as_constraints
 from bckm.exceptions import UnsupportedError
 from bckm.feasibility import feasible_start
@@ -38,6 +38,7 @@ SMALL = 20_000  # items x clusters of all starts together, if one alone is not m
 SLOWER = 8  # a step where sums are bounded takes so many times as long
 
 
+@alone_with_checkpoint
 def kmeans(
     X: Any,  # noqa: N803
     n_clusters: int,
@@ -133,7 +134,7 @@ def kmeans(
         change, everything else must be as before: the file of another fit is refused, as is a
         damaged one. The file stays after the end, and the same call then returns the result without
         a new search. `random_state` must be a whole number or None, which draws a seed and keeps it
-        in the file.
+        in the file. A second fit with the same file is refused while this one runs.
 
     Returns
     -------
@@ -148,6 +149,8 @@ def kmeans(
         If `time_limit` passed before feasible labels or a proof were found.
     DamagedFileError
         If `checkpoint` is a file, but not what this function wrote.
+    FileInUseError
+        If another fit is running with the same `checkpoint`.
 
     Examples
     --------

@@ -13,10 +13,11 @@ import os
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields as fields_of
 from dataclasses import is_dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,8 +26,10 @@ import bckm
 from bckm._arrays import blocks
 from bckm._container import read_container, write_container
 from bckm._fields import Fields, narrow
+from bckm._lock import alone
 from bckm._reading import read_data, read_weight
 from bckm._steps import history_tree, read_history
+from bckm._terminal import clean
 from bckm._types import IntArray
 from bckm.assign import Engine
 from bckm.exceptions import DamagedFileError, UnsupportedError
@@ -35,6 +38,9 @@ from bckm.lloyd import Run
 from bckm.problem import Problem
 from bckm.result import Status
 from bckm.search.found import Found
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 KIND = "checkpoint"
 EVERY = 5.0  # seconds between two writes, at least,
@@ -47,6 +53,20 @@ _WORDS = {
     "rules": "under other rules",
     "init": "with another init",
 }
+
+
+def alone_with_checkpoint(fit: Callable[P, T]) -> Callable[P, T]:
+    """Let a function hold the lock of the file that its `checkpoint` names, until it is done."""
+
+    @wraps(fit)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+        path: Any = kwargs.get("checkpoint")
+        if path is None:
+            return fit(*args, **kwargs)
+        with alone(path):
+            return fit(*args, **kwargs)
+
+    return guarded
 
 
 class Checkpoint:
@@ -65,14 +85,19 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
+        self._shown = clean(self.path)
         self._fields: Fields | None = None
         folder = os.path.dirname(os.path.realpath(path))
         if not os.path.isdir(folder):  # better now than when there is something to lose
             raise FileNotFoundError(errno.ENOENT, "there is no such folder for checkpoint", folder)
         if os.path.exists(path):
             if not os.path.isfile(path) and not os.path.isdir(path):  # it may have no end
-                raise ValueError(f"the checkpoint {self.path} is no ordinary file; name another.")
-            self._fields = Fields(read_container(path, [KIND]).content, "the checkpoint")
+                raise ValueError(f"the checkpoint {self._shown} is no ordinary file; name another.")
+            content = read_container(path, [KIND]).content
+            try:
+                self._fields = Fields(content, "its content")
+            except ValueError as error:
+                raise self._damaged(error) from None
         self._same: Mapping[str, Any] = {}
         self._entropy: int | None = None
         self.start: IntArray | None = None
@@ -113,20 +138,21 @@ class Checkpoint:
         if self._fields is None:
             return None
         try:
-            before = self._fields.of("fit").tree
+            fit = self._fields.of("fit")
+            before = {name: fit.scalar(name) for name in fit.tree}
         except ValueError as error:
             raise self._damaged(error) from None
         for name, now in same.items():
             if name not in before or before[name] != now:
                 raise ValueError(
-                    f"the checkpoint {self.path} belongs to another fit: it was written "
+                    f"the checkpoint {self._shown} belongs to another fit: it was written "
                     f"{_difference(name, before.get(name), now)}; name another file, or delete it "
                     "to begin anew."
                 )
         try:
             self.start = _labels(self._fields, "start", problem)
             return _found(self._fields.of("found"), problem)
-        except (ValueError, KeyError, TypeError, IndexError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
             raise self._damaged(error) from None
 
     def note(self, found: Found) -> None:
@@ -150,7 +176,7 @@ class Checkpoint:
             write_container(self.path, KIND, tree)
         except OSError as error:  # a full disk is no reason to lose hours of work
             warnings.warn(
-                f"the checkpoint {self.path} cannot be written ({error}); the fit goes on.",
+                f"the checkpoint {self._shown} cannot be written ({error}); the fit goes on.",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -161,13 +187,13 @@ class Checkpoint:
     def _whole(self, key: str) -> int:
         assert self._fields is not None
         try:
-            return self._fields.whole(key)
+            return self._fields.whole(key, most=2**128)
         except ValueError as error:
             raise self._damaged(error) from None
 
     def _damaged(self, why: object) -> DamagedFileError:
         return DamagedFileError(
-            f"the checkpoint {self.path} is damaged or was changed by hand: {why}; delete it to "
+            f"the checkpoint {self._shown} is damaged or was changed by hand: {why}; delete it to "
             "begin anew."
         )
 
@@ -213,9 +239,9 @@ def _difference(name: str, before: Any, now: Any) -> str:
     if name in _WORDS:
         return _WORDS[name]
     if name in ("samples", "features", "clusters"):
-        return f"for {before} {name}, this fit has {now}"
+        return f"for {before!r} {name}, this fit has {now!r}"
     if name == "library":
-        return f"by bckm {before}, this is {now}"
+        return f"by bckm {clean(str(before))}, this is {now}"
     if name == "kernels":
         return f"{'with' if before else 'without'} compiled kernels, unlike this fit"
     return f"with {name}={before!r}, this fit has {name}={now!r}"

@@ -7,13 +7,13 @@ members of a household get the same van; the parties of a dispute must not share
 from __future__ import annotations
 
 import csv
-import sys
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
 import bckm
+from bckm._terminal import say
 from bckm._types import FloatArray
 
 VANS = 8
@@ -50,14 +50,14 @@ def main(output: str = OUTPUT, report: str | None = None) -> bckm.Result:
         writer = csv.writer(handle)
         writer.writerow(["customer", "cluster"])
         writer.writerows(zip(names, result.labels, strict=True))
-    _say(f"\nLabels written to {output}")
+    say(f"\nLabels written to {output}")
     if report is not None:
         from bckm.report import write
 
         columns, title = ("x_km", "y_km"), "240 customers, 8 vans"
         study = bckm.Study.of(result, X, rules, feature_names=columns, sample_id=names, title=title)
         write(study, report)
-        _say(f"Report written to {report}")
+        say(f"Report written to {report}")
     return result
 
 
@@ -89,21 +89,17 @@ def _report(rules: bckm.Constraints, result: bckm.Result, plain: bckm.Result) ->
     would_break = bckm.verify(plain.labels, rules, VANS)
     gap = 1 - result.lower_bound / result.inertia
     asked = len(rules.must_link) + len(rules.cannot_link) + 2 * VANS  # two bounds of each size
-    _say("Asked")
-    _say(f"  240 customers, {VANS} clusters of {SIZES[0]} to {SIZES[1]}")
-    _say(f"  {len(rules.must_link)} must-link sets, {len(rules.cannot_link)} cannot-link sets")
-    _say("Found")
-    _say(f"  sizes          {' '.join(map(str, result.sizes))}")
-    _say(f"  rules kept     {asked - len(broken)} of {asked}")
-    _say(f"  inertia        {result.inertia:.2f} km^2")
-    _say(f"  last step      {result.assignment.message}")
-    _say(f"  its bound      {result.lower_bound:.2f} km^2 (gap {max(gap, 0.0):.2%})")
-    _say(f"  ended          {result.status.message}, after {result.n_iter} iterations")
-    _say(f"  time           {result.seconds:.2f} s for 10 starts, solver {result.solver!r}")
-    _say("Plain k-means, for comparison")
-    _say(f"  sizes          {' '.join(map(str, plain.sizes))}")
-    _say(f"  inertia        {plain.inertia:.2f} km^2, with {len(would_break)} violations")
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
+    say("Asked")
+    say(f"  240 customers, {VANS} clusters of {SIZES[0]} to {SIZES[1]}")
+    say(f"  {len(rules.must_link)} must-link sets, {len(rules.cannot_link)} cannot-link sets")
+    say("Found")
+    say(f"  sizes          {' '.join(map(str, result.sizes))}")
+    say(f"  rules kept     {asked - len(broken)} of {asked}")
+    say(f"  inertia        {result.inertia:.2f} km^2")
+    say(f"  last step      {result.assignment.message}")
+    say(f"  its bound      {result.lower_bound:.2f} km^2 (gap {max(gap, 0.0):.2%})")
+    say(f"  ended          {result.status.message}, after {result.n_iter} iterations")
+    say(f"  time           {result.seconds:.2f} s for 10 starts, solver {result.solver!r}")
+    say("Plain k-means, for comparison")
+    say(f"  sizes          {' '.join(map(str, plain.sizes))}")
+    say(f"  inertia        {plain.inertia:.2f} km^2, with {len(would_break)} violations")

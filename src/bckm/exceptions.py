@@ -81,6 +81,17 @@ class UnsupportedError(ValueError):
     """
 
 
+class FileInUseError(OSError):
+    """Another fit is writing the same checkpoint; the message says which process it is.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> issubclass(bckm.FileInUseError, OSError)
+    True
+    """
+
+
 class DamagedFileError(ValueError):
     """A file is not what `bckm` writes, or no longer; the message names it and says what is wrong.
 

@@ -1,12 +1,22 @@
 """Plans: what they read, refuse and write."""
 
 import io
+import time
 
 import numpy as np
 import pytest
 
 import bckm
-from bckm.plan import Clause, Plan, PlanError, clauses_of, compile_plan, read_plan, write_plan
+from bckm.plan import (
+    Clause,
+    Plan,
+    PlanError,
+    clauses_of,
+    compile_plan,
+    compile_rules,
+    read_plan,
+    write_plan,
+)
 from bckm.tables import Table, TableError, read_table
 from tests.hostile import HOSTILE
 
@@ -165,7 +175,7 @@ def test_default_columns_are_the_numeric_ones_without_another_use(table):
     clauses = clauses_of({"capacity": ["kg::9"], "stay": ["before:3"], "apart": ["lead"]})
     asked = compile_plan(Plan(clusters=2, id="id", clauses=clauses), table)
     assert asked.feature_names == ("x", "y")
-    assert "x, y" in asked.notes[-1]
+    assert "'x', 'y'" in asked.notes[-1]
 
 
 def test_columns_with_blanks_around_their_names_have_their_uses_too():
@@ -432,3 +442,19 @@ def test_missing_features(table):
     asked = compile_plan(plan, holes)
     assert asked.X[1, 0] == np.median([0, 9, 8, 5])
     assert "1 missing value" in asked.notes[0]
+
+
+def test_many_groups_are_no_trouble():
+    """It took the square of their number to see that they do not mark rows."""
+    values = [f"h{row // 2}" for row in range(12_000)]
+    table = Table.of({"g": values})
+    began = time.process_time()
+    plan = Plan(clusters=2, clauses=clauses_of({"together": ["g"]}))
+    assert len(compile_rules(plan, table).constraints.must_link) == 6_000
+    assert time.process_time() - began < 1.5
+
+
+def test_rules_that_are_nested_without_end(tmp_path):
+    (tmp_path / "r.toml").write_text("columns = " + "[" * 100_000)
+    with pytest.raises(PlanError, match="nested too deeply"):
+        read_plan(tmp_path / "r.toml")

@@ -12,11 +12,12 @@ from sklearn.metrics import adjusted_rand_score
 
 import bckm
 from bckm import report
+from bckm._terminal import clean
 from bckm.report import _style
 from bckm.report._compare import rand_index
 from bckm.report._facts import Facts, squares
 from bckm.report._html import Css, el
-from bckm.report._words import Name, clean
+from bckm.report._words import Name
 from tests.doors.test_report_hostile import wrong_in
 from tests.drawing import draw
 

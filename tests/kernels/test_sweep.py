@@ -290,7 +290,7 @@ def test_centres_that_all_move_alike():
     market.look(centres, prices, Deadline())
     market.measure()
     moved = centres + np.array([[0.0, 1.0], [0.0, 1.0 + 1e-9]])
-    market.look(moved, prices)
+    market.look(moved, prices, Deadline())
     value = values(X, moved, prices)
     own = value[np.arange(len(X)), market.label]
     assert (own <= value.min(axis=1) + 1e-13).all()

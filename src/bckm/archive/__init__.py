@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bckm._container import Container, read_container, write_container
 from bckm._fields import Fields
+from bckm._terminal import clean
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
 from bckm.archive._study import read_study, study_tree
@@ -121,8 +122,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _inconsistent(path: str | os.PathLike[str], why: object) -> DamagedFileError:
     return DamagedFileError(
-        f"{os.fspath(path)} is damaged or was changed by hand: {str(why).rstrip('.')}. Write it "
-        "again with bckm.save."
+        f"{clean(os.fspath(path))} is damaged or was changed by hand: "
+        f"{clean(str(why)).rstrip('.')}. Write it again with bckm.save."
     )
 
 

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Collection, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from bckm._fields import Fields, mapping_of, narrow, scalar
+from bckm._reading import (
+    read_centres,
+    read_cluster_count,
+    read_jobs,
+    read_not_negative,
+    read_numbers,
+    read_size_pair,
+    read_time_limit,
+    read_whole,
+)
 from bckm._scaling import Bounds, _Total
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
+from bckm.assign.choose import ENGINES
 from bckm.estimators import ConstrainedKMeans
 from bckm.metric import read_metric
+from bckm.search.explore import SEARCHES
 
 _SIDES = ("size_min", "size_max")
 _OUTPUT = "_sklearn_output_config"  # what `set_output` leaves
+_OUTPUTS = ("default", "pandas", "polars")
 
 
 def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
     """Parameters, and the fit if there was one."""
     params = {name: _param(one) for name, one in model.get_params(deep=False).items()}
+    _check_params(params)
     tree = {"params": params, "output": getattr(model, _OUTPUT, None), "fit": None}
     if not hasattr(model, "result_"):
         return tree
@@ -39,15 +56,82 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
 def read_model(fields: Fields, pool: Pool) -> ConstrainedKMeans:
     """A `ConstrainedKMeans` from a file."""
     params = mapping_of(fields["params"], "params")
-    known = set(ConstrainedKMeans().get_params(deep=False))
-    if unknown := set(params) - known:
+    if unknown := set(params) - set(_PARAMS):
         raise ValueError(f"there is no parameter {min(unknown)!r:.60}")
+    _check_params(params)
     model = ConstrainedKMeans(**params)
     if fields["output"] is not None:
-        setattr(model, _OUTPUT, dict(mapping_of(fields["output"], "output")))
+        output = fields.of("output")
+        if any(output.text(key) not in _OUTPUTS for key in output.tree):
+            raise ValueError("the output is of no known kind")
+        setattr(model, _OUTPUT, dict(output.tree))
     if fields["fit"] is not None:
         _fit(model, fields.of("fit"), pool)
     return model
+
+
+def _sizes(value: Any, what: str) -> None:
+    """Bounds on sizes, or on the sum of each demand."""
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            _sizes(one, f"{what} of {name!r:.60}")
+    elif value is not None and read_numbers(value, what, finite=False).ndim > 1:
+        raise ValueError(f"{what} must be one number, or one per cluster.")
+
+
+def _one_of(words: Collection[str]) -> Callable[[Any, str], None]:
+    def check(value: Any, what: str) -> None:
+        if not isinstance(value, str) or value not in words:
+            raise ValueError(f"{what} must be one of {', '.join(words)}; got {value!r:.60}.")
+
+    return check
+
+
+def _init(value: Any, what: str) -> None:
+    if isinstance(value, str):
+        _one_of(("k-means++", "random"))(value, what)
+    else:
+        read_centres(value, what)
+
+
+def _n_init(value: Any, what: str) -> None:
+    if not isinstance(value, str) or value != "auto":
+        read_whole(value, what)
+
+
+def _seed(value: Any, what: str) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, Integral)):
+        raise ValueError(f"{what} must be a whole number or None; got {value!r:.60}.")
+
+
+def _verbose(value: Any, what: str) -> None:
+    if not isinstance(value, int | np.integer | np.bool_):
+        raise ValueError(f"{what} must be a whole number; got {value!r:.60}.")
+
+
+# what a file may hold of each parameter: what a fit would not refuse whatever the data are
+_PARAMS: dict[str, Callable[[Any, str], object]] = {
+    "n_clusters": lambda value, _: read_cluster_count(value),
+    "size_min": _sizes,
+    "size_max": _sizes,
+    "solver": _one_of(("auto", *ENGINES)),
+    "init": _init,
+    "n_init": _n_init,
+    "search": _one_of(SEARCHES),
+    "metric": lambda value, _: read_metric(value),
+    "bounds": _one_of(("matched", "fixed")),
+    "max_iter": read_whole,
+    "tol": read_not_negative,
+    "time_limit": lambda value, _: read_time_limit(value),
+    "n_jobs": lambda value, _: read_jobs(value),
+    "random_state": _seed,
+    "verbose": _verbose,
+}
+
+
+def _check_params(params: Mapping[str, Any]) -> None:
+    for name, value in params.items():
+        _PARAMS[name](value, name)
 
 
 def _param(value: Any) -> Any:
@@ -77,7 +161,9 @@ def _fit(model: ConstrainedKMeans, fields: Fields, pool: Pool) -> None:
     model.dropped_rules_ = tuple(fields.texts("dropped"))
     model.n_dropped_ = len(model.dropped_rules_)
     model._space = space
-    model._weight = fields.number("weight")
+    model._weight = fields.amount("weight")
+    if not model._weight:
+        raise ValueError("all weights of the fit are 0")
     model._bounds = _bounds(fields.of("bounds"), len(result.centres))
     model._copy(result)
 
@@ -106,9 +192,14 @@ def _bounds(fields: Fields, n_clusters: int) -> Bounds:
     for tree in fields.all("totals"):
         one = Fields(tree, "a demand")
         sides = {side: one.bound(side) for side in _SIDES}
-        bounds._totals[one["name"]] = _Total(sides, one.number("total"), one.flag("whole"))
+        name: Any = one.scalar("name")
+        total, whole = one.number("total"), one.flag("whole")
+        if not math.isfinite(total) or (whole and total != math.floor(total)):
+            raise ValueError("the sum of a demand is no such number")
+        bounds._totals[name] = _Total(sides, total, whole)
         _check_sizes(sides, n_clusters)
     _check_sizes(bounds._sizes, n_clusters)
+    read_size_pair(*bounds._sizes.values())  # which refuses what is negative or crosses
     if bounds._n < 1:
         raise ValueError("the fit had no samples")
     return bounds

@@ -67,18 +67,18 @@ def read_result(fields: Fields, pool: Pool) -> Result:
     return Result(
         labels=labels,
         centres=centres,
-        inertia=fields.number("inertia"),
+        inertia=fields.amount("inertia"),
         lower_bound=fields.number("lower_bound"),
         status=Status(fields.text("status")),
         assignment=Status(fields.text("assignment")),
         history=read_history(fields.of("history")),
-        seconds=fields.number("seconds"),
+        seconds=fields.amount("seconds"),
         sizes=np.bincount(labels, minlength=k),
         solver=fields.text("solver"),
         embedded=fields.floats("embedded", (k, None)),
         counters={name: counters.whole(name) for name in counters.tree},
         prices=None if fields["prices"] is None else fields.floats("prices", (k,)),
-        penalty=fields.number("penalty"),
+        penalty=fields.amount("penalty"),
         given_up=tuple(
             _given_up(Fields(one, "a given-up rule"), pool, labels.size, k)
             for one in fields.all("given_up")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bckm._fields import Fields, mapping_of
+from bckm._reading import read_weight
 from bckm.archive._constraints import constraints_tree, read_constraints
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
@@ -60,11 +61,15 @@ def read_study(fields: Fields, pool: Pool) -> Study:
         sample_id=ids,
         sample_weight=None
         if fields["sample_weight"] is None
-        else fields.floats("sample_weight", (n,)),
+        else read_weight(fields.floats("sample_weight", (n,)), n),
         metric=metric.name,
         title=fields.text("title"),
         settings=mapping_of(fields["settings"], "settings"),
     )
+    if not (study.scaling.factor > 0).all():
+        raise ValueError("the scaling divides by zero")
+    if metric.name != "euclidean":
+        metric.embedded(study.scaled)  # which refuses what is no direction, or no place on earth
     broken = _broken(study)
     if broken and fields.whole("broken") == 0:
         raise ValueError(f"it was changed after it was written: {broken[0]}".rstrip("."))

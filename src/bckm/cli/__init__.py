@@ -6,15 +6,18 @@ that needs it, so that ``bckm --help`` answers at once.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from bckm.cli._errors import BAD_DATA
+from bckm._terminal import clean, say
+from bckm.cli._errors import BAD_DATA, BUG, KILLED, PIPE_CLOSED, no_memory
 from bckm.cli._outputs import utf8
 from bckm.cli.bench import bench
 from bckm.cli.check import check
@@ -34,10 +37,16 @@ Examples:
 
 \b
 Exit codes:
-  0  fine                         4  stopped early (time limit, Ctrl-C), with an answer
-  1  verify: rules are broken     5  bad data
-  2  wrong usage                  6  not decided: neither an answer nor a proof
-  3  infeasible, with the reason
+  0    fine
+  1    verify: rules are broken
+  2    wrong usage
+  3    infeasible, with the reason
+  4    stopped early (time limit, Ctrl-C), with an answer
+  5    bad data, or too much of it
+  6    not decided: neither an answer nor a proof
+  70   a bug of bckm
+  130  stopped by Ctrl-C before there was an answer
+  141  the reader of a pipe has left
 """
 
 
@@ -98,26 +107,43 @@ def main(args: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):  # names of rows may hold letters that a terminal lacks
         if not utf8(stream) and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    with warnings.catch_warnings():
+        warnings.showwarning = _say_warning
+        code = _code(args)
+    sys.exit(code)
+
+
+def _code(args: Sequence[str] | None) -> int:
+    """Run a command; what goes wrong, in words, to standard error."""
     try:
         code = cli.main(args, prog_name="bckm", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
+        words = io.StringIO()
+        error.show(words)
+        say(words.getvalue().removesuffix("\n"), err=True)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped before the end; nothing is half-written.", err=True)
-        code = 130
+        say("Stopped before the end; nothing is half-written.", err=True)
+        return KILLED
     except _PipeClosed:
         _forget_stdout()
-        code = 141
+        return PIPE_CLOSED
     except OSError as error:  # a full disk behind standard output
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {clean(str(error))}", err=True)
         _forget_stdout()
-        code = BAD_DATA
+        return BAD_DATA
+    except MemoryError as error:
+        say(f"Error: {no_memory(error)}", err=True)
+        return BAD_DATA
     except Exception:
-        traceback.print_exc()
-        click.echo("\nThis is a bug of bckm; please report it with these lines.", err=True)
-        code = 70  # not 1, which is an answer of verify
-    sys.exit(code if isinstance(code, int) else 0)
+        say(traceback.format_exc(), err=True)
+        say("This is a bug of bckm; please report it with these lines.", err=True)
+        return BUG
+    return code if isinstance(code, int) else 0
+
+
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    say(f"Warning: {message}", err=True)
 
 
 def _forget_stdout() -> None:

@@ -7,7 +7,11 @@ from contextlib import contextmanager
 
 import click
 
+from bckm._terminal import clean
+
 BROKEN, USAGE, INFEASIBLE, STOPPED, BAD_DATA, UNDECIDED = 1, 2, 3, 4, 5, 6
+BUG = 70  # not 1, which is an answer of verify
+KILLED, PIPE_CLOSED = 130, 141  # as shells say it: 128 and the number of the signal
 
 
 class Failure(click.ClickException):
@@ -18,15 +22,30 @@ class Failure(click.ClickException):
         self.exit_code = code  # type: ignore[misc] # click has one for each class
 
 
+def no_memory(error: MemoryError) -> str:
+    """What to say, and to do, when memory has run out; the error itself often says nothing."""
+    from bckm._memory import available, gigabytes
+
+    why = clean(str(error)).rstrip(".")
+    if "are available" in why:  # it was asked for before, with numbers and a remedy
+        return f"not enough memory: {why}."
+    free = available()
+    left = "" if free is None else f" ({gigabytes(free)} are available now)"
+    return (
+        f"not enough memory{f': {why}' if why else ''}{left}. Take fewer rows or columns "
+        "(--columns), leave out --report and --save, or use a machine with more memory."
+    )
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Turn errors about plans, tables and files into sentences with exit codes."""
     from bckm.exceptions import DamagedFileError, UndecidedError
-    from bckm.tables import NoFileError, TableError, UnknownColumnError
+    from bckm.tables import NoFileError, OptionError, TableError, UnknownColumnError
 
     try:
         yield
-    except (UnknownColumnError, NoFileError) as error:
+    except (UnknownColumnError, NoFileError, OptionError) as error:
         raise Failure(str(error), USAGE) from error
     except (TableError, DamagedFileError) as error:
         raise Failure(str(error), BAD_DATA) from error
@@ -37,7 +56,7 @@ def told() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
+        where = f"{clean(str(error.filename))}: " if error.filename else ""
         raise Failure(f"{where}{error.strerror or error}", BAD_DATA) from error
     except MemoryError as error:
-        raise Failure(f"not enough memory: {error}", BAD_DATA) from error
+        raise Failure(no_memory(error), BAD_DATA) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMATS = ("csv", "tsv", "parquet", "xlsx", "jsonl", "npz")
+
+
+def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """A size of a file: 500MB, 4GB, or a number of bytes."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([kMGT]?)B?\s*", value, re.I)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB.")
+    return int(float(found[1]) * 1000 ** " kmgt".index(found[2].lower() or " "))
 
 
 def _all(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -35,7 +46,9 @@ def _columns_of(ctx: click.Context, _: click.Parameter, incomplete: str) -> list
         names = read_table(ctx.params.get("data") or ctx.args[0]).names
     except Exception:  # a shell that asks for help is not told of errors
         return []
-    return [before + comma + name for name in names if name.startswith(begun)]
+    # what is not printable would reach the terminal by way of the shell
+    found = [name for name in names if name.startswith(begun) and name.isprintable()]
+    return [before + comma + name for name in found]
 
 
 def _column(name: str, text: str, **more: Any) -> Callable[[F], F]:
@@ -53,6 +66,12 @@ reading_options = _all(
     click.option("--encoding", help="Of a CSV file; UTF-8."),
     click.option("--delimiter", help="Of a CSV file; found by itself."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Sign in decimal numbers."),
+    click.option(
+        "--read-limit",
+        metavar="SIZE",
+        callback=_bytes,
+        help="How much DATA may hold when it is unpacked, such as 4GB. Default: 1GB.",
+    ),
 )
 
 rule_options = _all(
@@ -71,6 +90,8 @@ rule_options = _all(
     ),
     _column("--together", "Rows with the same value share a cluster.", multiple=True),
     _column("--apart", "Rows with the same value share none.", multiple=True),
+    _column("--together-with", "Ids of rows that share the cluster of this one.", multiple=True),
+    _column("--apart-from", "Ids of rows that do not.", multiple=True),
     click.option(
         "--quota",
         metavar="COLUMN:±PERCENT",
@@ -146,29 +167,26 @@ def read_data(data: str, given: dict[str, Any]) -> Table:
         encoding=given["encoding"],
         delimiter=given["delimiter"],
         decimal=given["decimal"],
+        read_limit=given["read_limit"],
     )
 
 
 def plan_of(given: dict[str, Any]) -> Plan:
     """What options ask, on top of the rules file."""
-    from bckm.plan import FIT, SHORT, Plan, clauses_of, read_plan
+    from bckm.plan import FIT, SHORT, Plan, PlanError, clauses_of, names_of, read_plan
 
+    for name in ("id", "weight", "scale", "metric", "missing"):
+        if given.get(name) is not None and not given[name].strip():
+            raise PlanError(f"--{name} {given[name]!r}: nothing is said.")
     asked = {kind: given[kind] for kind in SHORT if given[kind] is not None}
     texts = {kind: [one] if isinstance(one, str) else one for kind, one in asked.items()}
     fit = {name: given[name] for name in FIT if given.get(name) is not None}
     plan = Plan(
         clusters=given["clusters"],
         id=given["id"],
-        columns=_names(given.get("columns") or ()),
+        columns=names_of(given.get("columns") or ()),
         **{name: given.get(name) for name in ("scale", "metric", "missing", "weight")},
         fit=fit,
         clauses=clauses_of(texts),
     )
     return read_plan(given["rules"]).joined(plan) if given["rules"] else plan
-
-
-def _names(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Names with commas between; a name that holds a comma is quoted, as in CSV."""
-    import csv
-
-    return tuple(name for row in csv.reader(texts, skipinitialspace=True) for name in row)

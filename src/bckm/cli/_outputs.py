@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from bckm.cli._errors import BAD_DATA, USAGE, Failure
+from bckm._terminal import clean, in_json, say
+from bckm.cli._errors import BAD_DATA, USAGE, Failure, no_memory
 
 if TYPE_CHECKING:
     from bckm.study import Study
@@ -54,33 +54,40 @@ def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) ->
     for option, path in outputs:
         if path is None:
             continue
+        told = clean(path)
         if _special(path):
             if option == "--checkpoint":  # it is read, and deleted in the end
-                raise Failure(f"--checkpoint {path} is no ordinary file.", USAGE)
+                raise Failure(f"--checkpoint {told} is no ordinary file.", USAGE)
             continue
         if option == "--report" and not path.lower().endswith(_REPORTS):
-            raise Failure(f"--report {path}: must end in .html or .md.", USAGE)
+            raise Failure(f"--report {told}: must end in .html or .md.", USAGE)
         suffix = Path(path).suffix.lower().removeprefix(".")
         if option in ("--out", "--centres") and suffix in _WRITTEN:
             raise Failure(
-                f"{option} {path}: .{suffix} files are read only; write .{_WRITTEN[suffix]}.", USAGE
+                f"{option} {told}: .{suffix} files are read only; write .{_WRITTEN[suffix]}.", USAGE
             )
         if path == "-" and option not in _STREAMS:
             raise Failure(f"{option} cannot go to standard output; name a file.", USAGE)
         real = os.path.realpath(path)
         if real in given:
-            raise Failure(f"{option} {path} would overwrite what is read from there.", USAGE)
+            raise Failure(f"{option} {told} would overwrite what is read from there.", USAGE)
         if real in taken:
-            where = "go to standard output" if path == "-" else f"be written to {path}"
+            where = "go to standard output" if path == "-" else f"be written to {told}"
             raise Failure(f"{taken[real]} and {option} cannot both {where}; name a file.", USAGE)
         taken[real] = option
         if path == "-":
             continue
         folder = os.path.dirname(real)
         if not os.path.isdir(folder):
-            raise Failure(f"{option} {path}: there is no folder {os.path.dirname(path)}.", USAGE)
+            raise Failure(f"{option} {told}: there is no folder {os.path.dirname(told)}.", USAGE)
         if not os.access(real if os.path.exists(real) else folder, os.W_OK):
-            raise Failure(f"{option} {path} cannot be written: permission denied.", USAGE)
+            raise Failure(f"{option} {told} cannot be written: permission denied.", USAGE)
+
+
+def ensure_shown(table: Table) -> None:
+    """Refuse before a fit to write to a terminal what it cannot show."""
+    if sys.stdout.isatty() and table.format not in ("csv", "tsv", "jsonl"):
+        raise Failure(f"a terminal cannot show {table.format} files; name a file with -o.", USAGE)
 
 
 def _special(path: str) -> bool:
@@ -91,7 +98,7 @@ def _special(path: str) -> bool:
 def say_notes(notes: Iterable[str]) -> None:
     """What was decided on the way, to standard error."""
     for note in notes:
-        click.echo(f"Note: {note}", err=True)
+        say(f"Note: {note}", err=True)
 
 
 class Outputs:
@@ -101,25 +108,43 @@ class Outputs:
     ----------
     told : list of str
         What was written, for the person.
+    left : list of str
+        What was not, because the person pressed Ctrl-C once the first one was there.
     """
 
     def __init__(self) -> None:
         self.told: list[str] = []
+        self.left: list[str] = []
         self._failed: list[str] = []
+        self._begun = False
 
     def write(self, what: str, path: str | None, writer: Callable[[str], str | None]) -> None:
         """Write a file, if it is asked for; what the writer returns is a remark about it."""
         if path is None:
             return
+        if self.left:
+            self.left.append(f"{what} {clean(path)}")
+            return
         try:
             remark = writer(path)
         except BrokenPipeError:
             raise
-        except (OSError, ValueError, ImportError) as error:
-            self._failed.append(f"{what} could not be written to {path}: {error}")
+        except KeyboardInterrupt:
+            if not self._begun:
+                raise
+            self.left.append(f"{what} {clean(path)}")
             return
+        except MemoryError as error:
+            self._failed.append(f"{what} could not be written to {clean(path)}: {no_memory(error)}")
+            return
+        except (OSError, ValueError, ImportError) as error:
+            self._failed.append(
+                f"{what} could not be written to {clean(path)}: {clean(str(error))}"
+            )
+            return
+        self._begun = True
         if path != "-":
-            self.told.append(f"{what} {path}" + (f" ({remark})" if remark else ""))
+            self.told.append(f"{what} {clean(path)}" + (f" ({remark})" if remark else ""))
 
     def finish(self) -> None:
         """Say what failed, if anything did."""
@@ -165,9 +190,9 @@ def write_json(found: Any, path: str = "-") -> None:
     """Write a value as JSON; - is standard output."""
     from bckm._atomic import atomic
 
-    text = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    text = in_json(json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False))
     if path == "-":
-        click.echo(text, nl=False)
+        say(text)
         return
     with atomic(path, "w") as handle:
-        handle.write(text)
+        handle.write(text + "\n")

@@ -8,6 +8,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from bckm._terminal import clean, say
+
 if TYPE_CHECKING:
     from bckm.result import Step
 
@@ -49,8 +51,7 @@ class Lines:
 
     def phase(self, words: str) -> None:
         """Write it."""
-        sys.stderr.write(f"{words} ...\n")
-        sys.stderr.flush()
+        say(f"{clean(words)} ...", err=True)
 
     def step(self, step: Step) -> None:
         """Write it, unless the last line is young."""
@@ -62,8 +63,7 @@ class Lines:
             words = (
                 f"{self._outlook.words(step)}, best {self._outlook.best:.5g}, {step.seconds:.0f} s"
             )
-            sys.stderr.write(f"  {words}, {left}\n" if left else f"  {words}\n")
-            sys.stderr.flush()
+            say(f"  {words}, {left}" if left else f"  {words}", err=True)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -88,7 +88,7 @@ class Bar:
 
     def phase(self, words: str) -> None:
         """Show it."""
-        self._bar.set_description_str(words, refresh=True)
+        self._bar.set_description_str(clean(words), refresh=True)
 
     def step(self, step: Step) -> None:
         """Show it; tqdm draws at most ten times a second."""

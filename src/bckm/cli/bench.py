@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bckm._terminal import say
+
 if TYPE_CHECKING:
     from bckm._types import FloatArray
 
@@ -52,15 +54,15 @@ def bench(samples: int, features: int, clusters: int, seed: int, peer: bool) -> 
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     methods = _methods(X, clusters, centres, pairs, peer)
     width = max(map(len, methods))
-    click.echo(f"{samples} samples, {features} features, {clusters} clusters")
-    click.echo(f"{'':{width}}  {'seconds':>8}  {'ratio':>7}  {'inertia':>10}  sizes")
+    say(f"{samples} samples, {features} features, {clusters} clusters")
+    say(f"{'':{width}}  {'seconds':>8}  {'ratio':>7}  {'inertia':>10}  sizes")
     base = None
     for what, labels_of in methods.items():
         began = time.perf_counter()
         labels = labels_of()
         row = _judged(time.perf_counter() - began, X, labels, clusters)
         base = base or row.seconds
-        click.echo(
+        say(
             f"{what:{width}}  {row.seconds:8.3f}  {row.seconds / base:7.2f}  "
             f"{row.inertia:10.5g}  {row.smallest} to {row.largest}"
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from bckm._terminal import say
 from bckm.cli._errors import INFEASIBLE, UNDECIDED, told
 from bckm.cli._options import (
     data_argument,
@@ -71,4 +72,4 @@ def tell(answer: Any, as_json: bool, *, err: bool = False) -> None:
         }
         write_json(found)
         return
-    click.echo(answer.message, err=err)
+    say(answer.message, err=err)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from bckm._terminal import say
 from bckm.cli._errors import USAGE, Failure, told
 from bckm.cli._options import json_option
 from bckm.cli._outputs import write_json
@@ -28,6 +29,8 @@ def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """
     if len(saved) < 2:
         raise Failure("compare needs at least two results.", USAGE)
+    if as_json and markdown:
+        raise Failure("--json and --markdown cannot both go to standard output.", USAGE)
     with told():
         from bckm.report import compare as side_by_side
 
@@ -35,4 +38,4 @@ def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
         if as_json:
             write_json(found.dict())
         else:
-            click.echo(found.markdown() if markdown else found.text(), nl=False)
+            say((found.markdown() if markdown else found.text()).removesuffix("\n"))

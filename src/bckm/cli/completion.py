@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from bckm._terminal import say
+
 _EPILOG = """
 \b
 Example, for bash (in ~/.bashrc):
@@ -21,4 +23,4 @@ def completion(shell: str) -> None:
 
     found = get_completion_class(shell)
     assert found is not None  # click knows these three
-    click.echo(found(cli, {}, "bckm", "_BCKM_COMPLETE").source())
+    say(found(cli, {}, "bckm", "_BCKM_COMPLETE").source())

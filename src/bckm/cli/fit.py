@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bckm._terminal import say
 from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
 from bckm.cli._options import (
     data_argument,
@@ -28,6 +29,7 @@ from bckm.cli._options import (
 from bckm.cli._outputs import (
     Outputs,
     centres_writer,
+    ensure_shown,
     ensure_writable,
     labels_path,
     labels_writer,
@@ -113,8 +115,10 @@ def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
         outputs = _written(study, table, plan, given)
     if not given["quiet"]:
         _say(study, notes, outputs, to_stdout=not given["as_json"] and not _piped(given))
+    for one in outputs.left:
+        say(f"Not written, since you pressed Ctrl-C: {one}", err=True)
     outputs.finish()
-    if study.result.status.stopped:
+    if study.result.status.stopped or outputs.left:
         ctx.exit(STOPPED)
     if given["checkpoint"]:  # all of it is written: nothing is left to go on with
         Path(given["checkpoint"]).unlink(missing_ok=True)
@@ -162,6 +166,8 @@ def _fitted(
 
     progress.phase("reading the rules")
     _check_label_column(given["label_column"], plan)
+    if given["out"] == "-":
+        ensure_shown(table)
     asked = compile_plan(plan, table, aside=[given["label_column"]])
     progress.phase("looking whether the rules can be obeyed")
     if given["checkpoint"] and Path(given["checkpoint"]).exists():
@@ -184,7 +190,7 @@ def _fitted(
         sample_weight=asked.sample_weight,
         metric=asked.metric,
         scaling=asked.scaling,
-        title=given["title"] or f"Clusters of {table.source}",
+        title=f"Clusters of {table.source}" if given["title"] is None else given["title"],
         settings={
             "source": table.source,
             "command": shlex.join(["bckm", *sys.argv[1:]]),
@@ -288,4 +294,4 @@ def _say(study: Study, notes: tuple[str, ...], outputs: Outputs, *, to_stdout: b
     lines = [text(study, blocks=utf8(stream)).rstrip("\n"), ""]
     lines += [f"Note: {note}" for note in notes]
     lines += [f"Written: {one}" for one in outputs.told]
-    click.echo("\n".join(lines), file=stream)
+    say("\n".join(lines), file=stream)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bckm.cli._errors import BAD_DATA, Failure, told
+from bckm._terminal import clean, say
+from bckm.cli._errors import BAD_DATA, USAGE, Failure, told
 from bckm.cli._options import json_option
 from bckm.cli._outputs import Outputs, ensure_writable, utf8, write_json
 
@@ -31,7 +32,7 @@ def load_study(path: str) -> Study:
     found = load(path)
     if not isinstance(found, Study):
         raise Failure(
-            f"{path} holds a {type(found).__name__} without its data; to show it, save a "
+            f"{clean(path)} holds a {type(found).__name__} without its data; to show it, save a "
             "bckm.Study.",
             BAD_DATA,
         )
@@ -51,6 +52,8 @@ def load_study(path: str) -> Study:
 def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Tell what a file that 'bckm fit --save' wrote holds; on standard output, or as a report."""
     ensure_writable([saved], [("--report", path) for path in report])
+    if as_json and markdown:
+        raise Failure("--json and --markdown cannot both go to standard output.", USAGE)
     with told():
         import bckm.report as reports
 
@@ -58,11 +61,11 @@ def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> 
         if as_json:
             write_json(reports.summary(study))
         elif markdown:
-            click.echo(reports.markdown(study), nl=False)
+            say(reports.markdown(study).removesuffix("\n"))
         elif not report:
-            click.echo(reports.text(study, blocks=utf8(sys.stdout)), nl=False)
+            say(reports.text(study, blocks=utf8(sys.stdout)).removesuffix("\n"))
         for path in report:
             outputs.write("report", path, lambda one: reports.write(study, one))
     for line in outputs.told:
-        click.echo(f"Written: {line}", file=sys.stderr)
+        say(f"Written: {line}", err=True)
     outputs.finish()

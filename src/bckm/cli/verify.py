@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bckm._terminal import say
 from bckm.cli._errors import BROKEN, told
 from bckm.cli._options import (
     data_argument,
@@ -83,7 +84,7 @@ def _labels(table: Table, id_column: str | None, given: dict[str, Any]) -> IntAr
     other, name = table, given["label_column"]
     order: Any = slice(None)
     if given["labels"]:
-        other = read_table(given["labels"])
+        other = read_table(given["labels"], read_limit=given["read_limit"])
         if id_column is not None:
             place = {one: row for row, one in enumerate(other.ids(id_column))}
             ids = table.ids(id_column)
@@ -135,11 +136,11 @@ def _say(broken: Any, lost: Any, asked: AskedRules) -> None:
 
     say_notes(asked.notes)
     for one in broken:
-        click.echo(one.message)
+        say(one.message)
     if lost:
-        click.echo(f"Soft rules that are given up: {len(lost)}")
+        say(f"Soft rules that are given up: {len(lost)}")
         for one in lost:
-            click.echo(f"  {one.message}")
+            say(f"  {one.message}")
     rules = len({id(one.rule) for one in broken})
     told = f"{plural(len(broken), 'violation')} of {plural(rules, 'rule')}."
-    click.echo(told if broken else "Every rule holds.")
+    say(told if broken else "Every rule holds.")

@@ -7,7 +7,7 @@ takes.
 
 from bckm.plan._compile import Asked, AskedRules, compile_plan, compile_rules
 from bckm.plan._model import FIT, Clause, Plan, PlanError
-from bckm.plan._short import SHORT, clauses_of
+from bckm.plan._short import SHORT, clauses_of, names_of
 from bckm.plan._toml import read_plan, write_plan
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "clauses_of",
     "compile_plan",
     "compile_rules",
+    "names_of",
     "read_plan",
     "write_plan",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from bckm._types import FloatArray, IntArray
 from bckm.plan._model import Plan, PlanError, near
 from bckm.tables import Table, TableError
+from bckm.tables._errors import some
 
 # Columns that mark some rows: the others are in no group
 _NO = {
@@ -44,7 +46,7 @@ class Reader:
         return values if self.ids is None else dict(zip(self.ids, values, strict=True))
 
     @cached_property
-    def _known(self) -> Mapping[str, Any]:
+    def known(self) -> Mapping[str, Any]:
         """What each row may be called, and what rules call it."""
         return {str(name): name for name in self.names}
 
@@ -52,9 +54,9 @@ class Reader:
         """Rows by their ids, or without any by their position."""
         found = []
         for one in ids:
-            if one not in self._known:
+            if one not in self.known:
                 raise TableError(f"{where}{self.unknown(one)}")
-            found.append(self._known[one])
+            found.append(self.known[one])
         return found
 
     def unknown(self, one: str) -> str:
@@ -78,8 +80,9 @@ class Reader:
         for row, value in enumerate(self.table.texts(column)):
             if value is not None:
                 found.setdefault(value, []).append(row)
-        for value in list(found):
-            others = {other.lower() for other in found} - {value.lower()}
+        words = {value.lower() for value in found}
+        for value in list(found) if len(words) <= 2 else ():
+            others = words - {value.lower()}
             if _NO.get(value.lower()) is not None and others <= {_NO[value.lower()]}:
                 del found[value]
                 self.notes.append(
@@ -114,7 +117,7 @@ def read_features(
     names = tuple(map(table.column, plan.columns))
     if plan.metric == "haversine" and [name[:3].lower() for name in names] in _EXCHANGED:
         raise PlanError(f"haversine takes latitude first: --columns {names[1]},{names[0]}.")
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := [name for name, often in Counter(names).items() if often > 1]:
         raise PlanError(f"column {twice[0]!r} is named twice.")
     if not names:
         others = {table.column(name) for name in plan.used}
@@ -123,12 +126,11 @@ def read_features(
         if not names:
             raise PlanError(
                 f"{table.source} has no numeric column that no rule uses; name those to cluster by "
-                f"with --columns. Its columns are: {', '.join(table.names)}."
+                f"with --columns. Its columns are: {some(table.names)}."
             )
-        read.notes += _left_out(others, names, table)
-        shown = names if len(names) <= _SHOWN else (*names[: _SHOWN - 1], f"{len(names) - 4} more")
+        read.notes += _left_out(others, set(names), table)
         read.notes.append(
-            f"clustered by {', '.join(shown)}: every numeric column that no rule uses "
+            f"clustered by {some(names, _SHOWN)}: every numeric column that no rule uses "
             "(--columns names others)."
         )
     return np.column_stack([_feature(name, plan, read) for name in names]), names

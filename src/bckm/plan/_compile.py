@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from bckm._stated import Link, label_links
+from bckm._terminal import clean
 from bckm._types import FloatArray
 from bckm.constraints import Constraints
 from bckm.plan._columns import Reader, read_features
 from bckm.plan._links import read_links_file
 from bckm.plan._model import Clause, Plan, PlanError
+from bckm.plan._partners import note_of_partners, read_partners
 from bckm.statements import AttributeSum, Quota, Stay
 from bckm.tables import Table, TableError
 from bckm.units import Scaling
@@ -225,7 +227,7 @@ def _capacity(clause: Clause, read: Reader) -> Constraints:
         if upper is None:
             read.notes.append(f"capacity {clause.column!r}: a sum of what is at least 0 always is.")
             return Constraints(by=read.by)
-    row = AttributeSum(read.named(values.tolist()), lower, upper, name=clause.column)
+    row = AttributeSum(read.named(values.tolist()), lower, upper, name=clean(clause.column))
     return Constraints(rows=row, by=read.by)
 
 
@@ -238,13 +240,20 @@ def _apart(clause: Clause, read: Reader) -> Constraints:
 
 
 def _sets(clause: Clause, read: Reader) -> list[Link]:
+    if "partners" in clause.keys:
+        pairs = read_partners(clause.keys["partners"], read)
+        if not pairs:
+            read.notes.append(f"{_called(clause)}: no row names another one; nothing is asked.")
+        return pairs
     if clause.column is None:
         return [Link(read.samples(clause.keys["ids"]))]
     groups = read.groups(clause.column)
+    if note := note_of_partners(clause.kind, clause.column, read):
+        read.notes.append(note)
     if not groups:
         read.notes.append(f"{_called(clause)}: no two rows share a value, so nothing is asked.")
     return [
-        Link([read.names[row] for row in rows], f"{clause.column} {value!r}")
+        Link([read.names[row] for row in rows], f"{clean(clause.column)} {value!r}")
         for value, rows in groups.items()
     ]
 
@@ -270,7 +279,7 @@ def _quota(clause: Clause, read: Reader) -> Constraints:
     for key in clause.soft:
         del bounds[key]
     values = read.named(read.table.texts(clause.column))
-    return Constraints(rows=Quota(values, **bounds, name=clause.column), by=read.by)
+    return Constraints(rows=Quota(values, **bounds, name=clean(clause.column)), by=read.by)
 
 
 def _links(clause: Clause, read: Reader) -> Constraints:

@@ -99,8 +99,8 @@ _QUOTA = dict.fromkeys(("share_min", "share_max", "count_min", "count_max"), _ca
 KINDS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "size": {"min": _each(_whole), "max": _each(_size), **_SOFT},
     "capacity": {"column": _text, "min": _each(_number), "max": _each(_number), **_SOFT},
-    "together": {"column": _text, "ids": _ids, **_SOFT},
-    "apart": {"column": _text, "ids": _ids, **_SOFT},
+    "together": {"column": _text, "ids": _ids, "partners": _text, **_SOFT},
+    "apart": {"column": _text, "ids": _ids, "partners": _text, **_SOFT},
     "known": _OF_COLUMN,
     "quota": {"column": _text, "within": _within, **_QUOTA, **_SOFT},
     "links": {"file": _text},
@@ -111,8 +111,8 @@ KINDS: dict[str, dict[str, Callable[[Any], Any]]] = {
 _NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each of these at least one
     "size": (("min", "max"),),
     "capacity": (("column",), ("min", "max")),
-    "together": (("column", "ids"),),
-    "apart": (("column", "ids"),),
+    "together": (("column", "ids", "partners"),),
+    "apart": (("column", "ids", "partners"),),
     "known": (("column",),),
     "quota": (("column",), ("within", *_QUOTA)),
     "links": (("file",),),
@@ -124,6 +124,8 @@ _BOUNDS = ("size", "capacity", "quota", "stay")
 _EXCLUSIVE = (
     ("confidence", "price"),
     ("column", "ids"),
+    ("column", "partners"),
+    ("ids", "partners"),
     ("column", "id"),
     ("column", "cluster"),
 )
@@ -190,7 +192,8 @@ class Clause:
     @property
     def column(self) -> str | None:
         """The column it is about, if any."""
-        return self.keys.get("column")
+        found: str | None = self.keys.get("column", self.keys.get("partners"))
+        return found
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bckm.plan._model import Clause, PlanError
 
-SHORT = ("size", "capacity", "together", "apart", "quota", "known", "fixed", "stay", "links")
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*)),')  # quoted, or as it is
+SHORT = (
+    *("size", "capacity", "together", "apart", "together_with", "apart_from"),
+    *("quota", "known", "fixed", "stay", "links"),
+)
+_PARTNERS = {"together_with": "together", "apart_from": "apart"}
 
 
 def clauses_of(options: Mapping[str, Iterable[str]]) -> tuple[Clause, ...]:
@@ -30,13 +36,39 @@ def clauses_of(options: Mapping[str, Iterable[str]]) -> tuple[Clause, ...]:
     return tuple(_clause(kind, text) for kind in SHORT for text in options.get(kind, ()))
 
 
+def names_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Read names of columns with commas between; one that holds a comma is quoted, as in CSV.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        What ``--columns`` was given, each time.
+
+    Examples
+    --------
+    >>> from bckm.plan import names_of
+    >>> names_of(['x_km, y_km', '"weight, kg"'])
+    ('x_km', 'y_km', 'weight, kg')
+    """
+    found = []
+    for text in texts:
+        for quoted, bare in _NAME.findall(f"{text},"):
+            name = quoted.replace('""', '"') or bare
+            if not name.strip():
+                raise PlanError(f"--columns {text!r}: a name is missing.")
+            found.append(name)
+    return tuple(found)
+
+
 def _clause(kind: str, text: str) -> Clause:
-    where = f"--{kind} {text!r}"
+    where = f"--{kind.replace('_', '-')} {text!r}"
     if not text.strip():
         raise PlanError(f"{where}: nothing is said.")
     readers = {"size": _size, "capacity": _capacity, "quota": _quota, "stay": _stay}
     if kind in readers:
         keys = readers[kind](text, where)
+    elif kind in _PARTNERS:
+        kind, keys = _PARTNERS[kind], {"partners": text}
     else:
         keys = {"file" if kind == "links" else "column": text}
     return Clause.read(kind, keys, f"{where}: ")

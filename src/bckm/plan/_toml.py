@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bckm._atomic import atomic
+from bckm._terminal import clean
 from bckm.plan._model import FIT, KINDS, SETTINGS, Clause, Plan, PlanError, near
 
 
@@ -35,11 +36,13 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     (3, ['size', 'apart'])
     """
     file = Path(path)
-    where = f"{file.name}: "
+    where = f"{clean(file.name)}: "
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
         raise PlanError(f"{where}this is no TOML: {error}.") from None
+    except RecursionError:
+        raise PlanError(f"{where}this is no rules file: it is nested too deeply.") from None
     except UnicodeDecodeError as error:
         raise PlanError(f"{where}must be UTF-8 text: {error}.") from None
     settings: dict[str, Any] = {}

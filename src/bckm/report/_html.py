@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from bckm.report._words import Name, clean, visible
+from bckm._terminal import clean
+from bckm.report._words import Name, visible
 
 _SVG = frozenset(["circle", "g", "line", "path", "polyline", "rect", "svg", "text"])
 _VOID = frozenset(["meta"])

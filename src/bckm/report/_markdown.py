@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from bckm import views
+from bckm._terminal import clean
 from bckm.report._amounts import bound_writer, held
 from bckm.report._facts import PAID_AND_SAVED, Cluster, Facts, saved_told, written
 from bckm.report._topics import Topic
 from bckm.report._words import (
     Name,
     between,
-    clean,
     measured,
     number,
     share,

@@ -6,21 +6,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from bckm._terminal import clean
+
 LONG = 60  # characters of a name that are shown
 MINUS = "\u2212"
 
-# Shown as symbols: what has no glyph, moves the cursor or turns the direction of writing
-_SYMBOLS = {code: chr(0x2400 + code) for code in range(32)}
-_SYMBOLS |= dict.fromkeys([*range(0x80, 0xA0), *range(0xD800, 0xE000)], "\ufffd")
-_SYMBOLS |= dict.fromkeys(
-    [*range(0xFDD0, 0xFDF0), 0xFFFE, 0xFFFF, 0xFFF9, 0xFFFA, 0xFFFB], "\ufffd"
-)
-_SYMBOLS |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\u2327")
-_SYMBOLS |= dict.fromkeys([0x200E, 0x200F, 0x061C], "\u2327")
-_SYMBOLS |= {0x7F: "\u2421", 0x2028: "\u2424", 0x2029: "\u2424", 0xFEFF: "\ufffd"}
 _MARKS = "[\\u0300-\\u036f\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u20d0-\\u20ff]"
 _PILED = re.compile(f"({_MARKS}{{2}}){_MARKS}+")  # accents can pile up until they cover the page
-_HIDDEN = re.compile(f"[{re.escape(''.join(map(chr, _SYMBOLS)))}]")
 
 
 class Name(str):
@@ -38,20 +30,6 @@ class Told(Name):
 
 
 Sentence = tuple[str, ...]  # its parts; names among them are `Name`s
-
-
-def clean(text: str) -> str:
-    """Text without control characters, lone surrogates and overrides of direction.
-
-    They become visible symbols.
-
-    Examples
-    --------
-    >>> from bckm.report._words import clean
-    >>> clean("a" + chr(10) + "b") == "a" + chr(0x240A) + "b"
-    True
-    """
-    return _HIDDEN.sub(lambda found: _SYMBOLS[ord(found[0])], text)
 
 
 def shorten(text: str, most: int = LONG) -> str:

@@ -12,9 +12,10 @@ from itertools import islice
 import numpy as np
 
 from bckm.tables._cells import Cells, listed, text_of
-from bckm.tables._errors import TableError, shown
+from bckm.tables._errors import OptionError, TableError, shown
 from bckm.tables._formulas import guarded, unguarded
 from bckm.tables._headers import checked_names
+from bckm.tables._limits import check_memory
 from bckm.tables._table import Table
 from bckm.tables._text import Encoding, decoded, without_nul
 
@@ -64,6 +65,7 @@ def read_csv(
         The delimiter when nothing else can be seen.
     """
     text, kept = decoded(data, source, encoding)
+    check_memory(_memory_of(text), source)
     layout = _layout(text, kept, _delimiter(delimiter), likely)
     records = _trimmed(_records(text, layout, source))
     if not records.rows:
@@ -92,12 +94,21 @@ def read_csv(
     )
 
 
+def _memory_of(text: str) -> float:
+    """Bytes that rows of cells take: lists of texts, and columns of them beside."""
+    rows = text.count("\n") + 1
+    cells = rows + max(text.count(one) for one in _DELIMITERS)
+    # texts of one character are there already
+    each = 16 if len(text) <= 2.2 * cells else 70
+    return 5.0 * len(text) + 130.0 * rows + float(each) * cells
+
+
 def _delimiter(asked: str | None) -> str | None:
     if asked is None:
         return None
     found = _WORDS.get(asked.casefold(), asked)
     if len(found) != 1 or found in '"\r\n':
-        raise TableError(f"a delimiter is one character, such as ; or tab; got {asked!r}.")
+        raise OptionError(f"a delimiter is one character, such as ; or tab; got {asked!r}.")
     return found
 
 
@@ -227,8 +238,11 @@ def csv_bytes(table: Table, delimiter: str | None = None) -> tuple[bytes, int]:
 def _written(cells: Cells, sign: str) -> tuple[list[str], int]:
     """Texts of a column; only what was text before can be taken for a formula."""
     cells = listed(cells)
-    if all(type(cell) is str for cell in cells):
-        return guarded([without_nul(cell) for cell in cells])
+    kinds = set(map(type, cells))
+    if kinds == {str}:
+        return guarded(list(map(without_nul, cells)) if "\0" in "".join(cells) else cells)
+    if kinds == {int}:
+        return [text_of(cell) or "" for cell in cells], 0
     texts, n_escaped = [], 0
     for cell in cells:
         text = cell if isinstance(cell, str) else text_of(cell) or ""

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 _SHOWN = 12  # column names in a message
+_SEARCHED = 20_000  # names that are compared letter by letter with one that is not there
 
 
 class TableError(ValueError):
@@ -38,6 +39,21 @@ class NoFileError(TableError, FileNotFoundError):
         return str(self.args[0])
 
 
+class OptionError(TableError):
+    r"""What was asked of a file does not exist, or such files do not have it: a sheet, an encoding.
+
+    Examples
+    --------
+    >>> import io
+    >>> from bckm.tables import OptionError, read_table
+    >>> try:
+    ...     read_table("-", stdin=io.BytesIO(b"a,b\n1,2\n"), sheet=3)
+    ... except OptionError as error:
+    ...     print(error)
+    standard input is a CSV file, which has no sheets; leave out --sheet.
+    """
+
+
 class UnknownColumnError(TableError):
     """There is no column of this name.
 
@@ -60,13 +76,11 @@ class UnknownColumnError(TableError):
 
     def __init__(self, name: str, names: Sequence[str], source: str) -> None:
         self.name = name
-        self.suggestion = near(name, names)
+        self.suggestion = near(name, names[:_SEARCHED])
         meant = "" if self.suggestion is None else f"did you mean {shown(self.suggestion)}? "
-        listed = ", ".join(shown(each) for each in names[:_SHOWN])
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         super().__init__(
             f"there is no column {shown(name)} in {source}; {meant}"
-            f"{'I' if meant else 'i'}ts columns are: {listed}{more}."
+            f"{'I' if meant else 'i'}ts columns are: {some(names)}."
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -97,6 +111,19 @@ def shown(value: object, most: int = 40) -> str:
     text = value if isinstance(value, str) else str(value)
     cut = text if len(text) <= most else text[: most - 1] + "…"
     return repr(cut) if isinstance(value, str) else repr(cut)[1:-1]
+
+
+def some(names: Sequence[str], most: int = _SHOWN) -> str:
+    """The first of many names, in a message.
+
+    Examples
+    --------
+    >>> from bckm.tables._errors import some
+    >>> some(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(shown, names[:most])) + more
 
 
 def needed(module: str, purpose: str) -> Any:

@@ -8,15 +8,17 @@ import os
 import re
 import sys
 import zipfile
-import zlib
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from bckm._atomic import atomic
+from bckm._memory import uncollected
+from bckm._terminal import clean, say
 from bckm.tables._csv import csv_bytes, read_csv
-from bckm.tables._errors import NoFileError, TableError, near
+from bckm.tables._errors import NoFileError, OptionError, TableError, near
+from bckm.tables._limits import LIMIT, read_all, read_file, unzipped
 from bckm.tables._table import FORMATS, Table
 
 _SUFFIXES = {
@@ -35,6 +37,7 @@ _SUFFIXES = {
     ".npz": "npz",
 }
 _TEXTS = ("csv", "tsv", "text", "jsonl")
+_HAVE = {"sheet": ("xlsx",), "encoding": _TEXTS, "delimiter": ("csv", "tsv", "text")}
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ def read_table(
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    read_limit: int | None = None,
     stdin: IO[bytes] | None = None,
 ) -> Table:
     r"""Read a table from a file.
@@ -86,6 +90,9 @@ def read_table(
     decimal : {".", ","}, optional
         What stands before decimals in texts; by default a point, or a comma where a file that
         does not separate cells by commas clearly has it.
+    read_limit : int, optional
+        Bytes that the file may hold when it is unpacked, 1e9 by default: small files can grow to
+        more than there is room for.
     stdin : binary file, optional
         Read instead of standard input for ``-``.
 
@@ -98,26 +105,48 @@ def read_table(
     ('standard input', ['007', '008'], [3.5, 4.0])
     """
     if format is not None and format not in FORMATS:
-        raise TableError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
+        raise OptionError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
     if decimal not in (None, ".", ","):
-        raise TableError(f"decimal must be . or ,; got {decimal!r}.")
-    source, data, said = _loaded(path, stdin)
+        raise OptionError(f"decimal must be . or ,; got {decimal!r}.")
+    limit = LIMIT if read_limit is None else read_limit
+    source, data, said = _loaded(path, stdin, limit)
     if data.startswith(b"\x1f\x8b"):
-        data = _unzipped(data, source)
+        data = unzipped(data, limit, source)
     kind = format or _checked_kind(said or _sniffed(data), data, source)
     if not data:
         raise TableError(f"{source} is empty.")
+    _refuse_unused(kind, source, sheet=sheet, encoding=encoding, delimiter=delimiter)
+    asked = {"sheet": sheet, "encoding": encoding, "decimal": decimal, "limit": limit}
+    with uncollected():
+        return _read(kind, data, source, delimiter, asked)
+
+
+def _read(
+    kind: str, data: bytes, source: str, delimiter: str | None, asked: dict[str, Any]
+) -> Table:
     if kind in ("csv", "tsv", "text"):
         return read_csv(
             data,
             source,
-            encoding=encoding,
+            encoding=asked["encoding"],
             delimiter=delimiter,
-            decimal=decimal,
+            decimal=asked["decimal"],
             likely="\t" if kind == "tsv" else ",",
         )
-    table: Table = _module(kind).read(data, source, sheet=sheet, encoding=encoding, decimal=decimal)
+    table: Table = _module(kind).read(data, source, **asked)
     return table
+
+
+def _refuse_unused(kind: str, source: str, **asked: object) -> None:
+    """Refuse what was asked of a kind of file that does not have it."""
+    for name, value in asked.items():
+        if value is not None and kind not in _HAVE[name]:
+            told = {"jsonl": "a JSON lines", "text": "a CSV", "npz": "an NPZ", "xlsx": "an Excel"}
+            called = told.get(kind, f"a {kind.upper() if kind != 'parquet' else 'Parquet'}")
+            raise OptionError(
+                f"{source} is {called} file, which has no {name}{'s' if name == 'sheet' else ''}; "
+                f"leave out --{name}."
+            )
 
 
 def _module(kind: str) -> Any:
@@ -125,27 +154,32 @@ def _module(kind: str) -> Any:
     return import_module(f"bckm.tables._{kind}")
 
 
-def _loaded(path: str | os.PathLike[str], stdin: IO[bytes] | None) -> tuple[str, bytes, str | None]:
+def _loaded(
+    path: str | os.PathLike[str], stdin: IO[bytes] | None, limit: int
+) -> tuple[str, bytes, str | None]:
     """What messages call the file, its bytes, and the kind its name says."""
     if os.fspath(path) == "-":
         stream = sys.stdin.buffer if stdin is None else stdin
-        return "standard input", stream.read(), None
+        return "standard input", read_all(stream, limit, "standard input"), None
     file = Path(path)
     try:
-        return file.name, file.read_bytes(), _kind_of(file)
+        source = clean(file.name)
+        return source, read_file(file, limit, source), _kind_of(file)
     except FileNotFoundError:
         raise NoFileError(_no_file(file)) from None
     except OSError as error:
-        raise TableError(f"{file} cannot be read: {error.strerror or error}.") from error
+        why = error.strerror or error
+        raise TableError(f"{clean(str(file))} cannot be read: {why}.") from error
 
 
 def _no_file(file: Path) -> str:
-    folder = file.parent
+    folder, told = file.parent, clean(str(file))
     if not folder.is_dir():
-        return f"there is no file {file}: there is no folder {folder}."
+        return f"there is no file {told}: there is no folder {clean(str(folder))}."
     suggestion = near(file.name, (each.name for each in folder.iterdir() if each.is_file()))
-    meant = "" if suggestion is None else f"; did you mean {file.with_name(suggestion)}?"
-    return f"there is no file {file}{meant or '.'}"
+    if suggestion is None:
+        return f"there is no file {told}."
+    return f"there is no file {told}; did you mean {clean(str(file.with_name(suggestion)))}?"
 
 
 def _kind_of(file: Path) -> str | None:
@@ -183,13 +217,6 @@ def _checked_kind(kind: str, data: bytes, source: str) -> str:
             f"--format {seen}."
         )
     return kind
-
-
-def _unzipped(data: bytes, source: str) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TableError(f"{source} is a damaged gzip file: {error}.") from error
 
 
 def write_table(
@@ -240,9 +267,7 @@ def write_table(
         return Written(n_escaped)
     if os.fspath(path) == "-":
         data, n_escaped = _bytes(table, format or table.format)
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        _to_stdout(data, format or table.format)
         return Written(n_escaped)
     file = Path(path)
     data, n_escaped = _bytes(table, format or _kind_to_write(file, table))
@@ -253,10 +278,24 @@ def write_table(
     return Written(n_escaped)
 
 
+def _to_stdout(data: bytes, kind: str) -> None:
+    """All bytes to a pipe or a file; to a terminal what it can show and must not obey."""
+    if sys.stdout.isatty():
+        if kind not in _TEXTS:
+            raise TableError(f"a terminal cannot show {kind} files; name a file, or use a pipe.")
+        text = data.decode("utf-8", "backslashreplace")
+        say(text.replace("\r\n", "\n").removesuffix("\n"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 def _kind_to_write(file: Path, table: Table) -> str:
     if file.suffix.lower() in (".xls", ".ods", ".xlsm"):
         raise TableError(
-            f"{file.suffix} files can be read, but not written; write {file.with_suffix('.xlsx')}."
+            f"{file.suffix} files can be read, but not written; write "
+            f"{clean(str(file.with_suffix('.xlsx')))}."
         )
     kind = _kind_of(file)
     if kind == "text":
@@ -266,8 +305,10 @@ def _kind_to_write(file: Path, table: Table) -> str:
 
 def _bytes(table: Table, kind: str) -> tuple[bytes, int]:
     """The file of a kind, and how many texts got an apostrophe."""
-    if kind in ("csv", "tsv"):
-        # a tab or a comma only where the other kind is asked for: ; stays
-        return csv_bytes(table, None if kind == table.format else {"csv": ",", "tsv": "\t"}[kind])
-    data: bytes = _module(kind).to_bytes(table)
+    with uncollected():
+        if kind in ("csv", "tsv"):
+            # a tab or a comma only where the other kind is asked for: ; stays
+            other = None if kind == table.format else {"csv": ",", "tsv": "\t"}[kind]
+            return csv_bytes(table, other)
+        data: bytes = _module(kind).to_bytes(table)
     return data, 0

@@ -15,8 +15,12 @@ _BLANK = r"[\s\x00-\x20\x7f-\xa0\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2
 _SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
 _RISKY = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*{_SIGN})")
 _NUMBER = re.compile(r"'*[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-_BETWEEN = "\ue000"  # no blank: else the search below would run through empty cells again and again
-_SOME_RISK = re.compile(rf"(?:^|\ue000)'*(?:[\t\r\n]|{_BLANK}*{_SIGN})")
+# no blank, else the search below would run through empty cells again and again; a letter that texts
+# may hold is no harm: then they are looked at one by one
+_BETWEEN = "\xff"
+_SOME_RISK = re.compile(
+    rf"(?:^|\xff)(?!{_NUMBER.pattern}(?:\xff|\Z))'*(?:[\t\r\n]|{_BLANK}*{_SIGN})"
+)
 
 
 def risky(text: str) -> bool:

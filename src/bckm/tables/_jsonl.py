@@ -9,6 +9,7 @@ from typing import Any
 
 from bckm.tables._cells import listed, text_of, typed
 from bckm.tables._errors import TableError, shown
+from bckm.tables._limits import LIMIT, check_size
 from bckm.tables._table import Table
 from bckm.tables._text import Encoding, decoded
 
@@ -19,6 +20,7 @@ def read(
     *,
     encoding: str | None = None,
     decimal: str | None = None,
+    limit: int = LIMIT,
     **_: Any,
 ) -> Table:
     """A table of JSON values; its columns are all keys, in the order in which they appear."""
@@ -32,6 +34,8 @@ def read(
     names = tuple(dict.fromkeys(name for record in records for name in record))
     if not names:
         raise TableError(f"{source} holds no rows; it should have one JSON object a line.")
+    # rows need not have the same keys: many that all differ make a table of empty cells
+    check_size(8 * len(names) * len(records), limit, source)
     return Table(
         names,
         len(records),

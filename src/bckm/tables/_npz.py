@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 from bckm.tables._cells import is_text, listed, text_of, typed
 from bckm.tables._errors import TableError, shown
 from bckm.tables._headers import checked_names
+from bckm.tables._limits import LIMIT, members
 from bckm.tables._table import Table
 from bckm.tables._text import expressible, without_nul
 
@@ -20,6 +23,7 @@ _NAMES = ("feature_names", "columns")  # arrays that may name the columns of the
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # equal data give equal files
 
 Array = np.ndarray[Any, Any]
+_DAMAGED = (ValueError, OSError, EOFError, NotImplementedError, zlib.error, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,11 @@ class _Archive:
     names: tuple[str, ...]
 
 
-def read(data: bytes, source: str, *, decimal: str | None = None, **_: Any) -> Table:
+def read(
+    data: bytes, source: str, *, decimal: str | None = None, limit: int = LIMIT, **_: Any
+) -> Table:
     """A table of the columns of a matrix and of arrays as long as it has rows."""
-    arrays = _arrays(data, source)
+    arrays = _arrays(data, source, limit)
     matrix = _matrix(arrays, source)
     names, used = _matrix_names(arrays, matrix)
     n_rows = _n_rows(arrays, matrix, source)
@@ -59,10 +65,15 @@ def read(data: bytes, source: str, *, decimal: str | None = None, **_: Any) -> T
     )
 
 
-def _arrays(data: bytes, source: str) -> dict[str, Array]:
+def _arrays(data: bytes, source: str, limit: int) -> dict[str, Array]:
     try:
+        if data.startswith(b"PK"):
+            for name, part in members(data, limit, source):
+                _check_shape(name, part, source)
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:
+    except TableError:
+        raise
+    except _DAMAGED as error:
         raise TableError(f"{source} is not an NPZ file, or is damaged.") from error
     if not isinstance(loaded, np.lib.npyio.NpzFile):
         raise TableError(f"{source} is a single array; save it with its columns as NPZ.")
@@ -88,6 +99,23 @@ def _arrays(data: bytes, source: str) -> dict[str, Array]:
                 f"array {shown(name)} of {source} has fields; save one array for each field."
             )
     return arrays
+
+
+def _check_shape(name: str, part: bytes, source: str) -> None:
+    """Refuse an array that is said to be larger than what there is of it."""
+    file = io.BytesIO(part)
+    if not name.endswith(".npy"):
+        return
+    version = np.lib.format.read_magic(file)
+    reader = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+        version, np.lib.format.read_array_header_2_0
+    )
+    shape, _, dtype = reader(file)
+    if math.prod(shape) * max(dtype.itemsize, 1) > len(part) and not dtype.hasobject:
+        raise TableError(
+            f"array {shown(name.removesuffix('.npy'))} of {source} is damaged: it is said to be of "
+            f"shape {shape}, and there are {len(part):,} bytes of it."
+        )
 
 
 def _matrix(arrays: Mapping[str, Array], source: str) -> str | None:

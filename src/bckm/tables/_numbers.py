@@ -79,7 +79,7 @@ def _array(cells: np.ndarray[Any, Any]) -> Parsed:
 def _listed(cells: Cells) -> Parsed:
     try:
         # float() takes "1_000", people do not mean it
-        if any(type(cell) is not str or "_" in cell for cell in cells):
+        if set(map(type, cells)) != {str} or "_" in "".join(cells):
             raise ValueError
         values = np.array(list(map(float, cells)))
     except ValueError:

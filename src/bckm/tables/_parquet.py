@@ -12,17 +12,22 @@ import numpy as np
 from bckm.tables._cells import Cells, listed, text_of, typed
 from bckm.tables._errors import TableError, needed, shown
 from bckm.tables._headers import checked_names
+from bckm.tables._limits import LIMIT, check_size
 from bckm.tables._table import Table
 from bckm.tables._text import expressible
 
 
-def read(data: bytes, source: str, *, decimal: str | None = None, **_: Any) -> Table:
+def read(
+    data: bytes, source: str, *, decimal: str | None = None, limit: int = LIMIT, **_: Any
+) -> Table:
     """A table whose columns become Python values when they are asked for."""
     parquet = needed("pyarrow.parquet", "Parquet files")
     arrow = needed("pyarrow", "Parquet files")
     try:
-        held = parquet.ParquetFile(arrow.BufferReader(data)).read()
+        held = _held(arrow, parquet, data, limit, source)
         held.validate(full=True)  # texts that are no UTF-8, for one
+    except TableError:
+        raise
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise TableError(
             f"{source} is not a Parquet file, or is damaged: {shown(str(error), 80)}."
@@ -39,6 +44,51 @@ def read(data: bytes, source: str, *, decimal: str | None = None, **_: Any) -> T
         origin=held,
         decimal=decimal or ".",
     )
+
+
+def _held(arrow: Any, parquet: Any, data: bytes, limit: int, source: str) -> Any:
+    """The whole table, read in parts: what is packed may be read a thousand times over.
+
+    A million rows may say one long text, which the file holds once. So texts are measured before
+    they are written out.
+    """
+    file = parquet.ParquetFile(arrow.BufferReader(data))
+    about, schema = file.metadata, file.schema_arrow
+    groups = [about.row_group(at) for at in range(about.num_row_groups)]
+    check_size(sum(group.total_byte_size for group in groups), limit, source)
+    check_size(about.num_rows * about.num_columns, limit, source)  # a byte for each, at least
+    texts = [one.name for one in schema if _is_text(arrow, one.type)]
+    if texts and about.num_rows * sum(group.total_byte_size for group in groups) > limit:
+        check_size(_length(parquet, arrow, data, texts), limit, source)
+    nested = any(arrow.types.is_nested(one.type) for one in schema)
+    parts, size = [], 0
+    for part in file.iter_batches(batch_size=2**10 if nested else 2**16):
+        size += part.nbytes
+        check_size(size, limit, source)
+        parts.append(part)
+    return arrow.Table.from_batches(parts, schema)
+
+
+def _is_text(arrow: Any, kind: Any) -> bool:
+    of = arrow.types
+    return bool(of.is_string(kind) or of.is_binary(kind)) or bool(
+        of.is_large_string(kind) or of.is_large_binary(kind)
+    )
+
+
+def _length(parquet: Any, arrow: Any, data: bytes, texts: list[str]) -> int:
+    """Bytes of all texts, from the lengths of those that differ."""
+    compute = needed("pyarrow.compute", "Parquet files")
+    file = parquet.ParquetFile(arrow.BufferReader(data), read_dictionary=texts)
+    size = 0
+    for part in file.iter_batches(batch_size=2**16, columns=texts):
+        for column in part.columns:
+            if arrow.types.is_dictionary(column.type):
+                lengths = compute.binary_length(column.dictionary).cast("int64")
+                size += compute.sum(lengths.take(column.indices)).as_py() or 0
+            else:
+                size += column.nbytes
+    return size
 
 
 def _later(held: Any, j: int) -> Callable[[], Cells]:

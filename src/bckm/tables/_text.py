@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-from bckm.tables._errors import TableError
+from bckm.tables._errors import OptionError, TableError
 
 _BOMS = (  # the longer ones first: UTF-32 begins like UTF-16
     (codecs.BOM_UTF8, "utf-8"),
@@ -55,12 +55,12 @@ def _asked(encoding: str, bom: bytes, found: str | None) -> Encoding:
     try:
         name = codecs.lookup(encoding).name
     except LookupError:
-        raise TableError(
+        raise OptionError(
             f"there is no encoding {encoding!r}; usual ones are utf-8, cp1252 (Western Windows), "
             "latin-1, utf-16."
         ) from None
     if not getattr(codecs.lookup(encoding), "_is_text_encoding", True):
-        raise TableError(f"{encoding!r} is no encoding of text; usual ones are utf-8 and cp1252.")
+        raise OptionError(f"{encoding!r} is no encoding of text; usual ones are utf-8 and cp1252.")
     same = found is not None and found.startswith(name.removesuffix("-sig"))
     if same and found is not None:
         return Encoding(found, bom)

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from bckm.tables._cells import Cells, listed, text_of, typed
-from bckm.tables._errors import TableError, near, needed, shown
+from bckm.tables._errors import OptionError, TableError, near, needed, shown
+from bckm.tables._extent import n_cells
 from bckm.tables._formulas import risky
 from bckm.tables._headers import checked_names
+from bckm.tables._limits import LIMIT, check_memory, check_size, members
 from bckm.tables._table import Table
 from bckm.tables._text import expressible
 
@@ -25,6 +27,7 @@ _MOST_COLUMNS = 16_384
 _LONGEST = 32_767  # characters of a cell
 _MOST_DIGITS = 10**15  # a cell keeps 15 digits of a number
 _SHOWN_WIDTH = 40
+_CELL = 48  # bytes of one, in the reader and here
 _FIRST_DAY = date(1900, 1, 1)
 
 
@@ -41,6 +44,7 @@ def read(
     *,
     sheet: str | int | None = None,
     decimal: str | None = None,
+    limit: int = LIMIT,
     **_: Any,
 ) -> Table:
     """A table of numbers, texts, truths and times of one sheet, empty cells as None.
@@ -48,7 +52,7 @@ def read(
     Of formulas there are only the values that were stored with them.
     """
     calamine = needed("python_calamine", "Excel files")
-    title, rows, first = _rows(calamine, data, source, sheet)
+    title, rows, first = _rows(calamine, data, source, sheet, limit)
     where = f"sheet {shown(title)} of {source}"
     full = [i for i, row in enumerate(rows) if any(cell not in ("", None) for cell in row)]
     if not full:
@@ -73,12 +77,20 @@ def read(
 
 
 def _rows(
-    calamine: Any, data: bytes, source: str, sheet: str | int | None
+    calamine: Any, data: bytes, source: str, sheet: str | int | None, limit: int
 ) -> tuple[str, list[list[Any]], int]:
     """Title of the sheet, its cells, and the number of its first row."""
     try:
+        parts = dict(members(data, limit, source)) if data.startswith(b"PK") else {}
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
         title = _title(book.sheets_metadata, source, sheet)
+        # a reader makes room for all cells up to the last one, and ends the process if it cannot
+        number = n_cells(parts, title)
+        room, where = _CELL * number, f"sheet {shown(title)} of {source}"
+        far = f"it spans {number:,} cells up to the last one: delete what is far out by accident; "
+        check_size(room, limit, where, far)
+        check_memory(room, source)
+        del parts
         found = book.get_sheet_by_name(title)
         rows = found.to_python()
     except (TableError, KeyboardInterrupt, SystemExit, MemoryError):
@@ -107,13 +119,13 @@ def _title(sheets: Sequence[Any], source: str, asked: str | int | None) -> str:
         if not asked.isdecimal():
             suggestion = near(asked, titles)
             meant = "" if suggestion is None else f"did you mean {shown(suggestion)}? "
-            raise TableError(
+            raise OptionError(
                 f"there is no sheet {shown(asked)} in {source}; {meant}"
                 f"{'I' if meant else 'i'}ts sheets are: {', '.join(map(shown, titles[:12]))}."
             )
     number = int(asked)
     if not 1 <= number <= len(titles):
-        raise TableError(
+        raise OptionError(
             f"there is no sheet {number} in {source}; it has {len(titles)}, counted from 1: "
             f"{', '.join(map(shown, titles[:12]))}."
         )

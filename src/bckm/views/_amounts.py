@@ -161,7 +161,9 @@ class _Reader:
                 values = group_sums(block.values, self.labels, self.k)
                 lower, upper = self._bound(block.lower, -np.inf), self._bound(block.upper, np.inf)
                 outside = self._outside(block)
-                yield Amount(block.name, "sum", values, lower, upper, self.soft, outside=outside)
+                yield Amount(
+                    str(block.name), "sum", values, lower, upper, self.soft, outside=outside
+                )
             elif isinstance(block, Quota):
                 yield from self._quota(block)
 

@@ -2,15 +2,17 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 import bckm
-from bckm.cli._errors import Failure, told
+from bckm.cli._errors import BROKEN, BUG, KILLED, PIPE_CLOSED, UNDECIDED, Failure, told
 from bckm.exceptions import DamagedFileError, UndecidedError, UnsupportedError
 from bckm.tables import TableError, UnknownColumnError
 from tests.doors.cli.conftest import read
@@ -39,8 +41,11 @@ def test_help_lists_all_verbs_and_exit_codes(run):
     verbs = ("fit", "check", "verify", "show", "compare", "demo", "bench")
     places = [out.index(f"\n  {verb} ") for verb in verbs]
     assert places == sorted(places)
-    for code in ("0  fine", "2  wrong usage", "3  infeasible", "4  stopped", "5  bad data"):
-        assert code in out
+    codes = {int(one) for one in re.findall(r"^ +(\d+)  ", out, re.M)}
+    assert codes == {0, BUG, KILLED, PIPE_CLOSED, *range(BROKEN, UNDECIDED + 1)}
+    page = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text("utf-8")
+    table = page[page.index("## Exit codes") :]
+    assert codes == {int(one) for one in re.findall(r"^\| (\d+) \|", table, re.M)}
 
 
 def test_options_offer_what_the_library_takes():
@@ -349,3 +354,33 @@ def test_a_bug_is_no_answer(run, customers, monkeypatch):
     assert answer.code == 70
     assert "ZeroDivisionError" in answer.err
     assert "report it" in answer.err
+
+
+def test_ctrl_c_while_files_are_written_leaves_out_the_rest(run, customers, monkeypatch, tmp_path):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    outputs = ("--save", "a.bckm", "--report", "r.html", "--summary", "s.json", "-o", "o.csv")
+    fit = ("fit", customers, "-k", 2, *FEATURES, "--n-init", 1, *outputs, "--checkpoint", "c")
+    monkeypatch.setattr("bckm.report.write", stopped)
+    answer = run(*fit)
+    assert answer.code == 4
+    assert "Written: everything a.bckm" in answer.out
+    assert "Not written, since you pressed Ctrl-C: report r.html" in answer.err
+    assert "Not written, since you pressed Ctrl-C: summary s.json" in answer.err
+    assert not (tmp_path / "s.json").exists()
+    assert (tmp_path / "c").exists()  # there is something to go on with
+    monkeypatch.setattr("bckm.tables.write_table", stopped)
+    assert run(*fit).code == 130  # without the labels there is no answer
+
+
+def test_an_output_that_needs_too_much_memory_keeps_the_others(run, customers, monkeypatch):
+    def large(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("bckm.report.write", large)
+    fit = ("fit", customers, "-k", 2, *FEATURES, "--n-init", 1, "-o", "o.csv")
+    answer = run(*fit, "--report", "r.html", "--summary", "s.json")
+    assert answer.code == 5
+    assert "Written: summary s.json" in answer.out
+    assert "report could not be written to r.html: not enough memory" in answer.err

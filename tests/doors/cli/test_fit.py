@@ -206,7 +206,7 @@ def test_old_clusters_are_no_feature_and_are_replaced(run, customers, tmp_path):
     answer = run("fit", "one.csv", "-k", 3, *options)
     assert answer.code == 0
     assert "column 'cluster' of the table is replaced" in answer.out
-    assert "x_km, y_km, kg, income:" in answer.out  # what it was clustered by
+    assert "'x_km', 'y_km', 'kg', 'income':" in answer.out  # what it was clustered by
     assert list(read(tmp_path / "two.csv")[0]) == [*read(customers)[0], "cluster"]
 
 
