@@ -97,6 +97,8 @@ def bombs():
     yield "npz", zipped({"X.npy": npy((10**6, 1), bytes(8 * MB))}, X=9), "said to hold 9"
     yield "npz", zipped({"X.npy": npy((10**12, 2))}), r"shape \(1000000000000, 2\)"
     yield "npz", zipped({"X.npy": npy((10**15, 2), dtype="|S0")}), r"is damaged"
+    header = npy((3, 2)).replace(b"'shape'", b"'sha(e'").replace(b"'descr'", b"'des'cr")
+    yield "npz", zipped({"X.npy": header}), r"its header cannot be read"
     yield "parquet", parquet_of({"a": np.zeros(10**6)}), TOLD
     yield "parquet", parquet_of({"a": arrow.nulls(10**7, arrow.int8())}), TOLD
     yield "parquet", parquet_of({"a": ["x" * 10**5] * 1000}), TOLD

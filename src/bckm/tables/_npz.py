@@ -106,15 +106,19 @@ def _check_shape(name: str, part: bytes, source: str) -> None:
     file = io.BytesIO(part)
     if not name.endswith(".npy"):
         return
-    version = np.lib.format.read_magic(file)
-    reader = {(1, 0): np.lib.format.read_array_header_1_0}.get(
-        version, np.lib.format.read_array_header_2_0
-    )
-    shape, _, dtype = reader(file)
+    called = f"array {shown(name.removesuffix('.npy'))} of {source}"
+    try:
+        version = np.lib.format.read_magic(file)
+        reader = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+            version, np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = reader(file)
+    except Exception as error:  # the header is a piece of Python, damaged in one of many ways
+        raise TableError(f"{called} is damaged: its header cannot be read.") from error
     if math.prod(shape) * max(dtype.itemsize, 1) > len(part) and not dtype.hasobject:
         raise TableError(
-            f"array {shown(name.removesuffix('.npy'))} of {source} is damaged: it is said to be of "
-            f"shape {shape}, and there are {len(part):,} bytes of it."
+            f"{called} is damaged: it is said to be of shape {shape}, and there are "
+            f"{len(part):,} bytes of it."
         )
 
 
