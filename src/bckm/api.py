@@ -240,16 +240,19 @@ def kmeans(
             last = assigner(best.centres, best.labels, deadline)
             found.counters += assigner.counters
             best.bound, best.prices = last.bound, last.prices
-    bound = best.bound
+    cost, bound = problem.within(best.labels, best.centres), best.bound
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
-        bound = 0.0  # where time is up, there is none for a look at all items
+        bound = problem.certain(0.0, cost)  # where time is up, there is none for a look at items
         if not (best.status.stopped or deadline.passed):
-            bound = float(problem.nearest(best.centres)[1].sum())
+            nearest = float(problem.nearest(best.centres)[1].sum())
+            bound = problem.certain(nearest, cost, best.centres)
     s, means = problem.structure, problem.centres_out(best.centres)
     return result_of(
         problem,
         constraints,
-        Assignment(best.labels, best.cost, bound, best.prices),
+        Assignment(best.labels, cost, min(bound, cost), best.prices, nothing=problem.nothing),
+        points,
+        sample_weight,
         centres=space.centres(means, points, s.expand(best.labels), s.item),
         embedded=means,
         status=best.status,
@@ -264,12 +267,15 @@ def result_of(
     problem: Problem,
     constraints: Constraints,
     found: Assignment,
+    data: Any,
+    sample_weight: Any,
     *,
     still: bool = False,
     **rest: Any,
 ) -> Result:
     """Bring an assignment to samples and to the units of X; only labels that obey leave here.
 
+    `data` and `sample_weight` are those of the problem, where `embedded` centres are at home.
     Centres that are `still` were given, and follow no labels.
     """
     labels = problem.structure.expand(found.labels)
@@ -281,9 +287,8 @@ def result_of(
     centres = problem.centres_in(rest["embedded"])
     lost = given_up(problem, constraints, found.labels, centres, still)
     objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
-    inertia = objective
-    if penalty > 0:
-        inertia = problem.inertia(found.labels, centres)
+    embedded = rest["embedded"]
+    inertia = problem.inertia(found.labels, embedded, data, sample_weight, found.cost)
     paid = sum(one.paid for one in lost)
     dust = float(problem.prices_out(np.array(problem.soft.dust)))
     if abs(paid - penalty) > 1e-6 * objective + dust:
@@ -313,7 +318,7 @@ def _given_centres(init: Any, problem: Problem, space: Metric) -> FloatArray | N
     shape = (problem.structure.n_clusters, space.n_features(problem.points.shape[1]))
     choices = "'k-means++', 'random' or an array"
     given = read_centres(init, "init", choices, shape)
-    return problem.centres_in(space.embedded(given, "init"))
+    return problem.given_centres(space.embedded(given, "init"), "init")
 
 
 def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:
