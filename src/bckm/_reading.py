@@ -155,7 +155,7 @@ def read_centres(
     if not np.isfinite(array).all():
         raise ValueError(f"{what} holds NaN or infinity.")
     if (largest := float(np.abs(array).max())) > LARGEST:
-        raise ValueError(f"{what} holds {largest:g}: its squares overflow.")
+        raise ValueError(f"{what} holds {largest:g}: its squares overflow; rescale X and {what}.")
     return array.astype(np.float64)
 
 

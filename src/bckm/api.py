@@ -35,6 +35,7 @@ from bckm.seeding import Seeds, scatter, spread
 _SEEDINGS = {"k-means++": spread, "random": scatter}
 RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most
 SMALL = 20_000  # items x clusters of all starts together, if one alone is not more
+AGREE = 1e-12  # share of the cost by which sums of squares may differ if added up in another way
 SLOWER = 8  # a step where sums are bounded takes so many times as long
 
 
@@ -241,6 +242,8 @@ def kmeans(
             found.counters += assigner.counters
             best.bound, best.prices = last.bound, last.prices
     cost, bound = problem.within(best.labels, best.centres), best.bound
+    if abs(cost - best.cost) <= AGREE * cost:  # as the last step tells it
+        cost = best.cost
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
         bound = problem.certain(0.0, cost)  # where time is up, there is none for a look at items
         if not (best.status.stopped or deadline.passed):
