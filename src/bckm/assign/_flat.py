@@ -3,7 +3,8 @@
 The kernels take dense points, and sparse ones must not be made dense. But with Q an orthonormal
 basis of the span of k centres, |x - c|^2 = |Q'x - Q'c|^2 + |x|^2 - |Q'x|^2, and the last two terms
 are the same for every centre. So k features (fewer, if the points have fewer) are enough for a
-step, whatever number of features the points have.
+step, whatever number of features the points have. Only the labels and the prices are taken from it:
+what they cost, and what they prove, is computed from the distances themselves.
 """
 
 from __future__ import annotations
