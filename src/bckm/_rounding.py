@@ -8,10 +8,11 @@ reasoning. Sums of engines that can cancel (prices times bounds) are theirs to c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import frexp, ldexp, sqrt
+from math import frexp, ldexp, nextafter, sqrt
 
 UNIT = 2.0**-53  # float64 rounds by at most this share
-SMALLEST, LARGEST = -930, 1000  # powers of two: inertias beyond lose digits, or overflow
+SMALLEST, LARGEST = -1000, 1020  # powers of two: inertias beyond lose digits, or overflow
+FULL = 2.0**-1022  # smaller numbers have not all their digits
 SUMS = 2048  # roundings in a row that a sum of costs takes at most, and one more per 1,024 terms
 SAFETY = 1.01  # of products of many factors 1 + UNIT, and of the arithmetic here
 
@@ -79,6 +80,11 @@ class Rounding:
         off = self.off + (2 * UNIT * root if self.off else 0.0)
         lost = self.relative * value + self.cancelled * (self.moment + value)
         return SAFETY * (lost + 2 * off * (root + 2 * off)) + self.tiny
+
+
+def rounded_down(value: float) -> float:
+    """A bound that was multiplied by a power of two, no higher than before; never negative."""
+    return value if value >= FULL else max(0.0, nextafter(value, -1.0))
 
 
 def read_scale(unit: float, heavy: float, size: int) -> float:

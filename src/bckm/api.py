@@ -18,6 +18,7 @@ from bckm._ids import located
 from bckm._reading import read_centres, read_not_negative, read_time_limit, read_whole
 from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
+from bckm.assign.base import nothing_of
 from bckm.checker import verify
 from bckm.checkpoint import Checkpoint, identity
 from bckm.constraints import Constraints, as_constraints
@@ -253,7 +254,7 @@ def kmeans(
     return result_of(
         problem,
         constraints,
-        Assignment(best.labels, cost, min(bound, cost), best.prices, nothing=problem.nothing),
+        Assignment(best.labels, cost, min(bound, cost), best.prices, nothing=nothing_of(problem)),
         points,
         sample_weight,
         centres=space.centres(means, points, s.expand(best.labels), s.item),
@@ -303,7 +304,7 @@ def result_of(
         inertia=inertia,
         penalty=penalty,
         given_up=lost,
-        lower_bound=min(problem.objective(found.bound), inertia + penalty),
+        lower_bound=min(problem.bound_out(found.bound), inertia + penalty),
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),

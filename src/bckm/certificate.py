@@ -260,7 +260,7 @@ class _Search:
     def _look(self, relaxation: Relaxation, multipliers: Multipliers) -> None:
         cost = max(0.0, relaxation.bound(multipliers)) * relaxation.scale
         known = (self.inertia - self.problem.objective(0.0)) / self.problem.scale
-        bound = min(self.problem.objective(self.problem.certain(cost, known)), self.inertia)
+        bound = min(self.problem.bound_out(self.problem.certain(cost, known)), self.inertia)
         self.lower_bound = max(self.lower_bound, bound)
         if self.on_step is not None:
             seconds = time.perf_counter() - self.began

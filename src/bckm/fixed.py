@@ -13,6 +13,7 @@ from bckm._ids import located
 from bckm._reading import read_centres, read_time_limit
 from bckm.api import result_of
 from bckm.assign import Assignment, Deadline, choose
+from bckm.assign.base import nothing_of
 from bckm.constraints import Constraints, as_constraints
 from bckm.feasibility import feasible_start
 from bckm.metric import read_metric
@@ -114,7 +115,8 @@ def assign_to(
         status = Status.TIME_LIMIT
     # what labels cost without the touch that leads weightless samples
     cost = problem.within(found.labels, at)
-    found = replace(found, cost=cost, bound=min(found.bound, cost), totals=None)
+    nothing = nothing_of(problem)
+    found = replace(found, cost=cost, bound=min(found.bound, cost), totals=None, nothing=nothing)
     if status is Status.FEASIBLE:
         late = found.status is not Status.OPTIMAL and deadline.passed
         status = Status.TIME_LIMIT if late else found.status

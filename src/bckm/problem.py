@@ -13,7 +13,7 @@ from bckm import _arrays
 from bckm._memory import require
 from bckm._normal import Groups, Normal, measured
 from bckm._reading import read_cluster_count, read_data, read_jobs, read_n_clusters, read_weight
-from bckm._rounding import Rounding, read_scale, too_far
+from bckm._rounding import Rounding, read_scale, rounded_down, too_far
 from bckm._sparse import SparseNormal, replaced
 from bckm._types import FloatArray, IntArray, Rows
 from bckm.constraints import Constraints, as_constraints
@@ -289,7 +289,11 @@ class Problem:
 
     def objective(self, cost: float) -> float:
         """Inertia and penalties in the units of X, from what labels cost."""
-        return (cost + self.scatter + self.soft.constant) * self.scale
+        return (cost + self.fixed) * self.scale
+
+    def bound_out(self, bound: float) -> float:
+        """A bound on inertia and penalties in the units of X, from one on what labels cost."""
+        return rounded_down(self.objective(bound))
 
     def certain(self, bound: float, cost: float, centres: FloatArray | None = None) -> float:
         """A bound on what labels cost, as one that holds in exact arithmetic too.
@@ -297,13 +301,24 @@ class Problem:
         `cost` is what some labels that obey cost. A bound at given centres may be one on items by
         their `pull`.
         """
-        whole = cost + self.scatter + self.soft.constant
-        lost = self.rounding.of_bound(whole + 2 * float(self.soft.base.sum()))
+        whole = cost + self.fixed + 2 * float(self.soft.base.sum())
+        lost = self.rounding.of_bound(whole)
+        if centres is not None:
+            lost += self.touch(centres)
+        return max(min(bound, cost) - lost, -self.fixed)
+
+    def touch(self, centres: FloatArray) -> float:
+        """The most that weightless items can cost by their `pull`: no part of the objective."""
         weightless = np.flatnonzero(self.mass == 0)
-        if centres is not None and weightless.size:  # what leads them to a centre is no cost
-            away = _arrays.squared_distances(self.points[weightless], centres).max(axis=1)
-            lost += float(self.pull[weightless] @ away)
-        return max(min(bound, cost) - lost, -self.scatter - self.soft.constant)
+        if weightless.size == 0:
+            return 0.0
+        away = _arrays.squared_distances(self.points[weightless], centres).max(axis=1)
+        return float(self.pull[weightless] @ away)
+
+    @property
+    def fixed(self) -> float:
+        """What all labels cost alike, beyond what `cost` tells."""
+        return self.scatter + self.soft.constant
 
     @property
     def nothing(self) -> float:

@@ -44,7 +44,7 @@ class Assignment:
     totals : Totals or None
         Sums over the clusters, where the engine knows them: the means are then at hand.
     nothing : float
-        See `Problem.nothing`.
+        See `nothing_of`.
     """
 
     labels: IntArray
@@ -59,6 +59,15 @@ class Assignment:
         """OPTIMAL or FEASIBLE."""
         close = self.cost - self.bound <= max(OPTIMALITY * abs(self.cost), self.nothing)
         return Status.OPTIMAL if close else Status.FEASIBLE
+
+
+def nothing_of(problem: Problem) -> float:
+    """What cost and bound of optimal labels may differ by, however little the labels cost.
+
+    It is what rounding leaves where samples lie at their centres, and a share of what all labels
+    cost alike, which is part of the inertia.
+    """
+    return problem.nothing + OPTIMALITY * problem.fixed
 
 
 class Assigner(ABC):
@@ -79,7 +88,8 @@ class Assigner(ABC):
         """
         found = self.assign(centres, start, deadline)
         bound = self.problem.certain(found.bound, found.cost, centres)
-        return replace(found, bound=bound, nothing=self.problem.nothing)
+        nothing = nothing_of(self.problem) + self.problem.touch(centres)
+        return replace(found, bound=bound, nothing=nothing)
 
     @abstractmethod
     def assign(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
