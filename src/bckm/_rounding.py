@@ -65,7 +65,7 @@ class Rounding:
             relative=UNIT * (features + mean + SUMS + samples / 1024),
             off=UNIT * steps * sqrt(moment),
             moment=moment,
-            cancelled=ldexp(float(features) ** 2, -104) if sparse else 0.0,
+            cancelled=ldexp(float(features) ** 2 + 128, -104) if sparse else 0.0,
             tiny=ldexp(float(samples) * (features + 4), -1074),
         )
 

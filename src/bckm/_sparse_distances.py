@@ -13,6 +13,8 @@ import numpy as np
 from bckm._types import FloatArray, IntArray, Sparse
 from bckm.kernels import missing, native
 
+NOTHING = 2.0**-98  # share of |c|^2 that rounding may leave of none of it; as in sparse.hpp
+
 
 def to_all(points: Sparse, centres: FloatArray) -> FloatArray:
     """Squared distance of each point to each centre, (n, k)."""
@@ -50,4 +52,5 @@ def _to_one(points: Sparse, rows: IntArray, centre: FloatArray) -> FloatArray:
     high = np.round(squares / grain) * grain
     low = squares - high
     gone = [np.bincount(rows, part[points.indices], n) for part in (high, low)]
-    return np.asarray(near + np.maximum(high.sum() - gone[0] + (low.sum() - gone[1]), 0.0))
+    left = high.sum() - gone[0] + (low.sum() - gone[1])
+    return np.asarray(near + np.where(left > NOTHING * squares.sum(), left, 0.0))

@@ -33,8 +33,10 @@ struct Twice {
     }
 };
 
+// What is left of a sum; nothing, if it is no more than rounding leaves: equal points are equal.
 inline double left(const Twice& whole, double gone, double rest) {
-    return std::max(0.0, (whole.sum - gone) + (whole.rest - rest));
+    const double part = (whole.sum - gone) + (whole.rest - rest);
+    return part > 0x1p-98 * whole.sum ? part : 0.0;
 }
 
 // |c_i|^2 of each centre, (k, dims); four sums at a time need not wait for each other.
