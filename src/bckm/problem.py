@@ -295,25 +295,38 @@ class Problem:
         """A bound on inertia and penalties in the units of X, from one on what labels cost."""
         return rounded_down(self.objective(bound))
 
-    def certain(self, bound: float, cost: float, centres: FloatArray | None = None) -> float:
+    def certain(
+        self,
+        bound: float,
+        cost: float,
+        centres: FloatArray | None = None,
+        prices: FloatArray | None = None,
+    ) -> float:
         """A bound on what labels cost, as one that holds in exact arithmetic too.
 
         `cost` is what some labels that obey cost. A bound at given centres may be one on items by
-        their `pull`.
+        their `pull`; where it has prices, it is their dual value.
         """
         whole = cost + self.fixed + 2 * float(self.soft.base.sum())
         lost = self.rounding.of_bound(whole)
         if centres is not None:
-            lost += self.touch(centres)
+            lost += self.touch(centres, prices)
         return max(min(bound, cost) - lost, -self.fixed)
 
-    def touch(self, centres: FloatArray) -> float:
-        """The most that weightless items can cost by their `pull`: no part of the objective."""
+    def touch(self, centres: FloatArray, prices: FloatArray | None = None) -> float:
+        """The most that the `pull` of weightless items, no part of the objective, adds to a bound.
+
+        Without prices of clusters, that is their cost in the farthest one.
+        """
         weightless = np.flatnonzero(self.mass == 0)
         if weightless.size == 0:
             return 0.0
-        away = _arrays.squared_distances(self.points[weightless], centres).max(axis=1)
-        return float(self.pull[weightless] @ away)
+        cost = _arrays.squared_distances(self.points[weightless], centres)
+        cost *= self.pull[weightless, None]
+        if prices is None:
+            return float(cost.max(axis=1).sum())
+        paid = np.outer(self.structure.count[weightless], prices)
+        return float(((cost - paid).min(axis=1) + paid.max(axis=1)).clip(0.0).sum())
 
     @property
     def fixed(self) -> float:

@@ -87,8 +87,8 @@ class Assigner(ABC):
         See `assign`.
         """
         found = self.assign(centres, start, deadline)
-        bound = self.problem.certain(found.bound, found.cost, centres)
-        nothing = nothing_of(self.problem) + self.problem.touch(centres)
+        bound = self.problem.certain(found.bound, found.cost, centres, found.prices)
+        nothing = nothing_of(self.problem) + self.problem.touch(centres, found.prices)
         return replace(found, bound=bound, nothing=nothing)
 
     @abstractmethod
