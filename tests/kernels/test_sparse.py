@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from bckm import _sparse_distances
 from bckm.kernels import missing, native
-from tests import exactly
+from tests import in_fractions as exactly
 
 compiled = pytest.mark.skipif(bool(missing), reason="needs the compiled kernels")
 
