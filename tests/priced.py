@@ -17,7 +17,7 @@ def dual_value(cost, count, lower, upper, prices):
 class PricedAssigner(Assigner):
     """Optimal labels under size bounds, with their prices; counts its calls."""
 
-    def __call__(self, centres, start, deadline):
+    def assign(self, centres, start, deadline):
         self.counters["calls"] += 1
         s, cost = self.structure, self.problem.cost(centres)
         m, k = cost.shape

@@ -13,12 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from bckm._sparse_distances import to_all, to_own
 from bckm._types import FloatArray, IntArray, Rows, Sparse
 from bckm.kernels import missing, native
 
 BLOCK = 2**22  # numbers in a block of distances
 CACHED = 2**15  # numbers in a block that stays in the cache while it is worked on
-CANCELLED = 1e-14  # a squared distance that is a smaller share of the squares it is made of is none
 
 
 def blocks(n_rows: int, n_columns: int, numbers: int = CACHED) -> Iterator[slice]:
@@ -30,7 +30,7 @@ def blocks(n_rows: int, n_columns: int, numbers: int = CACHED) -> Iterator[slice
 
 def power_of_two(value: float) -> float:
     """The power of two below a value: dividing by it is exact."""
-    return float(2.0 ** np.floor(np.log2(value))) if value > 0 else 1.0
+    return float(np.ldexp(1.0, int(np.frexp(value)[1]) - 1)) if value > 0 else 1.0
 
 
 def fixed_direction(n_features: int) -> FloatArray:
@@ -44,30 +44,15 @@ def squared_distances(points: Rows, centres: Rows) -> FloatArray:
     Differences pair by pair, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far
     centres, and the numbers of a point do not depend on the other points.
 
-    Where one side is sparse there is no other way: differences from a dense centre are dense.
-    What rounding alone may have left of the squares (or made negative) is then zero, so that equal
-    points have no distance.
+    The same holds where one side is sparse: see `_sparse_distances`.
     """
     if sp.issparse(centres):
         return squared_distances(centres, points).T
     if sp.issparse(points):
-        centre_squares = np.einsum("ij,ij->i", centres, centres)
-        whole = row_squares(points)[:, None] + centre_squares
-        squares = np.asarray(points @ centres.T)
-        squares *= -2.0
-        squares += whole
-        squares[squares < CANCELLED * whole] = 0.0
-        return squares
+        return to_all(points, centres)
     from scipy.spatial.distance import cdist  # slow to import, not needed by `import bckm`
 
     return np.asarray(cdist(points, centres, "sqeuclidean"))
-
-
-def row_squares(points: Sparse) -> FloatArray:
-    """|point|^2 of each row of a sparse array."""
-    squares = points.copy()
-    squares.data **= 2
-    return np.asarray(squares.sum(axis=1)).ravel()
 
 
 def rows_of(points: Rows, which: IntArray) -> FloatArray:
@@ -154,7 +139,9 @@ def totals(
     """Sum up the weighted points of each cluster and their squared distances to its centre."""
     k = len(centres)
     if sp.issparse(points):
-        return _sparse_totals(points, weight, labels, centres)
+        sums = group_sums(points, weight, labels, k).toarray()  # as large as the centres
+        cost = float((weight * to_own(points, centres, labels)).sum())
+        return Totals(sums, np.bincount(labels, weight, k).astype(np.float64), cost)
     if not missing:
         cloud, centres = native.Points(points, pull=weight), np.ascontiguousarray(centres)
         return Totals(*native.totals(cloud, labels.astype(np.int32), centres, None, threads)[:3])
@@ -163,18 +150,5 @@ def totals(
     cost = 0.0
     for rows in blocks(*points.shape):
         difference = points[rows] - centres[labels[rows]]
-        cost += float(weight[rows] @ np.einsum("ij,ij->i", difference, difference))
+        cost += float((weight[rows] * np.einsum("ij,ij->i", difference, difference)).sum())
     return Totals(sums, np.bincount(labels, weight, k).astype(np.float64), cost)
-
-
-def _sparse_totals(
-    points: Sparse, weight: FloatArray, labels: IntArray, centres: FloatArray
-) -> Totals:
-    """From sums alone, with the rounding that `squared_distances` tells of."""
-    k = len(centres)
-    sums = group_sums(points, weight, labels, k).toarray()  # as large as the centres
-    mass = np.bincount(labels, weight, k).astype(np.float64)
-    whole = np.bincount(labels, weight * row_squares(points), k)
-    whole += mass * np.einsum("ij,ij->i", centres, centres)
-    cost = whole - 2 * np.einsum("ij,ij->i", sums, centres)
-    return Totals(sums, mass, float(cost[cost >= CANCELLED * whole].sum()))

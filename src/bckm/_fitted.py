@@ -20,6 +20,7 @@ from bckm._arrays import nearest, squared_distances
 from bckm._asked import gather
 from bckm._reading import read_data, read_jobs, read_weight, refuse_masked
 from bckm._scaling import Bounds
+from bckm._sparse_reading import check_sparse
 from bckm._types import FloatArray, IntArray
 from bckm.constraints import Constraints
 from bckm.fixed import assign_to
@@ -248,10 +249,16 @@ class FittedCentres(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _read(self, X: Any) -> Any:  # noqa: N803
         """Points of X in the space where distances are Euclidean."""
         check_is_fitted(self)
-        refuse_masked(X, "X")
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)  # noqa: N806
+        X = self._validated(X, reset=False)  # noqa: N806
         X = self._space.embedded(X)  # noqa: N806
         return read_data(X) if sp.issparse(X) else X
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:  # noqa: N803
+        """X after what scikit-learn looks at: names and number of features, finite numbers."""
+        refuse_masked(X, "X")
+        if sp.issparse(X) and X.ndim == 2:
+            check_sparse(X, "X")  # scikit-learn trusts the indices
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

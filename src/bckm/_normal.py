@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bckm import _arrays
-from bckm._sparse import SparseNormal
+from bckm._sparse import Key, SparseNormal
+from bckm._sparse_distances import to_own
 from bckm._types import FloatArray, IntArray, Rows
 from bckm.kernels import missing, native
 
@@ -22,7 +23,6 @@ class Normal:
 
     data: NDArray[Any]
     origin: FloatArray
-    rest: FloatArray  # what rounding left in the first mean
     unit: float
 
     @classmethod
@@ -32,11 +32,11 @@ class Normal:
         # of one layout and type, so that sums are the same for every array of the same values
         plain = (np.ascontiguousarray(data[part], np.float64) for part in _arrays.blocks(n, d))
         origin = sum(part.sum(axis=0) for part in plain) / n
-        first = cls(data, origin, np.zeros(d), 1.0)
-        rest = sum(first.rows(part).sum(axis=0) for part in first.parts()) / n
-        second = cls(data, origin, rest, 1.0)
+        first = cls(data, origin, 1.0)  # a sum of many large numbers rounds: once more, around it
+        origin = origin + sum(first.rows(part).sum(axis=0) for part in first.parts()) / n
+        second = cls(data, origin, 1.0)
         reach = max(float(np.abs(second.rows(part)).max()) for part in second.parts())
-        return cls(data, origin, rest, _arrays.power_of_two(reach))
+        return cls(data, origin, _arrays.power_of_two(reach))
 
     def parts(self) -> Iterator[slice]:
         """Slices of rows, all rows in turn."""
@@ -46,7 +46,6 @@ class Normal:
         """Normalised rows, in an array of their own."""
         part = self.data[which] if isinstance(which, slice) else self.data.take(which, axis=0)
         found: FloatArray = np.subtract(part, self.origin, dtype=np.float64, order="C")
-        found -= self.rest
         if self.unit != 1:
             found *= 1 / self.unit  # a power of two: as exact as a division
         return found
@@ -59,7 +58,7 @@ class Normal:
                 out[part] = self.rows(which[part])
         else:
             scale = 1 / self.unit
-            native.gather(self.data, which, self.origin, self.rest, scale, out, threads)
+            native.gather(self.data, which, self.origin, scale, out, threads)
         return out
 
     @property
@@ -67,14 +66,33 @@ class Normal:
         """See `_arrays.fixed_direction`."""
         return _arrays.fixed_direction(self.origin.size)
 
-    def key(self) -> tuple[FloatArray, float]:
-        """Place of each sample along `direction`, and the mean variance of the features."""
-        key, direction, squares = np.empty(len(self.data)), self.direction, 0.0
+    def key(self, weight: FloatArray) -> Key:
+        """See `Key`."""
+        place, direction, squares, moment = np.empty(len(self.data)), self.direction, 0.0, 0.0
         for part in self.parts():
             rows = self.rows(part)
-            key[part] = rows @ direction
-            squares += float(np.einsum("ij,ij->", rows, rows))
-        return key, squares / self.data.size
+            place[part] = rows @ direction
+            square = np.einsum("ij,ij->i", rows, rows)
+            squares += float(square.sum())
+            moment += float((weight[part] * square).sum())
+        return Key(place, squares / self.data.size, moment)
+
+
+def measured(
+    data: Rows, weight: FloatArray, labels: IntArray, centres: FloatArray, unit: float
+) -> float:
+    """Weighted squared distances of samples to the centres of their clusters, in units of unit^2.
+
+    All in the terms of the data, so that nothing is rounded before differences are taken.
+    """
+    if sp.issparse(data):
+        scaled = sp.csr_array((data.data / unit, data.indices, data.indptr), data.shape)
+        return float((weight * to_own(scaled, centres / unit, labels)).sum())
+    total = 0.0
+    for part in _arrays.blocks(*data.shape):
+        apart = np.subtract(data[part], centres[labels[part]], dtype=np.float64) / unit
+        total += float((weight[part] * np.einsum("ij,ij->i", apart, apart)).sum())
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +120,9 @@ class Groups:
         share = share / np.bincount(member, share)[member]
         if sp.issparse(rows):
             means = _arrays.group_sums(rows, share, member, items.size)
-            inner = weight @ _arrays.row_squares(rows - means[member])
-            return cls(items, means, float(inner))
+            apart = rows - means[member]
+            inner = np.repeat(weight, np.diff(apart.indptr)) * np.square(apart.data)
+            return cls(items, means, float(inner.sum()))
         nowhere = np.zeros((items.size, rows.shape[1]))
         means = _arrays.totals(rows, share, member, nowhere).sums
         return cls(items, means, _arrays.totals(rows, weight, member, means).cost)

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bckm._arrays import blocks
-from bckm._types import FloatArray, Rows, Sparse
+from bckm._sparse_reading import read_sparse
+from bckm._types import FloatArray, Rows
 
 LARGEST = 1e150  # squares of larger values overflow
 MOST_JOBS = 1024
@@ -55,7 +56,7 @@ def read_data(X: Any) -> Rows:  # noqa: N803
     if 0 in array.shape:
         raise ValueError(f"X has {array.shape[0]} samples and {array.shape[1]} features.")
     if sp.issparse(array):
-        array = _rows_once(array)
+        array = read_sparse(array, "X")
     if array.dtype not in (np.float64, np.float32):
         array = array.astype(np.float64)
     largest = _largest(array)
@@ -68,15 +69,6 @@ def read_data(X: Any) -> Rows:  # noqa: N803
     if largest > LARGEST:
         raise ValueError(f"X holds {largest:g}: its squares overflow; rescale X.")
     return array
-
-
-def _rows_once(array: Sparse) -> Sparse:
-    """A csr_array of float64 with each entry once; what was passed is not changed."""
-    rows = sp.csr_array(array, dtype=np.float64)
-    if not rows.has_canonical_format:
-        rows = rows.copy()  # it may share its numbers with what was passed
-        rows.sum_duplicates()
-    return rows
 
 
 def _largest(array: Rows) -> float:
@@ -152,8 +144,6 @@ def read_centres(
     centres: Any, what: str, choices: str = "an array", shape: tuple[int, int] | None = None
 ) -> FloatArray:
     """Read centres (k, d), an array of their own; of any shape when None is expected."""
-    if sp.issparse(centres) and shape in (None, centres.shape):
-        centres = centres.toarray()
     array = centres if sp.issparse(centres) else array_of(centres, what)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{what} must be {choices}; got {centres!r:.60}.")
@@ -161,10 +151,12 @@ def read_centres(
         raise ValueError(f"{what} has shape {array.shape}; (clusters, features) was expected.")
     if shape is not None and array.shape != shape:
         raise ValueError(f"{what} has shape {array.shape}; {shape} was expected.")
+    if sp.issparse(array):
+        array = read_sparse(array, what).toarray()
     if not np.isfinite(array).all():
         raise ValueError(f"{what} holds NaN or infinity.")
     if (largest := float(np.abs(array).max())) > LARGEST:
-        raise ValueError(f"{what} holds {largest:g}: its squares overflow.")
+        raise ValueError(f"{what} holds {largest:g}: its squares overflow; rescale X and {what}.")
     return array.astype(np.float64)
 
 

@@ -18,6 +18,7 @@ from bckm._ids import located
 from bckm._reading import read_centres, read_not_negative, read_time_limit, read_whole
 from bckm._types import FloatArray
 from bckm.assign import Assignment, Deadline, choose
+from bckm.assign.base import nothing_of
 from bckm.checker import verify
 from bckm.checkpoint import Checkpoint, alone_with_checkpoint, identity
 from bckm.constraints import Constraints, as_constraints
@@ -35,6 +36,7 @@ from bckm.seeding import Seeds, scatter, spread
 _SEEDINGS = {"k-means++": spread, "random": scatter}
 RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most
 SMALL = 20_000  # items x clusters of all starts together, if one alone is not more
+AGREE = 1e-12  # share of the cost by which sums of squares may differ if added up in another way
 SLOWER = 8  # a step where sums are bounded takes so many times as long
 
 
@@ -243,16 +245,21 @@ def kmeans(
             last = assigner(best.centres, best.labels, deadline)
             found.counters += assigner.counters
             best.bound, best.prices = last.bound, last.prices
-    bound = best.bound
+    cost, bound = problem.within(best.labels, best.centres), best.bound
+    if abs(cost - best.cost) <= AGREE * cost:  # as the last step tells it
+        cost = best.cost
     if bound is None:  # no assignment to the last centres was made: what nearest labels would cost
-        bound = 0.0  # where time is up, there is none for a look at all items
+        bound = problem.certain(0.0, cost)  # where time is up, there is none for a look at items
         if not (best.status.stopped or deadline.passed):
-            bound = float(problem.nearest(best.centres)[1].sum())
+            nearest = float(problem.nearest(best.centres)[1].sum())
+            bound = problem.certain(nearest, cost, best.centres)
     s, means = problem.structure, problem.centres_out(best.centres)
     return result_of(
         problem,
         constraints,
-        Assignment(best.labels, best.cost, bound, best.prices),
+        Assignment(best.labels, cost, min(bound, cost), best.prices, nothing=nothing_of(problem)),
+        points,
+        sample_weight,
         centres=space.centres(means, points, s.expand(best.labels), s.item),
         embedded=means,
         status=best.status,
@@ -267,12 +274,15 @@ def result_of(
     problem: Problem,
     constraints: Constraints,
     found: Assignment,
+    data: Any,
+    sample_weight: Any,
     *,
     still: bool = False,
     **rest: Any,
 ) -> Result:
     """Bring an assignment to samples and to the units of X; only labels that obey leave here.
 
+    `data` and `sample_weight` are those of the problem, where `embedded` centres are at home.
     Centres that are `still` were given, and follow no labels.
     """
     labels = problem.structure.expand(found.labels)
@@ -284,9 +294,8 @@ def result_of(
     centres = problem.centres_in(rest["embedded"])
     lost = given_up(problem, constraints, found.labels, centres, still)
     objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
-    inertia = objective
-    if penalty > 0:
-        inertia = problem.inertia(found.labels, centres)
+    embedded = rest["embedded"]
+    inertia = problem.inertia(found.labels, embedded, data, sample_weight, found.cost)
     paid = sum(one.paid for one in lost)
     dust = float(problem.prices_out(np.array(problem.soft.dust)))
     if abs(paid - penalty) > 1e-6 * objective + dust:
@@ -298,7 +307,7 @@ def result_of(
         inertia=inertia,
         penalty=penalty,
         given_up=lost,
-        lower_bound=min(problem.objective(found.bound), inertia + penalty),
+        lower_bound=min(problem.bound_out(found.bound), inertia + penalty),
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),
@@ -316,7 +325,7 @@ def _given_centres(init: Any, problem: Problem, space: Metric) -> FloatArray | N
     shape = (problem.structure.n_clusters, space.n_features(problem.points.shape[1]))
     choices = "'k-means++', 'random' or an array"
     given = read_centres(init, "init", choices, shape)
-    return problem.centres_in(space.embedded(given, "init"))
+    return problem.given_centres(space.embedded(given, "init"), "init")
 
 
 def _starts(n_init: Any, init: Any, problem: Problem, search: str) -> int:

@@ -18,7 +18,6 @@ from bckm.bounds import Multipliers, Relaxation, Solver
 from bckm.problem import Feature, Problem
 from bckm.result import CERTIFIABLE, Result
 
-ROUNDING = 1e-13  # share of the inertia that going back to the units of X may add
 ROUNDS = 50  # of new stars
 ITERATIONS = 40  # in each round
 LOOK = 20  # iterations between two bounds
@@ -229,7 +228,7 @@ class _Search:
     @property
     def gap(self) -> float:
         """Share of the inertia that is not proven."""
-        if self.inertia <= _nothing(self.problem):
+        if self.inertia <= self.problem.nothing * self.problem.scale:
             return 0.0
         return 1 - self.lower_bound / self.inertia
 
@@ -260,7 +259,8 @@ class _Search:
 
     def _look(self, relaxation: Relaxation, multipliers: Multipliers) -> None:
         cost = max(0.0, relaxation.bound(multipliers)) * relaxation.scale
-        bound = min(self.problem.objective(cost) * (1 - ROUNDING), self.inertia)
+        known = (self.inertia - self.problem.objective(0.0)) / self.problem.scale
+        bound = min(self.problem.bound_out(self.problem.certain(cost, known)), self.inertia)
         self.lower_bound = max(self.lower_bound, bound)
         if self.on_step is not None:
             seconds = time.perf_counter() - self.began
@@ -288,18 +288,14 @@ def _item_labels(problem: Problem, result: Result) -> IntArray:
     labels[problem.structure.item] = result.labels
     centres = problem.centres_in(result.embedded)
     around_means = problem.objective(problem.recentred(labels, centres)[1])
-    if result.objective > around_means * (1 + 1e-6) + _nothing(problem):
+    nothing = problem.nothing * problem.scale
+    if result.objective > around_means * (1 + 1e-6) + nothing:
         raise ValueError(
             f"the centres of this result are not the means of its clusters: its inertia is "
             f"{result.objective:.7g}, that around the means {around_means:.7g}. Results of "
             "bckm.assign_to cannot be certified; bckm.kmeans starts from centres with init=."
         )
     return labels
-
-
-def _nothing(problem: Problem) -> float:
-    """Inertia of samples that differ from their mean by rounding alone."""
-    return problem.unit**2 * problem.heavy * float(problem.mass.sum()) * 1e-28
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from bckm._asked import gather
-from bckm._fitted import FLOATS, FittedCentres
-from bckm._reading import read_weight, refuse_masked
+from bckm._fitted import FittedCentres
+from bckm._reading import read_weight
 from bckm._scaling import Bounds
 from bckm.api import kmeans
 from bckm.constraints import Constraints
@@ -247,8 +246,7 @@ class ConstrainedKMeans(FittedCentres):
         """
         if isinstance(y, Constraints):
             raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
-        refuse_masked(X, "X")
-        frame, X = X, validate_data(self, X, accept_sparse="csr", dtype=FLOATS)  # noqa: N806
+        frame, X = X, self._validated(X, reset=True)  # noqa: N806
         own = Constraints(size_min=self.size_min, size_max=self.size_max, demand=demand)
         asked = gather(
             frame,

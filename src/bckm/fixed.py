@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from bckm._ids import located
 from bckm._reading import read_centres, read_time_limit
 from bckm.api import result_of
 from bckm.assign import Assignment, Deadline, choose
+from bckm.assign.base import nothing_of
 from bckm.constraints import Constraints, as_constraints
 from bckm.feasibility import feasible_start
 from bckm.metric import read_metric
@@ -98,31 +100,36 @@ def assign_to(
     embedded = space.embedded(given, "centres")
     engine = choose(solver, problem)
     start = feasible_start(problem.structure, problem.rules, deadline)
-    at = problem.centres_in(embedded)
+    at = problem.given_centres(embedded, "centres")
     status, counters, quick = Status.INTERRUPTED, {}, None
-    found = Assignment(start, np.inf, 0.0)
+    found = Assignment(start, np.inf, problem.certain(0.0, problem.within(start, at)))
     try:
         quick = reserved(problem, engine, start, at, deadline, still=True)
         assigner = engine.prepare(problem)
         found = assigner(at, start, deadline)
         counters = dict(assigner.counters)
-        status = found.status
-        if status is not Status.OPTIMAL and deadline.passed:
-            status = Status.TIME_LIMIT
+        status = Status.FEASIBLE
     except KeyboardInterrupt:
         pass
     except TimeUp:
         status = Status.TIME_LIMIT
     # what labels cost without the touch that leads weightless samples
     cost = problem.within(found.labels, at)
+    nothing = nothing_of(problem)
+    found = replace(found, cost=cost, bound=min(found.bound, cost), totals=None, nothing=nothing)
+    if status is Status.FEASIBLE:
+        late = found.status is not Status.OPTIMAL and deadline.passed
+        status = Status.TIME_LIMIT if late else found.status
     if status.stopped and quick is not None and (less := problem.within(quick, at)) < cost:
-        found, cost = Assignment(quick, less, found.bound), less
+        found = replace(found, labels=quick, cost=less, bound=min(found.bound, less), prices=None)
     if status.stopped and np.array_equal(found.labels, start):
         status = Status.NOT_STARTED
     return result_of(
         problem,
         constraints,
-        Assignment(found.labels, cost, min(found.bound, cost), found.prices),
+        found,
+        points,
+        sample_weight,
         still=True,
         centres=given,
         embedded=embedded,

@@ -51,12 +51,12 @@ def given_up(
         return ()
     moves = _Moves(problem, labels, centres, still)
     saved = _saved(moves, [_rule_of(one) for one in broken], broken)
-    unit = problem.unit**2 * problem.heavy
     found = []
     for one, much in zip(broken, saved.tolist(), strict=True):
         assert isinstance(one.rule, SoftRule)
         price = problem.price_out(one.rule.weight, relative=one.rule.relative)
-        found.append(GivenUp(one.rule, one.message, price * one.amount, max(much, 0.0) * unit))
+        gain = max(much, 0.0) * problem.scale
+        found.append(GivenUp(one.rule, one.message, price * one.amount, gain))
     return tuple(found)
 
 

@@ -124,7 +124,7 @@ def alternate(
                 iteration=done + iteration,
                 inertia=problem.objective(after.cost),
                 assigned=problem.objective(found.cost),
-                lower_bound=problem.objective(found.bound),
+                lower_bound=problem.bound_out(found.bound),
                 status=found.status,
                 moved=problem.structure.samples(found.labels != run.labels),
                 seconds=time.perf_counter() - began,

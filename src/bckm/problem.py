@@ -11,8 +11,9 @@ import scipy.sparse as sp
 
 from bckm import _arrays
 from bckm._memory import require
-from bckm._normal import Groups, Normal
+from bckm._normal import Groups, Normal, measured
 from bckm._reading import read_cluster_count, read_data, read_jobs, read_n_clusters, read_weight
+from bckm._rounding import Rounding, read_scale, rounded_down, too_far
 from bckm._sparse import SparseNormal, replaced
 from bckm._types import FloatArray, IntArray, Rows
 from bckm.constraints import Constraints, as_constraints
@@ -21,6 +22,8 @@ from bckm.soft import Soft
 from bckm.structure import Structure, contract
 
 HELD = 6  # sparse points, and their dense centres, are held so many times
+SHOWS = 1e-10  # share of the inertia beyond which rounding is worth a second look
+NOTHING = 1e-28  # squared distances that rounding may leave of none, where points reach to 1
 
 
 class Feature(Flag):
@@ -59,9 +62,9 @@ class Problem:
     """min over labels, centres of sum_j mass_j |point_j - centre_label(j)|^2 + scatter + penalty.
 
     Points are centred and divided by a power of two, so that squares neither cancel nor overflow
-    (sparse ones are not centred, which would make them dense); `inertia` and `centres_out` lead
-    back to the units of X. Items stand in an order that depends on the data alone: permuted rows or
-    rules give the same problem.
+    (of sparse ones only the columns far from zero, which are dense anyway); `inertia` and
+    `centres_out` lead back to the units of X. Items stand in an order that depends on the data
+    alone: permuted rows or rules give the same problem.
 
     Attributes
     ----------
@@ -84,8 +87,12 @@ class Problem:
         What a confidence of 1 costs; zero where nothing is soft.
     origin, unit, heavy :
         X = origin + unit * points, sample_weight = heavy * mass.
+    scale : float
+        unit^2 * heavy: from costs to the units of the inertia.
     variance : float
         Mean variance of the features over the samples.
+    rounding : Rounding
+        How far all this may be from exact arithmetic.
     threads : int
         How many threads compiled code may use; no result depends on it.
     """
@@ -101,7 +108,9 @@ class Problem:
     origin: FloatArray
     unit: float
     heavy: float
+    scale: float
     variance: float
+    rounding: Rounding
     threads: int
 
     @classmethod
@@ -138,14 +147,15 @@ class Problem:
         )
         normal = SparseNormal.of(data) if sp.issparse(data) else Normal.of(data)
         heavy = _arrays.power_of_two(weight.max())
+        scale = read_scale(normal.unit, heavy, n * d)
         weight /= heavy
         item = contract(rules, n)
         count = np.bincount(item)
         mass = np.bincount(item, weight).astype(np.float64, copy=False)
         groups = Groups.of(normal, weight, item, count)
-        key, variance = normal.key()
+        seen = normal.key(weight)
         first = _first_members(item, count.size)
-        key = key[first]
+        key = seen.place[first]
         key[groups.items] = groups.means @ normal.direction
         order = _canonical_order(key, mass, count)
         place = np.empty_like(order)
@@ -156,7 +166,7 @@ class Problem:
         else:
             points[place[groups.items]] = groups.means
         mass = mass[order]
-        relative, one = 0.0, 1 / (normal.unit**2 * heavy)
+        relative, one = 0.0, 1 / scale
         if wishes:  # samples that are all alike have no scale: a confidence is then a price
             relative = _mean_cost(points, mass, groups.scatter, n) or one
         return cls(
@@ -168,10 +178,19 @@ class Problem:
             pull=_pull(points, mass),
             scatter=groups.scatter,
             relative=relative,
-            origin=normal.origin + normal.rest,
+            origin=normal.origin,
             unit=normal.unit,
             heavy=heavy,
-            variance=variance,
+            scale=scale,
+            variance=seen.variance,
+            rounding=Rounding.of(
+                samples=n,
+                features=d,
+                largest_item=int(count.max()),
+                moment=seen.moment,
+                moved=bool(normal.origin.any()),
+                sparse=sp.issparse(data),
+            ),
             threads=threads,
         )
 
@@ -244,10 +263,15 @@ class Problem:
             plain = _arrays.totals(self.points, weight, labels, centres, self.threads)
             mass, weighted = plain.mass, plain.sums
         held = mass > 0
-        means = np.array(centres)
-        means[held] = weighted[held] / mass[held, None]
+        exact = np.array(centres)
+        exact[held] = weighted[held] / mass[held, None]
+        # in the units of X there is no number for every mean: far from zero there are few
+        moved = self.origin.any()
+        means = self.centres_in(self.centres_out(exact)) if moved else exact
         # points cost as much less around their mean as its distance says; not where it cancels
-        gain = float(sums.mass @ np.square(means - centres).sum(axis=1))
+        gain = float(sums.mass @ np.square(exact - centres).sum(axis=1))
+        if moved:
+            gain -= float(sums.mass @ np.square(exact - means).sum(axis=1))
         if not gain <= sums.cost / 2:
             return means, self.within(labels, means)
         return means, sums.cost - gain + self.penalty(labels)
@@ -265,24 +289,94 @@ class Problem:
 
     def objective(self, cost: float) -> float:
         """Inertia and penalties in the units of X, from what labels cost."""
-        return (cost + self.scatter + self.soft.constant) * self.unit**2 * self.heavy
+        return (cost + self.fixed) * self.scale
 
-    def inertia(self, labels: IntArray, centres: FloatArray) -> float:
-        """Inertia of labels in the units of X, however much larger the penalties are."""
-        cost = self._totals(labels, centres).cost
-        return (cost + self.scatter) * self.unit**2 * self.heavy
+    def bound_out(self, bound: float) -> float:
+        """A bound on inertia and penalties in the units of X, from one on what labels cost."""
+        return rounded_down(self.objective(bound))
+
+    def certain(
+        self,
+        bound: float,
+        cost: float,
+        centres: FloatArray | None = None,
+        prices: FloatArray | None = None,
+    ) -> float:
+        """A bound on what labels cost, as one that holds in exact arithmetic too.
+
+        `cost` is what some labels that obey cost. A bound at given centres may be one on items by
+        their `pull`; where it has prices, it is their dual value.
+        """
+        whole = cost + self.fixed + 2 * float(self.soft.base.sum())
+        lost = self.rounding.of_bound(whole)
+        if centres is not None:
+            lost += self.touch(centres, prices)
+        return max(min(bound, cost) - lost, -self.fixed)
+
+    def touch(self, centres: FloatArray, prices: FloatArray | None = None) -> float:
+        """The most that the `pull` of weightless items, no part of the objective, adds to a bound.
+
+        Without prices of clusters, that is their cost in the farthest one.
+        """
+        weightless = np.flatnonzero(self.mass == 0)
+        if weightless.size == 0:
+            return 0.0
+        cost = _arrays.squared_distances(self.points[weightless], centres)
+        cost *= self.pull[weightless, None]
+        if prices is None:
+            return float(cost.max(axis=1).sum())
+        paid = np.outer(self.structure.count[weightless], prices)
+        return float(((cost - paid).min(axis=1) + paid.max(axis=1)).clip(0.0).sum())
+
+    @property
+    def fixed(self) -> float:
+        """What all labels cost alike, beyond what `cost` tells."""
+        return self.scatter + self.soft.constant
+
+    @property
+    def nothing(self) -> float:
+        """What labels cost where rounding alone keeps samples from their centres."""
+        return NOTHING * float(self.mass.sum())
+
+    def inertia(
+        self, labels: IntArray, centres: FloatArray, data: Rows, sample_weight: Any, cost: float
+    ) -> float:
+        """Inertia of labels in the units of X, from what they cost with all penalties.
+
+        Centres and data are in these units too: where clusters are so tight, compared to how far
+        apart they are, that the rounding of points shows, the data are looked at once more.
+        """
+        if self.penalty(labels) > 0:  # however much larger than the inertia
+            cost = self._totals(labels, self.centres_in(centres)).cost
+        cost += self.scatter
+        if self.rounding.of_bound(cost) > SHOWS * cost:
+            weight = read_weight(sample_weight, self.structure.item.size) / self.heavy
+            expanded = self.structure.expand(labels)
+            cost = measured(read_data(data), weight, expanded, centres, self.unit)
+        return cost * self.scale
 
     def price_out(self, weight: float, *, relative: bool) -> float:
         """A price or a confidence in the units of the inertia."""
-        return weight * self.relative * self.unit**2 * self.heavy if relative else weight
+        return weight * self.relative * self.scale if relative else weight
 
     def penalty_out(self, labels: IntArray) -> float:
         """All penalties of labels, in the units of the inertia."""
-        return (self.penalty(labels) + self.soft.constant) * self.unit**2 * self.heavy
+        return (self.penalty(labels) + self.soft.constant) * self.scale
 
     def prices_out(self, prices: FloatArray) -> FloatArray:
         """Prices of the size bounds in the units of X, from those in units of `cost`."""
-        return prices * (self.unit**2 * self.heavy)
+        return prices * self.scale
+
+    def given_centres(self, centres: FloatArray, what: str) -> FloatArray:
+        """Centres from outside in the units of `points`; none so far away that squares overflow."""
+        found = self.centres_in(centres)
+        most = float(np.abs(found).max())
+        if too_far(most, self.scale, self.points.size):
+            raise ValueError(
+                f"{what} lie {most * self.unit:.3g} from X, whose values differ by no more than "
+                f"{4 * self.unit:.3g}: squared distances overflow; check the units of both."
+            )
+        return found
 
     def centres_in(self, centres: FloatArray) -> FloatArray:
         """Centres in the units of `points`, from centres in the units of X."""
@@ -323,7 +417,7 @@ def _canonical_order(key: FloatArray, mass: FloatArray, count: IntArray) -> IntA
 def _pull(points: Rows, mass: FloatArray) -> FloatArray:
     """Weights of items in the cost, see `Problem`.
 
-    In sum, the touches of all weightless items cost about 1e-12 of the inertia around the weighted
+    In sum, the touches of all weightless items cost about 1e-14 of the inertia around the weighted
     mean, however far from it they lie.
     """
     weightless = np.flatnonzero(mass == 0)
@@ -336,5 +430,5 @@ def _pull(points: Rows, mass: FloatArray) -> FloatArray:
     spread = _arrays.totals(points, mass, together, centre).cost / total or 1.0
     away = _arrays.nearest(points[weightless], centre)[1]
     pull = mass.copy()
-    pull[weightless] = 1e-12 * (total / mass.size) * spread / (spread + away)
+    pull[weightless] = 1e-14 * (total / mass.size) * spread / (spread + away)
     return pull

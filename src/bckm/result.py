@@ -155,13 +155,14 @@ class Result:
         Weighted sum of squared distances of samples to the centre of their cluster.
     lower_bound : float
         No labels that obey the rules have a smaller sum of squared distances *to these centres*
-        (and penalties, where rules are soft). It bounds the last assignment step, not the whole
-        problem.
+        (and penalties, where rules are soft), in exact arithmetic too: what rounding may have added
+        is taken off. It bounds the last assignment step, not the whole problem.
     status : Status
         CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED; from `bckm.assign_to` OPTIMAL,
         FEASIBLE, TIME_LIMIT or INTERRUPTED.
     assignment : Status
-        OPTIMAL when `lower_bound` proves the labels optimal for the centres.
+        OPTIMAL when `lower_bound` proves the labels optimal for the centres, to a share of 1e-9 of
+        the inertia.
     history : tuple of Step
         Steps of the start that won; none from `bckm.assign_to`.
     seconds : float

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bckm._kept import LARGEST_SUM, overflows
 from bckm._reading import read_numbers, read_price
+from bckm._sparse_reading import read_sparse
 from bckm._types import BoolArray, FloatArray, IntArray, Sparse
 
 Side = Literal["min", "max"]
@@ -50,13 +51,13 @@ class LinearRows:
     """
 
     def __init__(self, A: Any, lower: Any = None, upper: Any = None, name: str = "row") -> None:  # noqa: N803
-        if sp.issparse(A):
-            matrix = sp.csr_array(A, dtype=float, copy=True)
-        else:
-            matrix = np.atleast_2d(read_numbers(A, f"the coefficients of {name!r}"))
-        if matrix.ndim != 2:
-            raise ValueError(f"A of {name!r} must have two dimensions; got shape {matrix.shape}.")
-        matrix = sp.csr_array(matrix)
+        what = f"the coefficients of {name!r}"
+        given = A if sp.issparse(A) else np.atleast_2d(read_numbers(A, what))
+        if given.ndim != 2:
+            raise ValueError(f"A of {name!r} must have two dimensions; got shape {given.shape}.")
+        if given.dtype.kind not in "biuf":
+            raise ValueError(f"{what} must be numbers; got dtype {given.dtype}.")
+        matrix = read_sparse(given, what).copy() if sp.issparse(given) else sp.csr_array(given)
         if not np.all(np.isfinite(matrix.data)):
             raise ValueError(f"the coefficients of {name!r} hold NaN or infinity.")
         if overflows(matrix.data):
@@ -64,7 +65,6 @@ class LinearRows:
                 f"the coefficients of {name!r} add up to more than {LARGEST_SUM:g} and their sums "
                 "overflow; state them, and their bounds, in a larger unit."
             )
-        matrix.sum_duplicates()
         self.A: Sparse = matrix
         self.name = name
         self.lower = _side(lower, -np.inf, matrix.shape[0], f"lower of {name!r}")

@@ -148,7 +148,7 @@ class Careless(Assigner):
         super().__init__(problem)
         self.rng = np.random.default_rng(seed)
 
-    def __call__(self, centres, start, deadline):
+    def assign(self, centres, start, deadline):
         cost = self.problem.cost(centres)
         labels = self.rng.permutation(start)  # sizes stay as they are
         total = float(cost[np.arange(labels.size), labels].sum())

@@ -925,7 +925,7 @@ class Lazy(Engine):
 
 
 class LazyAssigner(bckm.assign.Assigner):
-    def __call__(self, centres, start, deadline):
+    def assign(self, centres, start, deadline):
         cost = self.problem.cost(centres)
         total = float(cost[np.arange(start.size), start].sum())
         return bckm.assign.Assignment(start, total, 0.0)

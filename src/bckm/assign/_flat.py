@@ -3,7 +3,8 @@
 The kernels take dense points, and sparse ones must not be made dense. But with Q an orthonormal
 basis of the span of k centres, |x - c|^2 = |Q'x - Q'c|^2 + |x|^2 - |Q'x|^2, and the last two terms
 are the same for every centre. So k features (fewer, if the points have fewer) are enough for a
-step, whatever number of features the points have.
+step, whatever number of features the points have. Only the labels and the prices are taken from it:
+what they cost, and what they prove, is computed from the distances themselves.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from bckm._arrays import fixed_direction, row_squares
+from bckm._arrays import fixed_direction
 from bckm._memory import require
 from bckm._types import FloatArray, IntArray
+from bckm.assign._prices import dual_value
 from bckm.assign.base import Assigner, Assignment, Deadline, Engine, cost_work
 from bckm.problem import Problem
 
-COPIES = 4  # arrays of the size (m, k) that are held at a time
+COPIES = 5  # arrays of the size (m, k) that are held at a time
 
 
 class FlatAssigner(Assigner):
@@ -41,14 +43,12 @@ class FlatAssigner(Assigner):
             "Use fewer samples or clusters; `bckm.assign_to` labels further samples in parts.",
         )
         self.engine = engine
-        self.squares = row_squares(problem.points)
 
-    def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def assign(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
         problem = self.problem
         basis = np.linalg.qr(centres.T)[0]
         flat, flat_centres = problem.points @ basis, centres @ basis
-        beyond = np.maximum(self.squares - np.einsum("ij,ij->i", flat, flat), 0.0)
         middle = flat.mean(axis=0)
         flat -= middle
         flat_centres -= middle
@@ -57,10 +57,15 @@ class FlatAssigner(Assigner):
         assigner = self.engine.prepare(
             replace(problem, points=flat[order], mass=problem.mass[order], pull=problem.pull[order])
         )
-        found = assigner(flat_centres, start[order], deadline)
-        self.work += assigner.work + cost_work(problem)
+        found = assigner.assign(flat_centres, start[order], deadline)
+        self.work += assigner.work + 2 * cost_work(problem)
         self.counters += assigner.counters
         labels = np.empty_like(found.labels)
         labels[order] = found.labels
-        rest = float(problem.pull @ beyond)
-        return Assignment(labels, found.cost + rest, found.bound + rest, found.prices)
+        # flat points are rounded to the size of what they were: the prices are worth what they are
+        # at the true costs
+        cost, s = problem.cost(centres), self.structure
+        total = float(cost[np.arange(labels.size), labels].sum())
+        prices = np.zeros(s.n_clusters) if found.prices is None else found.prices
+        bound = dual_value(cost, prices, s.lower, s.upper)
+        return Assignment(labels, total, min(bound, total), found.prices)

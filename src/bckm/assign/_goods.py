@@ -114,6 +114,14 @@ class Goods:
             paid += (self.rows.T @ prices.rows).reshape(paid.shape)
         return paid
 
+    def paid(self, prices: Prices) -> FloatArray:
+        """The most that refunds of an item can be made of, whatever cancels in them, (m,)."""
+        paid: FloatArray = np.abs(self.amount) @ np.abs(prices.goods).max(axis=0, initial=0.0)
+        if prices.rows.size:
+            each = (abs(self.rows).T @ np.abs(prices.rows)).reshape(paid.size, -1)
+            paid = paid + each.max(axis=1)
+        return paid
+
     def constant(self, prices: Prices) -> float:
         """What bounds earn at prices: the part of the dual value without items."""
         up, down = np.maximum(prices.goods, 0), np.maximum(-prices.goods, 0)

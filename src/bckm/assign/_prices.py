@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from bckm._rounding import SUMS, UNIT
 from bckm._types import FloatArray, IntArray
 from bckm.assign.base import Assignment, Deadline, MatrixAssigner
 from bckm.assign.exact import Exact
@@ -33,9 +34,23 @@ class PricedAssigner(MatrixAssigner):
         prices = prices_of(cost, found.labels, lower, upper)
         if prices is None:
             return found
-        subsidy, tax = np.maximum(prices, 0.0), np.maximum(-prices, 0.0)
-        dual = float((cost - prices).min(axis=1).sum() + lower @ subsidy - upper @ tax)
+        dual = dual_value(cost, prices, lower, upper)
         return Assignment(found.labels, found.cost, min(dual, found.cost), prices)
+
+
+def dual_value(cost: FloatArray, prices: FloatArray, lower: IntArray, upper: IntArray) -> float:
+    """What no labels under the bounds can cost less than, less what rounding may have added.
+
+    True for any prices (weak duality): see `Assignment.prices`.
+    """
+    subsidy, tax = np.maximum(prices, 0.0), np.maximum(-prices, 0.0)
+    upper = np.minimum(upper, len(cost))
+    least = (cost - prices).min(axis=1)
+    sides = lower @ subsidy - upper @ tax
+    dearest, clusters = float(np.abs(prices).max()), prices.size + 8
+    sizes = float(np.abs(least).sum()) + len(cost) * dearest
+    sizes = SUMS / 8 * sizes + clusters * float(lower @ subsidy + upper @ tax)
+    return float(least.sum() + sides - 2 * UNIT * sizes)
 
 
 def prices_of(

@@ -20,6 +20,8 @@ from bckm.assign._highs import SMALL
 from bckm.soft import Soft
 from bckm.structure import Structure
 
+EPS = float(np.finfo(float).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class Program:
@@ -98,15 +100,15 @@ class Program:
         is subtracted, so the bound holds for the numbers as they are, not only in theory: also
         where what prices pay and charge for an item cancels.
         """
-        items = np.arange(priced.shape[0])
-        cheapest = priced.argmin(axis=1)
-        least = priced[items, cheapest]
+        paid = (self._sizes.T @ np.abs(prices)).reshape(cost.shape)
+        terms = int(np.diff(self.coupling.indptr).max(initial=0)) + 2
+        # each entry rounds by so much; and then the sums, which NumPy adds up in pairs
+        least = (priced - EPS * terms * (np.abs(cost) + paid)).min(axis=1)
         up, down = prices > 0, prices < 0
         sides = np.concatenate([prices[up] * self.lower[up], prices[down] * self.upper[down]])
-        paid = (self._sizes.T @ np.abs(prices)).reshape(cost.shape).max(axis=1)
-        rounding = np.abs(least).sum() + np.abs(cost[items, cheapest]).sum() + np.abs(sides).sum()
-        rounding += paid.sum()
-        return float(least.sum() + sides.sum() - 8 * np.finfo(float).eps * rounding)
+        rounding = EPS * (32 + np.log2(least.size + sides.size))
+        rounding *= np.abs(least).sum() + np.abs(sides).sum()
+        return float(least.sum() + sides.sum() - rounding)
 
     def sane(self, prices: FloatArray) -> FloatArray:
         """Drop price signs that no finite bound backs: round-off of a solver.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +25,8 @@ COPIES = 3  # arrays of the size of the cost matrix that an engine holds at a ti
 class Assignment:
     """Labels of items for given centres.
 
-    `status` is OPTIMAL only if ``cost - bound`` is within `OPTIMALITY`, relative to the cost.
+    `status` is OPTIMAL only if ``cost - bound`` is within `OPTIMALITY`, relative to the cost, or
+    within `nothing`.
 
     Attributes
     ----------
@@ -42,6 +43,8 @@ class Assignment:
         lower_i max(prices_i, 0) - upper_i max(-prices_i, 0).
     totals : Totals or None
         Sums over the clusters, where the engine knows them: the means are then at hand.
+    nothing : float
+        See `nothing_of`.
     """
 
     labels: IntArray
@@ -49,12 +52,22 @@ class Assignment:
     bound: float
     prices: FloatArray | None = None
     totals: Totals | None = None
+    nothing: float = 0.0
 
     @property
     def status(self) -> Status:
         """OPTIMAL or FEASIBLE."""
-        close = self.cost - self.bound <= OPTIMALITY * abs(self.cost)
+        close = self.cost - self.bound <= max(OPTIMALITY * abs(self.cost), self.nothing)
         return Status.OPTIMAL if close else Status.FEASIBLE
+
+
+def nothing_of(problem: Problem) -> float:
+    """What cost and bound of optimal labels may differ by, however little the labels cost.
+
+    It is what rounding leaves where samples lie at their centres, and a share of what all labels
+    cost alike, which is part of the inertia.
+    """
+    return problem.nothing + OPTIMALITY * problem.fixed
 
 
 class Assigner(ABC):
@@ -68,9 +81,22 @@ class Assigner(ABC):
         # measured: what is decided by it is the same everywhere
         self.work = 0.0
 
-    @abstractmethod
     def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        """Assign items to clusters, with a bound that no rounding has lifted too high.
+
+        See `assign`.
+        """
+        found = self.assign(centres, start, deadline)
+        bound = self.problem.certain(found.bound, found.cost, centres, found.prices)
+        nothing = nothing_of(self.problem) + self.problem.touch(centres, found.prices)
+        return replace(found, bound=bound, nothing=nothing)
+
+    @abstractmethod
+    def assign(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign items to clusters.
+
+        The bound is one on the costs as `Problem.cost` computes them; what rounding may have added
+        to these is for `__call__` to take off.
 
         Parameters
         ----------
@@ -103,7 +129,7 @@ class MatrixAssigner(Assigner):
             "Use fewer samples or clusters; `bckm.assign_to` labels further samples in parts.",
         )
 
-    def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def assign(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; nearest labels that obey are optimal, so they are tried first."""
         self.work += STEP + cost_work(self.problem)
         cost = self.problem.cost(centres)
@@ -122,7 +148,7 @@ class MatrixAssigner(Assigner):
         cost : array (m, k)
             Cost of each item in each cluster; not negative.
         start, deadline :
-            As in `__call__`.
+            As in `assign`.
         """
 
 

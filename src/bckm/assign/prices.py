@@ -67,6 +67,7 @@ class PricesAssigner(MatrixAssigner):
             if value < total:
                 best, total = found, value
         terms = float(np.abs(view.priced.min(axis=1)).sum()) + self.goods.turnover(view.prices)
+        terms += 3 * float(self.goods.paid(view.prices).sum())
         # costs were rounded, and sums round
         rounding = 10.0**-DIGITS * (items.size + len(soft.ties.data)) + 1e-14 * terms
         return Assignment(best, total, min((view.value - rounding) * self.unit, total))

@@ -136,11 +136,17 @@ def gather(
     data: _Floats | _Short,
     rows: _Whole,
     origin: _Floats,
-    rest: _Floats,
     scale: float,
     out: _Floats,
     threads: int,
 ) -> None: ...
+def sparse(
+    start: _Labels | _Whole,
+    index: _Labels | _Whole,
+    value: _Floats,
+    centres: _Floats,
+    label: _Whole | None = None,
+) -> _Floats: ...
 
 # for tests/kernels
 class Judged(TypedDict):

@@ -24,6 +24,7 @@
 #include "points.hpp"
 #include "pool.hpp"
 #include "settle.hpp"
+#include "sparse.hpp"
 #include "sweep.hpp"
 #include "totals.hpp"
 #include "views.hpp"
@@ -232,11 +233,10 @@ template <class Real> using Table = nb::ndarray<const Real, nb::ndim<2>, nb::dev
 using Out = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class Real>
-void gather(Table<Real> data, Whole rows, Vector origin, Vector rest, double scale, Out out,
-            int threads) {
+void gather(Table<Real> data, Whole rows, Vector origin, double scale, Out out, int threads) {
     check_threads(threads);
     const std::size_t dims = data.shape(1);
-    require(origin.shape(0) == dims && rest.shape(0) == dims && out.shape(1) == dims &&
+    require(origin.shape(0) == dims && out.shape(1) == dims &&
                 out.shape(0) == rows.shape(0),
             "shapes do not agree");
     for (std::size_t q = 0; q < rows.shape(0); ++q)
@@ -245,7 +245,39 @@ void gather(Table<Real> data, Whole rows, Vector origin, Vector rest, double sca
     const bckm::WithoutGil release;
     bckm::gather(data.data(), data.stride(0), data.stride(1), rows.data(),
                  static_cast<std::int64_t>(rows.shape(0)), static_cast<std::int64_t>(dims),
-                 origin.data(), rest.data(), scale, out.data(), threads);
+                 origin.data(), scale, out.data(), threads);
+}
+
+template <class Index>
+using Indices = nb::ndarray<const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Squared distances of sparse rows: to every centre, or to the one that their label names.
+template <class Index>
+Array<double> sparse(Indices<Index> start, Indices<Index> index, Vector value, Matrix centres,
+                     std::optional<Whole> label) {
+    const auto n = static_cast<std::int64_t>(start.shape(0)) - 1;
+    const auto k = static_cast<std::int64_t>(centres.shape(0));
+    const auto dims = static_cast<std::int64_t>(centres.shape(1));
+    require(n >= 0 && k > 0 && dims > 0, "rows need a start, centres features");
+    require(value.shape(0) == index.shape(0), "one value per entry");
+    check_lists(start, index, n, dims, "entries");
+    if (label) {
+        require(static_cast<std::int64_t>(label->shape(0)) == n, "one label per row");
+        for (std::int64_t p = 0; p < n; ++p)
+            require(0 <= label->data()[p] && label->data()[p] < k, "labels must be clusters");
+    }
+    std::vector<double> out(label ? n : n * k);
+    {
+        const bckm::WithoutGil release;
+        const bckm::SparseRows<Index> rows{start.data(), index.data(), value.data(), n};
+        if (label)
+            bckm::sparse_own(rows, centres.data(), dims, k, label->data(), out.data());
+        else
+            bckm::sparse_distances(rows, centres.data(), dims, k, out.data());
+    }
+    std::vector<std::size_t> shape{static_cast<std::size_t>(n)};
+    if (!label) shape.push_back(static_cast<std::size_t>(k));
+    return as_array(std::move(out), shape);
 }
 
 }  // namespace
@@ -272,10 +304,14 @@ NB_MODULE(_native, module) {
                "detour"_a, "slope"_a, "active"_a, "threads"_a);
     module.def("totals", totals, "points"_a, "label"_a, "centres"_a,
                "radius"_a.noconvert().none(), "threads"_a);
-    module.def("gather", gather<float>, "data"_a.noconvert(), "rows"_a, "origin"_a, "rest"_a,
-               "scale"_a, "out"_a.noconvert(), "threads"_a);
-    module.def("gather", gather<double>, "data"_a.noconvert(), "rows"_a, "origin"_a, "rest"_a,
-               "scale"_a, "out"_a.noconvert(), "threads"_a);
+    module.def("gather", gather<float>, "data"_a.noconvert(), "rows"_a, "origin"_a, "scale"_a,
+               "out"_a.noconvert(), "threads"_a);
+    module.def("gather", gather<double>, "data"_a.noconvert(), "rows"_a, "origin"_a, "scale"_a,
+               "out"_a.noconvert(), "threads"_a);
+    module.def("sparse", sparse<std::int32_t>, "start"_a.noconvert(), "index"_a.noconvert(),
+               "value"_a, "centres"_a, "label"_a.none() = nb::none());
+    module.def("sparse", sparse<std::int64_t>, "start"_a.noconvert(), "index"_a.noconvert(),
+               "value"_a, "centres"_a, "label"_a.none() = nb::none());
     nb::class_<RuleBook>(module, "Rules")
         .def(nb::init<Whole, Whole, Whole, Whole, Whole, Whole, Whole, Vector, Vector, Vector,
                       Matrix, Matrix, Matrix>(),

@@ -83,8 +83,20 @@ double least(const double* value, const double* shift, std::int64_t k) {
     return lane[0];
 }
 
+void entry(double x, const double* __restrict centre, std::int64_t k, double* __restrict near,
+           double* __restrict gone, double* __restrict rest) {
+    for (std::int64_t i = 0; i < k; ++i) {
+        const double gap = x - centre[i], square = centre[i] * centre[i];
+        near[i] += gap * gap;
+        // what the sum rounds off is kept (Knuth's two-sum)
+        const double sum = gone[i] + square, part = sum - gone[i];
+        rest[i] += (gone[i] - (sum - part)) + (square - part);
+        gone[i] = sum;
+    }
+}
+
 }  // namespace
 
-RowLoops row_loops() { return {costs, offer, relax, fall, least}; }
+RowLoops row_loops() { return {costs, offer, relax, fall, least, entry}; }
 
 }  // namespace bckm::BCKM_ISA

@@ -26,6 +26,10 @@ struct RowLoops {
 
     // the least of value[i] + shift[i]; infinite for k = 0
     double (*least)(const double* value, const double* shift, std::int64_t k);
+
+    // near[i] += (x - centre[i])^2, and gone[i] + rest[i] += centre[i]^2, rounded once: see sparse.hpp
+    void (*entry)(double x, const double* centre, std::int64_t k, double* near, double* gone,
+                  double* rest);
 };
 
 namespace baseline { RowLoops row_loops(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "pool.hpp"
 
@@ -35,6 +36,7 @@ Totals totals(const Points& points, const std::int32_t* label, std::int64_t k,
         own.sums.assign(k * dims, 0.0);
         own.mass.assign(k, 0.0);
         own.reach.assign(k, 0.0);
+        double block = 0.0;  // costs are added up in blocks: fewer roundings in a row
         for (std::int64_t j = n * p / parts; j < n * (p + 1) / parts; ++j) {
             const std::int64_t a = label[j];
             const double* x = points.row(j);
@@ -43,12 +45,14 @@ Totals totals(const Points& points, const std::int32_t* label, std::int64_t k,
             double* sum = own.sums.data() + a * dims;
             for (std::int64_t t = 0; t < dims; ++t) sum[t] += w * x[t];
             own.mass[a] += w;
-            own.cost += w * square;
+            block += w * square;
+            if (j % 1024 == 0) own.cost += std::exchange(block, 0.0);
             if (radius) {
                 radius[j] = static_cast<float>(std::sqrt(square) * (1.0 + 2e-7) + 1e-37);
                 own.reach[a] = std::max(own.reach[a], static_cast<double>(radius[j]));
             }
         }
+        own.cost += block;
         part[p] = std::move(own);
     });
     Totals all = std::move(part[0]);

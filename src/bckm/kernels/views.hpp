@@ -88,8 +88,9 @@ inline void check_labels(const Cloud& cloud, const Labels& label, std::int64_t k
 }
 
 // Lists of indices below `end`, one after the other.
-inline void check_lists(const Whole& start, const Whole& index, std::int64_t number,
-                        std::int64_t end, const char* what) {
+template <class Indices>
+void check_lists(const Indices& start, const Indices& index, std::int64_t number, std::int64_t end,
+                 const char* what) {
     require(static_cast<std::int64_t>(start.shape(0)) == number + 1 && start.data()[0] == 0 &&
                 start.data()[number] == static_cast<std::int64_t>(index.shape(0)),
             what);
