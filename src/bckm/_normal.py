@@ -126,3 +126,51 @@ class Groups:
         nowhere = np.zeros((items.size, rows.shape[1]))
         means = _arrays.totals(rows, share, member, nowhere).sums
         return cls(items, means, _arrays.totals(rows, weight, member, means).cost)
+
+
+def mean_cost(points: FloatArray, mass: FloatArray, scatter: float, n_samples: int) -> float:
+    """What an average sample costs at the centre of all data: the unit of a confidence."""
+    together, nowhere = np.zeros(mass.size, np.int64), np.zeros((1, points.shape[1]))
+    around = _arrays.totals(points, mass, together, nowhere)
+    centre = around.sums / around.mass[0]
+    cost = _arrays.totals(points, mass, together, centre).cost + scatter
+    alike = cost <= 1e-28 * float(around.mass[0])  # points reach to 1: the rest is round-off
+    return 0.0 if alike else float(cost / n_samples)
+
+
+def first_members(item: IntArray, n_items: int) -> IntArray:
+    """The first sample of each item."""
+    first = np.empty(n_items, np.int64)
+    first[item[::-1]] = np.arange(item.size)[::-1]  # the last one written stays
+    return first
+
+
+def canonical_order(key: FloatArray, mass: FloatArray, count: IntArray) -> IntArray:
+    """Order items by their values, so that the order of rows decides nothing but exact ties.
+
+    The key is rounded, so that round-off in the means decides nothing either.
+    """
+    rounded = np.round(key / (float(np.abs(key).max()) or 1.0), 12)
+    if mass.min() == mass.max() and count.min() == count.max():
+        return np.argsort(rounded, kind="stable")
+    return np.lexsort((count, mass, rounded)).astype(np.int64)
+
+
+def pull_of(points: Rows, mass: FloatArray) -> FloatArray:
+    """Weights of items in the cost, see `bckm.problem.Problem`.
+
+    In sum, the touches of all weightless items cost about 1e-14 of the inertia around the weighted
+    mean, however far from it they lie.
+    """
+    weightless = np.flatnonzero(mass == 0)
+    if weightless.size == 0:
+        return mass
+    together = np.zeros(mass.size, np.int64)
+    around = _arrays.totals(points, mass, together, np.zeros((1, points.shape[1])))
+    total = float(around.mass[0])
+    centre = around.sums / total
+    spread = _arrays.totals(points, mass, together, centre).cost / total or 1.0
+    away = _arrays.nearest(points[weightless], centre)[1]
+    pull = mass.copy()
+    pull[weightless] = 1e-14 * (total / mass.size) * spread / (spread + away)
+    return pull

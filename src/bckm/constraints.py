@@ -42,9 +42,7 @@ class Located:
 
 
 class Constraints(Frozen):
-    """Rules that a clustering must obey; all of them together.
-
-    All are hard but those of `soft` and of a `Stay` with a price.
+    """Rules that a clustering must obey, all hard but those of `soft` and a `Stay` with a price.
 
     Parameters
     ----------
@@ -399,7 +397,7 @@ class Constraints(Frozen):
         ids = sample_id.tolist() if hasattr(sample_id, "tolist") else list(sample_id)
         places = {one: at for at, one in enumerate(ids)}
         if len(places) < len(ids):
-            twice = next(one for one in ids if ids.count(one) > 1)
+            twice = next(one for at, one in enumerate(ids) if places[one] != at)
             raise ValueError(f"sample_id names {twice!r} more than once; ids must differ.")
         mover = Mover(places, lambda block: order_of(block, ids), named=True)
         found = mover(self)

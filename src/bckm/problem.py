@@ -11,7 +11,15 @@ import scipy.sparse as sp
 
 from bckm import _arrays
 from bckm._memory import require
-from bckm._normal import Groups, Normal, measured
+from bckm._normal import (
+    Groups,
+    Normal,
+    canonical_order,
+    first_members,
+    mean_cost,
+    measured,
+    pull_of,
+)
 from bckm._reading import read_cluster_count, read_data, read_jobs, read_n_clusters, read_weight
 from bckm._rounding import Rounding, read_scale, rounded_down, too_far
 from bckm._sparse import SparseNormal, replaced
@@ -154,10 +162,10 @@ class Problem:
         mass = np.bincount(item, weight).astype(np.float64, copy=False)
         groups = Groups.of(normal, weight, item, count)
         seen = normal.key(weight)
-        first = _first_members(item, count.size)
+        first = first_members(item, count.size)
         key = seen.place[first]
         key[groups.items] = groups.means @ normal.direction
-        order = _canonical_order(key, mass, count)
+        order = canonical_order(key, mass, count)
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         points = normal.gathered(first[order], threads)
@@ -168,14 +176,14 @@ class Problem:
         mass = mass[order]
         relative, one = 0.0, 1 / scale
         if wishes:  # samples that are all alike have no scale: a confidence is then a price
-            relative = _mean_cost(points, mass, groups.scatter, n) or one
+            relative = mean_cost(points, mass, groups.scatter, n) or one
         return cls(
             structure=Structure.compile(rules, place[item], k, wishes),
             soft=Soft.compile(wishes, place[item], k, relative, one),
             rules=rules,
             points=points,
             mass=mass,
-            pull=_pull(points, mass),
+            pull=pull_of(points, mass),
             scatter=groups.scatter,
             relative=relative,
             origin=normal.origin,
@@ -385,50 +393,3 @@ class Problem:
     def centres_out(self, centres: FloatArray) -> FloatArray:
         """Centres in the units of X, from centres in the units of `points`."""
         return centres * self.unit + self.origin
-
-
-def _mean_cost(points: FloatArray, mass: FloatArray, scatter: float, n_samples: int) -> float:
-    """What an average sample costs at the centre of all data: the unit of a confidence."""
-    together, nowhere = np.zeros(mass.size, np.int64), np.zeros((1, points.shape[1]))
-    around = _arrays.totals(points, mass, together, nowhere)
-    centre = around.sums / around.mass[0]
-    cost = _arrays.totals(points, mass, together, centre).cost + scatter
-    alike = cost <= 1e-28 * float(around.mass[0])  # points reach to 1: the rest is round-off
-    return 0.0 if alike else float(cost / n_samples)
-
-
-def _first_members(item: IntArray, n_items: int) -> IntArray:
-    first = np.empty(n_items, np.int64)
-    first[item[::-1]] = np.arange(item.size)[::-1]  # the last one written stays
-    return first
-
-
-def _canonical_order(key: FloatArray, mass: FloatArray, count: IntArray) -> IntArray:
-    """Order items by their values, so that the order of rows decides nothing but exact ties.
-
-    The key is rounded, so that round-off in the means decides nothing either.
-    """
-    rounded = np.round(key / (float(np.abs(key).max()) or 1.0), 12)
-    if mass.min() == mass.max() and count.min() == count.max():
-        return np.argsort(rounded, kind="stable")
-    return np.lexsort((count, mass, rounded)).astype(np.int64)
-
-
-def _pull(points: Rows, mass: FloatArray) -> FloatArray:
-    """Weights of items in the cost, see `Problem`.
-
-    In sum, the touches of all weightless items cost about 1e-14 of the inertia around the weighted
-    mean, however far from it they lie.
-    """
-    weightless = np.flatnonzero(mass == 0)
-    if weightless.size == 0:
-        return mass
-    together = np.zeros(mass.size, np.int64)
-    around = _arrays.totals(points, mass, together, np.zeros((1, points.shape[1])))
-    total = float(around.mass[0])
-    centre = around.sums / total
-    spread = _arrays.totals(points, mass, together, centre).cost / total or 1.0
-    away = _arrays.nearest(points[weightless], centre)[1]
-    pull = mass.copy()
-    pull[weightless] = 1e-14 * (total / mass.size) * spread / (spread + away)
-    return pull

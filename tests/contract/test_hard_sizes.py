@@ -107,7 +107,7 @@ def test_every_step_of_a_hard_fit_is_proven(case, slack):
     for step in found.history:
         gap = step.assigned - step.lower_bound
         # costs that vanish, as of identical samples, are as good as rounding permits
-        assert 0 <= gap <= 1e-12 * step.assigned + 1e-26 * scale
+        assert 0 <= gap <= 1e-11 * step.assigned + 1e-26 * scale  # with all rounding
     # the last step again, by another way: prices and centres of the result, in plain NumPy
     at = cdist(X, found.centres, "sqeuclidean")
     subsidy, tax = np.maximum(found.prices, 0), np.maximum(-found.prices, 0)

@@ -60,8 +60,9 @@ def look_at_step(drawn, truth, seed, solver):
     if solver != "exact":
         return
     assert near(found.objective, best, scale), (found.objective, best)
-    if drawn.soft:  # rows that give way are proven to the tolerance of the solver, about 1e-9
-        assert found.objective - found.lower_bound <= 1e-8 * max(found.objective, scale)
+    if drawn.soft:  # rows that give way are proven to the tolerance of the solver, about 1e-9, and
+        # what the rounding of their prices may be is taken off
+        assert found.objective - found.lower_bound <= 1e-6 * max(found.objective, scale)
     else:
         assert found.status is bckm.Status.OPTIMAL, found.objective - found.lower_bound
 

@@ -226,7 +226,7 @@ def _replaced(column: str, table: Table) -> list[str]:
 
 def _far_from_proven(result: Result) -> list[str]:
     gap = 1 - result.lower_bound / result.objective if result.objective > 0 else 0.0
-    if gap <= FAR:
+    if gap <= FAR or result.assignment == "optimal":
         return []
     return [
         f"better clusters may well exist: the last assignment is proven only to {gap:.0%} of the "

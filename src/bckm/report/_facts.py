@@ -270,7 +270,8 @@ def gap_of(study: Study) -> float | None:
     result = study.result
     if not np.isfinite(result.lower_bound) or not np.isfinite(result.objective):
         return None
-    if result.objective <= 0:
+    rounding = result.assignment is Status.OPTIMAL and result.lower_bound <= 0
+    if result.objective <= 0 or rounding:  # copies of few samples: nothing but rounding is left
         return 0.0
     return float(min(max(1 - result.lower_bound / result.objective, 0.0), 1.0))
 
