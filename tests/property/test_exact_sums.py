@@ -9,7 +9,7 @@ import bckm
 from tests.exactly import draw, wishes
 
 SOLVERS = ("exact", "prices", "greedy", "pump", "auto")
-FEW, BATCH, BATCHES = 6, 50, 40
+FEW, BATCH, BATCHES = 6, 25, 4
 
 
 def look(seed):

@@ -493,7 +493,7 @@ def test_ctrl_c_inside_the_moves_gives_the_best_so_far(search, monkeypatch):
     def counted(*args, **options):
         nonlocal calls
         calls += 1
-        if calls == 6:  # three make the answer in reserve
+        if calls == 3:
             raise KeyboardInterrupt
         return inner(*args, **options)
 

@@ -13,6 +13,7 @@ from bckm.search.local import LocalSearch
 EFFORT = 2e8  # work of each pass of moves, less than a second
 PASSES = 3
 MANY = 1_000  # clusters whose pairs are too many to look at quickly
+SMALL = 20_000  # costs (items x clusters) of which an engine makes a step soon
 
 
 def reserved(
@@ -27,10 +28,13 @@ def reserved(
     """Labels of items by quick moves alone, or None where the engine is quick itself.
 
     From any feasible labels towards the nearest centres; then, unless the centres stay `still`,
-    with centres that follow. It takes a counted amount of work and decides nothing else.
+    with centres that follow. It takes a counted amount of work and decides nothing else. Where
+    there is no deadline and little to do, nobody will ask for it.
     """
-    quick = not missing and not problem.sparse and problem.structure.n_clusters <= MANY
-    if engine.swift or not quick or deadline.passed:
+    s = problem.structure
+    quick = not missing and not problem.sparse and s.n_clusters <= MANY
+    soon = deadline.left == np.inf and s.n_items * s.n_clusters <= SMALL
+    if engine.swift or not quick or soon or deadline.passed:
         return None
     moves, labels = LocalSearch(problem), start
     for number in range(PASSES):
