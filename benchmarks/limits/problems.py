@@ -342,9 +342,9 @@ def _command(n: int, *words: str) -> tuple[Call, Read]:
     return call, lambda: read_table(data)
 
 
-@_listed("command line, 200,000 rows, sizes, all outputs")
+@_listed("command line, 100,000 rows, sizes, all outputs")
 def _command_sizes() -> tuple[Call, Read]:
-    return _command(200_000, "--clusters", "50", "--size", "3900:4100")
+    return _command(100_000, "--clusters", "50", "--size", "1950:2050")
 
 
 @_listed("command line, 20,000 rows, capacities, all outputs")

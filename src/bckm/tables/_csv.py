@@ -242,6 +242,8 @@ def _written(cells: Cells, sign: str) -> tuple[list[str], int]:
     if kinds == {str}:
         return guarded(list(map(without_nul, cells)) if "\0" in "".join(cells) else cells)
     if kinds == {int}:
+        if max(map(abs, cells)) < 2**63:  # of very long ones Python makes no text just like that
+            return list(map(str, cells)), 0
         return [text_of(cell) or "" for cell in cells], 0
     texts, n_escaped = [], 0
     for cell in cells:
