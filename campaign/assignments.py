@@ -154,10 +154,16 @@ def _ids(door: Door, fit: dict[str, Any]) -> None:
     order = rng.permutation(len(drawn.X))
     names = [f"id {p}" for p in range(len(drawn.X))]
     moved = {**fit, "sample_weight": None if drawn.weight is None else drawn.weight[order]}
-    if any(ask.kind == "rows" for ask in drawn.asks):  # these name no samples
-        rules, order, moved = constraints_of(drawn), np.arange(len(drawn.X)), fit
-    else:
-        rules = constraints_of(drawn, names)
+    rows = any(ask.kind == "rows" for ask in drawn.asks)  # these name no samples
+    try:
+        rules = constraints_of(drawn, None if rows else names)
+    except ValueError as error:  # sizes of two rules that cross are refused as they are joined
+        assert "above size_max" in str(error), error
+        assert not door.drawing.feasible
+        door.case.count(PART.what)
+        return
+    if rows:
+        order, moved = np.arange(len(drawn.X)), fit
     found = door.answer(
         bckm.kmeans,
         X=drawn.X[order],

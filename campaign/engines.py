@@ -23,4 +23,4 @@ def look(case: Case) -> None:
         case.count("of 20,000 samples or more")
 
 
-PART = Part("engines", "drawn steps", 25_000, look, each=EACH, chunk=2, limit=600)
+PART = Part("engines", "drawn steps", 5_000, look, each=EACH, chunk=2, limit=600)

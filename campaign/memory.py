@@ -228,7 +228,7 @@ _WORK = {
     "save": _save,
 }
 
-PART = Part("memory", "processes with little memory", 120, look, chunk=10, limit=180)
+PART = Part("memory", "processes with little memory", 60, look, chunk=10, limit=180)
 
 if __name__ == "__main__":
     main()

@@ -252,7 +252,7 @@ def main() -> None:
     sys.stdout.write(json.dumps(found))
 
 
-PART = Part("scale", "variations", 8_000, look, each=EACH, chunk=20)
+PART = Part("scale", "variations", 4_000, look, each=EACH, chunk=20)
 
 if __name__ == "__main__":
     main()

@@ -187,7 +187,7 @@ def main() -> None:
     sys.stdout.write(json.dumps(found))
 
 
-PART = Part("threads", "processes", 60, look, chunk=6, limit=300)
+PART = Part("threads", "processes", 30, look, chunk=6, limit=300)
 
 if __name__ == "__main__":
     main()

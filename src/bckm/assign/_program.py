@@ -21,6 +21,7 @@ from bckm.soft import Soft
 from bckm.structure import Structure
 
 EPS = float(np.finfo(float).eps)
+SMALLEST_UNIT = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,10 +212,20 @@ class Restriction:
         """Upper bounds of the columns."""
         return np.concatenate([np.ones(self.columns.size), self.most])
 
-    @property
+    @cached_property
     def whole(self) -> BoolArray:
-        """Which columns are integral."""
-        return np.arange(self.matrix.shape[1]) < self.columns.size
+        """Which columns are integral: also how far rows of whole numbers are beyond their bounds.
+
+        Labels make them so anyway; but a solver is on safer ground where all columns are integral.
+        """
+        part, program = self.program.coupling[self.elastic].tocsr(), self.program
+        real = np.zeros(self.elastic.size, bool)
+        row = np.repeat(np.arange(self.elastic.size), np.diff(part.indptr))
+        real[row[part.data != np.floor(part.data)]] = True
+        for bound in (program.lower[self.elastic], program.upper[self.elastic]):
+            real |= np.isfinite(bound) & (bound != np.floor(bound))
+        real |= self.unit < SMALLEST_UNIT  # such multiples of it are too large to be told apart
+        return np.concatenate([np.ones(self.columns.size, bool), ~real])
 
 
 def _soft_rows(soft: Soft, m: int, k: int) -> tuple[Sparse, FloatArray, FloatArray, FloatArray]:

@@ -40,9 +40,7 @@ class ExactAssigner(MatrixAssigner):
         self._program = Program.of(problem.structure, problem.soft)
         self._relaxation = Relaxation(self._program)
         self._effort = effort
-        # HiGHS decides sums of real numbers by its tolerance, and a small one makes its cuts
-        # unsafe: such rows are searched with two tolerances, and both must agree
-        self._tolerances = (TOLERANCE, LOOSE) if _real_sums(problem.structure) else (TOLERANCE,)
+        self._real = _real_sums(problem.structure)
 
     def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
@@ -97,7 +95,11 @@ class ExactAssigner(MatrixAssigner):
         restriction = self._program.restrict(core, best.cost)
         costs = restriction.costs(cost)
         bound, finished = np.inf, True
-        for tolerance in self._tolerances:
+        # HiGHS decides sums of real numbers by its tolerance, and a small one makes its cuts
+        # unsafe, above all where some columns are integral and some are not: such programs are
+        # searched with two tolerances, and both must agree
+        unsafe = self._real or not restriction.whole.all()
+        for tolerance in (TOLERANCE, LOOSE) if unsafe else (TOLERANCE,):
             model = Model(
                 restriction.matrix,
                 restriction.lower,

@@ -13,7 +13,7 @@ from bckm.search.local import LocalSearch
 EFFORT = 2e8  # work of each pass of moves, less than a second
 PASSES = 3
 MANY = 1_000  # clusters whose pairs are too many to look at quickly
-SMALL = 20_000  # costs (items x clusters) of which an engine makes a step soon
+SMALL = 500_000  # costs (items x clusters) of which an engine makes a step within seconds
 
 
 def reserved(
