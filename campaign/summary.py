@@ -1,7 +1,7 @@
-"""The numbers of a run as JSON and Markdown, and the latter in docs/reliability.md.
+"""The numbers of each part as JSON, and a table of all parts in docs/reliability.md.
 
-``python -m campaign.summary`` puts results/campaign.md into the page; it refuses a run that was not
-whole or had failures.
+``python -m campaign.summary`` puts the last run of each part into the page; it refuses parts that
+were not whole or had failures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import bckm
-from campaign.runner import Tally, part_of
+from campaign.runner import PARTS, Tally, part_of
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reliability.md"
@@ -34,27 +34,23 @@ def commit() -> str:
     return git("rev-parse", "--short", "HEAD") + "+" * bool(git("status", "--porcelain"))
 
 
-def write(found: dict[str, Tally], seed: int, seconds: float, place: Path, *, whole: bool) -> Path:
-    """Write campaign.json and campaign.md; those of single parts have their names."""
+def write(found: dict[str, Tally], seed: int, place: Path) -> None:
+    """Write a file for each part: campaign-NAME.json."""
     place.mkdir(parents=True, exist_ok=True)
-    name = "campaign" if whole else "-".join(["campaign", *found])
-    told = {
+    about = {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "commit": commit(),
         "seed": seed,
-        "minutes": round(seconds / 60, 1),
         "versions": {
             "bckm": bckm.__version__,
             "python": platform.python_version(),
             "numpy": np.__version__,
             "machine": platform.machine(),
         },
-        "parts": [_part(one) for one in found.values()],
     }
-    path = place / f"{name}.json"
-    path.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-    path.with_suffix(".md").write_text(markdown(told), "utf-8")
-    return path
+    for name, one in found.items():
+        text = json.dumps({**about, **_part(one)}, indent=1) + "\n"
+        (place / f"campaign-{name}.json").write_text(text, "utf-8")
 
 
 def _part(found: Tally) -> dict[str, Any]:
@@ -74,44 +70,55 @@ def _part(found: Tally) -> dict[str, Any]:
     }
 
 
-def markdown(told: dict[str, Any]) -> str:
-    """The table of a run."""
+def markdown(parts: list[dict[str, Any]]) -> str:
+    """The table of the last run of each part."""
+    versions = parts[0]["versions"]
     lines = [
-        f"Run of {told['date']} at commit {told['commit']}, seed {told['seed']}: "
-        f"{told['minutes']:g} minutes on two processes, Python {told['versions']['python']}, "
-        f"NumPy {told['versions']['numpy']}.",
+        f"Python {versions['python']}, NumPy {versions['numpy']}, two processes.",
         "",
-        "| part | counted | among these | failures | seconds |",
-        "|---|---|---|---|---|",
+        "| part | counted | among these | failures | seed | seconds | date | commit |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for part in told["parts"]:
+    for part in parts:
         others = "; ".join(f"{number:,} {what}" for what, number in part["others"].items())
-        counted = f"{part['count']:,} {part['what']}"
-        lines.append(
-            f"| {part['name']} | {counted} | {others} | {part['failed']} | {part['seconds']:,} |"
-        )
+        cells = [
+            part["name"],
+            f"{part['count']:,} {part['what']}",
+            others,
+            part["failed"],
+            part["seed"],
+            f"{part['seconds']:,}",
+            part["date"],
+            part["commit"],
+        ]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines) + "\n"
 
 
-def publish(told: dict[str, Any], page: str) -> str:
-    """The page with the table of a whole run without failures."""
+def publish(parts: list[dict[str, Any]], page: str) -> str:
+    """The page with the table of whole runs without failures."""
     wrong = [
         f"{part['name']}: {part['count']:,} of {part['promised']:,}, {part['failed']} failures"
-        for part in told["parts"]
+        for part in parts
         if part["failed"] or part["count"] < part["promised"]
     ]
     if wrong:
         raise ValueError(f"this run proves less than the page promises: {'; '.join(wrong)}.")
     before, _, rest = page.partition(BEGIN)
     after = rest.partition(END)[2]
-    return f"{before}{BEGIN}\n{markdown(told)}{END}{after}"
+    return f"{before}{BEGIN}\n{markdown(parts)}{END}{after}"
 
 
 def main() -> int:
-    """Put the last whole run into the page."""
-    told = json.loads((ROOT / "results" / "campaign.json").read_text("utf-8"))
+    """Put the last run of each part into the page."""
+    files = [ROOT / "results" / f"campaign-{name}.json" for name in PARTS]
+    missing = [path.name for path in files if not path.exists()]
+    if missing:
+        print(f"not run yet: {', '.join(missing)}")
+        return 1
+    parts = [json.loads(path.read_text("utf-8")) for path in files]
     try:
-        PAGE.write_text(publish(told, PAGE.read_text("utf-8")), "utf-8")
+        PAGE.write_text(publish(parts, PAGE.read_text("utf-8")), "utf-8")
     except ValueError as error:
         print(error)
         return 1
