@@ -20,7 +20,8 @@ from bckm.problem import Feature, Problem
 from bckm.structure import Structure
 
 COLUMN, SEARCH = 8e2, 2e6  # work of a column in an LP, and of a tree search
-LOOSE = 1e-8  # the other tolerance for rows with real coefficients
+LOOSE = 1e-8  # the other tolerance for rows with real coefficients,
+USUAL = 1e-6  # and where not all columns are integral: HiGHS's own
 WIDEN = 4.0  # growth of a core whose best labels are not yet proven optimal
 
 
@@ -98,8 +99,12 @@ class ExactAssigner(MatrixAssigner):
         # HiGHS decides sums of real numbers by its tolerance, and a small one makes its cuts
         # unsafe, above all where some columns are integral and some are not: such programs are
         # searched with two tolerances, and both must agree
-        unsafe = self._real or not restriction.whole.all()
-        for tolerance in (TOLERANCE, LOOSE) if unsafe else (TOLERANCE,):
+        tolerances = [TOLERANCE]
+        if not restriction.whole.all():
+            tolerances.append(USUAL)
+        elif self._real:
+            tolerances.append(LOOSE)
+        for tolerance in tolerances:
             model = Model(
                 restriction.matrix,
                 restriction.lower,
