@@ -11,6 +11,7 @@ import numpy as np
 from bckm._types import IntArray
 
 GROWTH = 2_000_000  # sets looked at while cliques grow: some tenths of a second
+START = 400  # as much as that takes the beginning of a clique
 TIES = 64  # items that are as good as each other and are looked at
 LARGEST = 20_000  # items among which cliques grow: those with most conflicts
 
@@ -80,6 +81,7 @@ class _Growth:
         for v in members:
             bare[_members(self.bare[v] & common)] += 1
         grown = []
+        self.left -= START
         while common:
             candidates = _members(common)
             equal = candidates[bare[candidates] == bare[candidates].max()][:TIES].tolist()

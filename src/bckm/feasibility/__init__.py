@@ -7,11 +7,13 @@ complete search of limited size, a dual proof by LP, repair, and an integer prog
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from bckm._deadline import TimeUp
 from bckm._ids import located
 from bckm._reading import read_data, read_n_clusters, read_time_limit, read_whole
 from bckm._types import IntArray
@@ -153,12 +155,13 @@ def feasible_start(structure: Structure, rules: list[Rule], deadline: Deadline) 
     if not minimal:
         n, k = structure.item.size, structure.n_clusters
         shrinker = Shrinker(n, k, deadline)
-        minimal = proof is not None and shrinker.none_spared(proof)
-        if not minimal:
-            smaller = shrinker.shrink(conflict)
-            confirmed = decide_rules(list(smaller), n, k, deadline, confirm=True).proof
-            if confirmed is not None:  # else the larger conflict is what is proven, if it is
-                proof, conflict, minimal = confirmed, smaller, shrinker.sure
+        with suppress(TimeUp):  # then the larger conflict is what is proven, if it is
+            minimal = proof is not None and shrinker.none_spared(proof)
+            if not minimal:
+                smaller = shrinker.shrink(conflict)
+                confirmed = decide_rules(list(smaller), n, k, deadline, confirm=True).proof
+                if confirmed is not None:
+                    proof, conflict, minimal = confirmed, smaller, shrinker.sure
     if proof is None:
         raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
     raise InfeasibleError(tell(conflict, proof, minimal), conflict, minimal)

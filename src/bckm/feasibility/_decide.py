@@ -74,7 +74,7 @@ def decide(
 def _decide(
     structure: Structure, rules: list[Rule], deadline: Deadline, confirm: bool, tries: int
 ) -> Decision:
-    grace = deadline.at_least(GRACE)
+    grace = deadline.at_least(GRACE) if tries > 1 else deadline  # once, not for every question
     if not structure.contradictions:
         labels = place(structure, None, grace)
         if structure.feasible(labels):
@@ -115,7 +115,11 @@ def _decide(
 def decide_rules(
     rules: list[Rule], n: int, k: int, deadline: Deadline, confirm: bool = False
 ) -> Decision:
-    """Decide rules on their own, as if the person had stated no others."""
+    """Decide rules on their own, as if the person had stated no others.
+
+    Raises `TimeUp` at the deadline: what follows from many answers needs all of them.
+    """
+    deadline.check()
     if not rules:
         return Decision(Verdict.FEASIBLE)
     if not confirm and all(isinstance(rule, MustLink | CannotLink) for rule in rules):
