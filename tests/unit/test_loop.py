@@ -570,7 +570,8 @@ print(result.status, bckm.verify(result.labels, rules, k))
     assert process.stdout.readline() == "begin\n"
     time.sleep(2)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30)[0] == "interrupted []\n"
+    # the first step is not over: there is nothing better than any labels that obey
+    assert process.communicate(timeout=30)[0] == "not started []\n"
     assert process.returncode == 0
 
 
