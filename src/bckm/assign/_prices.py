@@ -34,7 +34,7 @@ class PricedAssigner(MatrixAssigner):
         prices = prices_of(cost, found.labels, lower, upper)
         if prices is None:
             return found
-        dual = dual_value(cost, prices, lower, upper)
+        dual = max(0.0, dual_value(cost, prices, lower, upper))  # no cost is negative
         return Assignment(found.labels, found.cost, min(dual, found.cost), prices)
 
 
