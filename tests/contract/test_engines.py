@@ -139,3 +139,14 @@ def test_whole_fit_is_verified_by_brute_force(seed):
         assert (allowed == result.labels).all(axis=1).any()
         inertia = [step.inertia for step in result.history]
         assert all(b <= a for a, b in pairwise(inertia))
+
+
+def test_an_empty_cluster_far_away_costs_the_bound_no_digits():
+    rng = np.random.default_rng(0)
+    problem = Problem.build(rng.normal(size=(40, 3)), 4, bckm.Constraints(size_min=0, size_max=20))
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    centres = np.vstack([problem.points[:3], np.full((1, 3), 1e6)])
+    found = ENGINES["transport"]().prepare(problem)(centres, start, Deadline())
+    assert (found.labels < 3).all()
+    assert found.prices[3] <= 0
+    assert found.cost - found.bound <= 1e-10 * found.cost

@@ -71,7 +71,7 @@ def prices_of(
             move[a, :k] = (members - members[:, [a]]).min(axis=0)
     sizes = np.bincount(labels, minlength=k)
     move[:k, hub] = np.where(sizes < upper, 0.0, np.inf)
-    move[hub, :k] = np.where(sizes > lower, 0.0, np.inf)
+    move[hub, :k] = np.where((sizes > lower) | (lower == 0), 0.0, np.inf)
     np.fill_diagonal(move, 0.0)
 
     prices = _shortest(move, np.zeros(k + 1))

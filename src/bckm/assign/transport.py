@@ -204,7 +204,8 @@ class TransportAssigner(Assigner):
         if settled["stopped"]:
             bound = market.measure().cost - market.bounds.idle(market.units, market.prices)
             return self._in_a_hurry(centres, start, bound)
-        prices = settled["prices"]
+        # a cluster that need not hold anything has no subsidy: an empty one far away might get any
+        prices = np.where(self.lower == 0, np.minimum(settled["prices"], 0.0), settled["prices"])
         regret = market.look(centres, prices, deadline, keep=True)
         totals = market.measure()
         cost = totals.cost
