@@ -31,6 +31,7 @@ def main() -> int:
     options = parser.parse_args()
     for name in ("OMP", "OPENBLAS", "MKL"):  # one thread: CPU seconds are those of the clock
         os.environ[f"{name}_NUM_THREADS"] = "1"
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled once
     mp.set_start_method("spawn")
     rows = []
     names = [name for name in PROBLEMS if options.only in name]

@@ -314,7 +314,10 @@ def _certify() -> tuple[Call, Read]:
 
 
 def _command(n: int, *words: str) -> tuple[Call, Read]:
-    """The command `bckm fit` with all its outputs, in this process; reading is that of the file."""
+    """The command `bckm fit` with all its outputs, in this process.
+
+    Reading is that of the file, of its ids and of its numbers.
+    """
     from bckm.cli import main
     from bckm.tables import read_table
 
@@ -339,7 +342,12 @@ def _command(n: int, *words: str) -> tuple[Call, Read]:
             except SystemExit as end:
                 return f"exit code {end.code}"
 
-    return call, lambda: read_table(data)
+    def read() -> None:
+        table = read_table(data)
+        table.ids("stop")
+        Problem.build(np.column_stack([table.numbers("x"), table.numbers("y")]), 20)
+
+    return call, read
 
 
 @_listed("command line, 100,000 rows, sizes, all outputs")
