@@ -33,7 +33,7 @@ kernels: $(VENV)/.installed  # compile them and show what the compiler says
 pure: $(VENV)/.dev-installed  # the tests without the compiled kernels
 	BCKM_PURE=1 $(BIN)/pytest -q -n 2
 
-# The tests of the kernels under the address and undefined-behaviour sanitizers of GCC. The
+# The tests of the kernels under the address and undefined-behavior sanitizers of GCC. The
 # instrumented build has an environment of its own, which borrows all other packages from $(VENV).
 SANITIZE := build/sanitize
 PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'

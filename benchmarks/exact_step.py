@@ -3,7 +3,7 @@
     python benchmarks/exact_step.py [--samples 2000 10000] [--clusters 50] [--limit 300]
 
 Data: overlapping blobs. Rules: sizes within 10 % of N / k, 20 % of the samples in must-link
-triples, N / 10 cannot-link pairs. Centres: k-means++ seeds. Both solve the same program from the
+triples, N / 10 cannot-link pairs. Centers: k-means++ seeds. Both solve the same program from the
 same feasible labels; the ratio of their times is what counts, the seconds depend on the machine.
 """
 
@@ -15,13 +15,13 @@ import time
 import numpy as np
 
 import bckm
-from bckm.assign import Deadline
-from bckm.assign._highs import Model
-from bckm.assign._program import Program
+from bckm._core.deadline import Deadline
 from bckm.assign.exact import Exact
 from bckm.feasibility import feasible_start
-from bckm.problem import Problem
-from bckm.seeding import spread
+from bckm.fit.seeding import spread
+from bckm.problem.problem import Problem
+from bckm.programs.highs import Model
+from bckm.programs.program import Program
 
 
 def instance(n: int, k: int, seed: int) -> Problem:

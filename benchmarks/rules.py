@@ -24,7 +24,7 @@ import bckm
 
 @dataclass(frozen=True)
 class Case:
-    """An instance: data, rules, and first centres for all fits."""
+    """An instance: data, rules, and first centers for all fits."""
 
     X: np.ndarray
     k: int

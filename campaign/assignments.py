@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import bckm
 from bckm.cli import cli
 from campaign.conflicts import judge
-from campaign.exact import Drawing, fractions, inertia, to_centres
+from campaign.exact import Drawing, fractions, inertia, to_centers
 from campaign.part import Case, Part
 from campaign.stating import constraints_of, write_files
 from tests.drawing_rules import Drawn, draw
@@ -56,24 +56,24 @@ class Door:
         return found
 
     def look(self, found: bckm.Result, *, still: bool = False) -> None:
-        """A result of a fit, or of an assignment to centres that are still."""
+        """A result of a fit, or of an assignment to centers that are still."""
         drawing, labels = self.drawing, np.asarray(found.labels)
         assert drawing.obeys(labels), labels
-        centres, penalty = fractions(found.centres), drawing.penalty(labels)
-        at_centres = to_centres(drawing.X, centres, labels, drawing.weight)
+        centers, penalty = fractions(found.centers), drawing.penalty(labels)
+        at_centers = to_centers(drawing.X, centers, labels, drawing.weight)
         self.near(
-            found.inertia, at_centres if still else inertia(drawing.X, labels, drawing.weight)
+            found.inertia, at_centers if still else inertia(drawing.X, labels, drawing.weight)
         )
         self.near(found.penalty, penalty)
-        best = drawing.step_optimum(found.centres)
+        best = drawing.step_optimum(found.centers)
         self.bound(found.lower_bound, best)
         assert found.lower_bound <= found.objective
         if found.assignment is bckm.Status.OPTIMAL:
             self.case.count("proven optimal")
-            self.near(float(at_centres + penalty), best, 1e-9)
+            self.near(float(at_centers + penalty), best, 1e-9)
         elif still and found.solver == "exact":
             # rows that give way are proven to the tolerance of the solver
-            self.near(float(at_centres + penalty), best, 1e-8)
+            self.near(float(at_centers + penalty), best, 1e-8)
             assert self.drawn.soft
         assert all(b.inertia <= a.inertia for a, b in pairwise(found.history))
         assert found.sizes.tolist() == np.bincount(labels, minlength=self.drawn.k).tolist()
@@ -91,7 +91,7 @@ def look(case: Case) -> None:
     drawn = draw(case.key)
     drawing = Drawing(drawn)
     door, turn = Door(drawing, case), case.number
-    centres = _centres(drawn, case.rng)
+    centers = _centers(drawn, case.rng)
     answer = bckm.check(drawn.X, drawn.k, drawn.constraints)
     assert answer.verdict == ("feasible" if drawing.feasible else "infeasible")
     if answer:
@@ -100,10 +100,10 @@ def look(case: Case) -> None:
         judge(answer.error, drawn, drawing.truth.labels)
     weight = {"sample_weight": drawn.weight}
     fit = {**weight, "random_state": turn, "n_init": 1}
-    others = _centres(drawn, case.rng)
+    others = _centers(drawn, case.rng)
     for solver, at in (
-        ("exact", centres),
-        (SOLVERS[turn % 6], centres),
+        ("exact", centers),
+        (SOLVERS[turn % 6], centers),
         ("greedy", others),
         (("nearest", "pump", "transport")[turn % 3], others),
     ):
@@ -118,29 +118,29 @@ def look(case: Case) -> None:
     _estimator(door, fit)
     if turn % 4 == 0:
         _command(case, drawn)
-    else:  # centres given, others than before
+    else:  # centers given, others than before
         found = door.answer(
             bckm.kmeans,
             X=drawn.X,
             n_clusters=drawn.k,
             constraints=drawn.constraints,
-            **{**fit, "init": centres, "bounds": ("fixed", "matched")[turn % 2]},
+            **{**fit, "init": centers, "bounds": ("fixed", "matched")[turn % 2]},
         )
         if found is not None:
             door.look(found)
 
 
-def _centres(drawn: Drawn, rng: np.random.Generator) -> np.ndarray:
+def _centers(drawn: Drawn, rng: np.random.Generator) -> np.ndarray:
     """Anywhere, or on the data: then costs tie and vanish."""
-    centres = drawn.X[rng.integers(len(drawn.X), size=drawn.k)]
+    centers = drawn.X[rng.integers(len(drawn.X), size=drawn.k)]
     if rng.random() < 0.6:
-        centres = centres + (np.ptp(drawn.X) or 1.0) * rng.normal(size=centres.shape)
-    return centres
+        centers = centers + (np.ptp(drawn.X) or 1.0) * rng.normal(size=centers.shape)
+    return centers
 
 
 def _supported(door: Door, call: Any, drawn: Drawn, second: Any, solver: str, **how: Any) -> Any:
     """Ask with a solver, or with "auto" where it refuses what it cannot express."""
-    first = {"X": drawn.X, ("centres" if call is bckm.assign_to else "n_clusters"): second}
+    first = {"X": drawn.X, ("centers" if call is bckm.assign_to else "n_clusters"): second}
     try:
         return door.answer(call, **first, constraints=drawn.constraints, solver=solver, **how)
     except bckm.UnsupportedError:
@@ -178,7 +178,7 @@ def _ids(door: Door, fit: dict[str, Any]) -> None:
         back[order] = found.labels
         assert door.drawing.obeys(back)
         door.near(found.inertia, inertia(door.drawing.X, back, door.drawing.weight))
-        door.bound(found.lower_bound, door.drawing.step_optimum(found.centres))
+        door.bound(found.lower_bound, door.drawing.step_optimum(found.centers))
 
 
 def _estimator(door: Door, fit: dict[str, Any]) -> None:
@@ -201,7 +201,7 @@ def _estimator(door: Door, fit: dict[str, Any]) -> None:
     assert (own <= square.min(axis=1) + 1e-9 * (drawing.scale + np.abs(square).max())).all()
     labels = door.answer(lambda **x: model.assign(drawn.X, **x), **given)
     assert drawing.obeys(labels)
-    cost = to_centres(drawing.X, fractions(model.cluster_centers_), labels, drawing.weight)
+    cost = to_centers(drawing.X, fractions(model.cluster_centers_), labels, drawing.weight)
     best = drawing.step_optimum(model.cluster_centers_)
     assert cost + drawing.penalty(labels) >= best
 

@@ -226,8 +226,8 @@ def _by_kmeans(planted: Drawn, _: Case) -> Any:
 
 
 def _by_assign_to(planted: Drawn, _: Case) -> Any:
-    centres = planted.X[: planted.k]
-    return _raised(lambda: bckm.assign_to(planted.X, centres, planted.constraints))
+    centers = planted.X[: planted.k]
+    return _raised(lambda: bckm.assign_to(planted.X, centers, planted.constraints))
 
 
 def _by_estimator(planted: Drawn, _: Case) -> Any:

@@ -25,13 +25,13 @@ def weights(weight: Any, n: int) -> list[Fraction]:
     )
 
 
-def to_centres(X: Rows, centres: Rows, labels: Any, weight: list[Fraction]) -> Fraction:
-    """Cost of labels at given centres."""
+def to_centers(X: Rows, centers: Rows, labels: Any, weight: list[Fraction]) -> Fraction:
+    """Cost of labels at given centers."""
     total = Fraction(0)
     for row, label, w in zip(X, labels, weight, strict=True):
         if w:
-            centre = centres[int(label)]
-            total += w * sum((a - b) ** 2 for a, b in zip(row, centre, strict=True))
+            center = centers[int(label)]
+            total += w * sum((a - b) ** 2 for a, b in zip(row, center, strict=True))
     return total
 
 
@@ -57,7 +57,7 @@ class Drawing:
         self.weight = weights(drawn.weight, len(drawn.X))
         self.feasible = bool(self.truth.obeys.any())
         whole = inertia(self.X, [0] * len(self.X), self.weight)
-        squares = to_centres(
+        squares = to_centers(
             self.X, [[Fraction(0)] * drawn.X.shape[1]], [0] * len(self.X), self.weight
         )
         flat = whole <= Fraction(1e-25) * squares  # all alike: a confidence is a price
@@ -81,9 +81,9 @@ class Drawing:
         """Whether labels obey every hard rule."""
         return bool(self.truth.obeys[self.truth.at(labels)])
 
-    def step_optimum(self, centres: np.ndarray) -> Fraction:
-        """Least cost of labels that obey, at these centres, with what is given up."""
-        square = np.square(self.drawn.X[:, None] - centres).sum(axis=2)
+    def step_optimum(self, centers: np.ndarray) -> Fraction:
+        """Least cost of labels that obey, at these centers, with what is given up."""
+        square = np.square(self.drawn.X[:, None] - centers).sum(axis=2)
         if self.drawn.weight is not None:
             square = square * self.drawn.weight[:, None]
         labels = self.truth.labels[self.truth.obeys]
@@ -93,8 +93,8 @@ class Drawing:
         )
         # several may be least, but for rounding
         near = np.flatnonzero(cost <= cost.min() + 1e-13 * (self.scale + cost.min()))[:6]
-        rows = fractions(centres)
+        rows = fractions(centers)
         return min(
-            to_centres(self.X, rows, labels[at], self.weight) + self.penalty(labels[at])
+            to_centers(self.X, rows, labels[at], self.weight) + self.penalty(labels[at])
             for at in near
         )

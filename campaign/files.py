@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import bckm
-from bckm._container import read_container, write_container
+from bckm._storage.container import read_container, write_container
 from bckm.plan import PlanError, compile_plan, read_plan, write_plan
 from bckm.tables import Table, TableError, read_table, write_table
 from campaign.part import Case, Part
@@ -137,7 +137,7 @@ def _fit(path: Path | None = None) -> bckm.Result:
 
 
 def _outcome(found: bckm.Result) -> Any:
-    return found.labels.tolist(), found.centres.tolist(), found.inertia, found.lower_bound
+    return found.labels.tolist(), found.centers.tolist(), found.inertia, found.lower_bound
 
 
 @functools.cache

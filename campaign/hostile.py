@@ -188,7 +188,7 @@ def _pictures(case: Case, study: bckm.Study) -> None:
     import matplotlib.pyplot as plt
 
     from bckm.plotting import ClustersDisplay, SizesDisplay
-    from bckm.views import amounts
+    from bckm.study.views import amounts
 
     last = amounts(study)[-1].name
     with mpl.rc_context({"svg.fonttype": "none"}):

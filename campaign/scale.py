@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import bckm
-from campaign.exact import Rows, fractions, inertia, to_centres, weights
+from campaign.exact import Rows, fractions, inertia, to_centers, weights
 from campaign.part import Case, Part
 
 EACH = 17
@@ -189,7 +189,7 @@ def _tried(asked: Asked, data: Any, factor: Fraction, **more: Any) -> bckm.Resul
 def _judge(asked: Asked, found: bckm.Result, data: Any, exact: Fraction) -> None:
     """Raise unless inertia is exact and the bound not above it.
 
-    Centres far from zero are told rounded: the inertia may be that of the means or of what is told.
+    Centers far from zero are told rounded: the inertia may be that of the means or of what is told.
     """
     assert np.isfinite(found.inertia)
     assert found.lower_bound <= found.objective
@@ -197,9 +197,9 @@ def _judge(asked: Asked, found: bckm.Result, data: Any, exact: Fraction) -> None
         return
     rows = fractions(data.toarray() if sp.issparse(data) else data)
     most = exact
-    if len(set(found.labels.tolist())) == asked.k:  # centres of empty clusters are anywhere
+    if len(set(found.labels.tolist())) == asked.k:  # centers of empty clusters are anywhere
         weight = weights(asked.weight, asked.n)
-        most = max(most, to_centres(rows, fractions(found.centres), found.labels, weight))
+        most = max(most, to_centers(rows, fractions(found.centers), found.labels, weight))
     assert exact * (1 - Fraction(NEAR)) <= Fraction(found.inertia) <= most * (1 + Fraction(NEAR)), (
         found.inertia,
         float(exact),

@@ -119,7 +119,7 @@ def _threads_and_forks(seeds: list[int]) -> dict[str, int]:
         thread.join()
 
 
-def _signalled(seeds: list[int], sign: signal.Signals) -> dict[str, int]:
+def _signaled(seeds: list[int], sign: signal.Signals) -> dict[str, int]:
     """A signal at a random moment of a long fit."""
     answers = {"signals": 0, "answers after signals": 0}
     rng = np.random.default_rng(seeds)
@@ -173,9 +173,9 @@ def main() -> None:
     what, seed, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     seeds = np.random.default_rng(seed).integers(2**31, size=4).tolist()
     if what == "interrupt":
-        found = _signalled(seeds, signal.SIGINT)
+        found = _signaled(seeds, signal.SIGINT)
     elif what == "terminate":
-        found = {**_signalled(seeds, signal.SIGTERM), **_commands(seeds, folder)}
+        found = {**_signaled(seeds, signal.SIGTERM), **_commands(seeds, folder)}
     else:
         doing: dict[str, Any] = {
             "threads": _threads,

@@ -6,7 +6,7 @@ and so do the two boxes of one customer; the cat and the dog do not share a van.
 near each other.
 
 Van i has capacity i, whichever part of the town it gets: `bckm` chooses that, too. The answer comes
-with a bound: no way to share the parcels among vans *with these centres* is better by more than the
+with a bound: no way to share the parcels among vans *with these centers* is better by more than the
 gap.
 """
 
@@ -34,7 +34,7 @@ class Facts:
         What each van carries, in kg and litres; and what it would have to carry of the clusters of
         plain k-means, the heaviest cluster in the largest van.
     gap : float
-        How much better labels for the same centres could be at most, as a share.
+        How much better labels for the same centers could be at most, as a share.
     price : float
         How much larger the inertia is than that of plain k-means, as a share.
     broken : int
@@ -110,7 +110,7 @@ def main() -> Facts:
     machine, boxes, cat, dog = (VANS[result.labels[p]] for p in (7, 3, CAT, DOG))
     print(f"\nThe machine rides in {machine!r}, the boxes in {boxes!r}, ", end="")
     print(f"the cat in {cat!r}, the dog in {dog!r}.")
-    print(f"With these centres no sharing is better by more than {facts.gap:.2%}: that is proven.")
+    print(f"With these centers no sharing is better by more than {facts.gap:.2%}: that is proven.")
     print(f"Plain k-means overloads {facts.overloaded} vans (!) and breaks ", end="")
     print(f"{facts.plain_broken} rules; keeping them all costs {facts.price:.0%} more inertia.")
     return facts

@@ -7,7 +7,7 @@ that on samples whose label was *not* known.
 
 Two ways to use the same links. Among ten starts the smallest inertia wins, and a few links hardly
 change which clustering that is: labels must be enough to make the clustering by light the worse
-one. With ``n_init=1, search="none"`` the fit starts at the labelled groups and stays in their
+one. With ``n_init=1, search="none"`` the fit starts at the labeled groups and stays in their
 optimum, so that very few suffice. Where labels tell which of several clusterings you mean, do that.
 Where classes merely overlap, neither helps much: k-means cannot see what no distance shows.
 """
@@ -35,9 +35,9 @@ class Facts:
         Shares of samples whose label is known.
     smallest, from_labels : tuple of float
         Accuracy on the others: of the smallest inertia of many starts, and of one start at the
-        labelled groups (NaN where there are none).
+        labeled groups (NaN where there are none).
     classifier : tuple of float
-        The same of the nearest mean of the labelled samples alone (NaN where there are none).
+        The same of the nearest mean of the labeled samples alone (NaN where there are none).
     broken : int
         Links that any of the clusterings break.
     study : Study
@@ -68,7 +68,7 @@ def accuracy(truth: np.ndarray, labels: np.ndarray) -> float:
 
 
 def nearest_mean(X: np.ndarray, y: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Class of each sample if only the labelled ones count: the one with the nearest mean."""
+    """Class of each sample if only the labeled ones count: the one with the nearest mean."""
     means = np.array([X[known][y[known] == i].mean(axis=0) for i in range(CLASSES)])
     return ((X[:, None] - means) ** 2).sum(axis=2).argmin(axis=1)
 
@@ -79,7 +79,7 @@ def main(n: int = 1200) -> Facts:
     order = np.random.default_rng(1).permutation(n)
     found, broken = [], 0
     print(f"{n} samples, {CLASSES} classes; accuracy on samples whose label is not known\n")
-    print("known labels   smallest inertia   start at the labels   nearest labelled mean")
+    print("known labels   smallest inertia   start at the labels   nearest labeled mean")
     for share in SHARES:
         known, rest = np.split(order, [round(share * n)])
         labels = np.full(n, -1)

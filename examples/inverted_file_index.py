@@ -1,12 +1,12 @@
 """Does an inverted-file index get better when its lists are of equal length?
 
-A search engine for vectors puts each of them into the list of one of k centres. A query looks into
-the lists of the few centres nearest to it, so the longest lists decide how long the slowest queries
+A search engine for vectors puts each of them into the list of one of k centers. A query looks into
+the lists of the few centers nearest to it, so the longest lists decide how long the slowest queries
 take. Here each list holds N / k vectors, give or take 10 %, and is compared with the lists of plain
 k-means: the longest list; the expected scan of one list, sum n_i^2 / N, when queries are
 distributed like the data; what queries find and scan with the same number of lists.
 
-Vectors near a full list live in a neighbouring one. `result.prices` say by how much: a query looks
+Vectors near a full list live in a neighboring one. `result.prices` say by how much: a query looks
 where ``|q - c_i|^2 - price_i`` is least, as the vectors did. The answer: a little less recall for
 each list looked into, a little less to scan, and no slow queries.
 """
@@ -33,7 +33,7 @@ class Index:
     expected : float
         Vectors in the list of a random vector of the data: sum n_i^2 / N.
     recall : float
-        Share of the true nearest neighbours that queries find.
+        Share of the true nearest neighbors that queries find.
     scanned, worst : float
         Vectors that a query looks at, on average and at most.
     seconds : float
@@ -77,7 +77,7 @@ def nearest(X: np.ndarray, queries: np.ndarray) -> np.ndarray:
 
 def measure(result: bckm.Result, queries: np.ndarray, truth: np.ndarray, probed: int) -> Index:
     """Search with an index: each query looks into so many lists."""
-    away = ((queries[:, None] - result.centres) ** 2).sum(axis=2)
+    away = ((queries[:, None] - result.centers) ** 2).sum(axis=2)
     if result.prices is not None:
         away -= result.prices
     lists = np.argsort(away, axis=1)[:, :probed]

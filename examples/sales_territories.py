@@ -28,7 +28,7 @@ class Facts:
     people, plain_people : arrays (8,)
         People in each territory, and in each cluster of plain k-means.
     radius : array (8,)
-        Distance of each territory's farthest place from its centre, in km.
+        Distance of each territory's farthest place from its center, in km.
     total : int
         All people.
     price : float
@@ -78,7 +78,7 @@ def main(n: int = 500) -> Facts:
     result = bckm.kmeans(places, SELLERS, rules, metric="haversine", n_init=2, random_state=0)
     plain = bckm.kmeans(places, SELLERS, metric="haversine", n_init=10, random_state=0)
 
-    away = distance(places, result.centres[result.labels])
+    away = distance(places, result.centers[result.labels])
     facts = Facts(
         people=np.bincount(result.labels, people, SELLERS),
         plain_people=np.bincount(plain.labels, people, SELLERS),
@@ -96,8 +96,8 @@ def main(n: int = 500) -> Facts:
         ),
     )
     print(f"{n} places, {facts.total:,} people, {SELLERS} territories of {share:,.0f} ± 5 %\n")
-    print("territory   centre (lat, lon)   places    people   of its share   radius")
-    for i, (latitude, longitude) in enumerate(result.centres):
+    print("territory   center (lat, lon)   places    people   of its share   radius")
+    for i, (latitude, longitude) in enumerate(result.centers):
         print(
             f"{i:9}   {latitude:8.2f} {longitude:8.2f}   {result.sizes[i]:6}  "
             f"{facts.people[i]:8,.0f}   {facts.people[i] / share:10.1%}   {facts.radius[i]:4.0f} km"

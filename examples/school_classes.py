@@ -150,7 +150,7 @@ def _row(numbers: np.ndarray) -> str:
 
 
 def _way(result: bckm.Result) -> float:
-    """Root of the mean squared distance to the centre of the class."""
+    """Root of the mean squared distance to the center of the class."""
     return np.sqrt(result.inertia / len(NAMES))
 
 

@@ -10,9 +10,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments.summary import Row, summarise, unique
+from experiments.summary import Row, summarize, unique
 
-# colours that colour-blind readers tell apart (Okabe and Ito), and a marker each
+# colors that color-blind readers tell apart (Okabe and Ito), and a marker each
 STYLE = {
     "KM": ("#999999", "o"),
     "CKSC": ("#56B4E9", "s"),
@@ -34,18 +34,18 @@ def synthetic(rows: list[Row], sigmas: list[str], path: Path) -> None:
         layout="constrained",
     )  # fmt: skip
     for row, sigma in enumerate(sigmas):
-        for method, (colour, marker) in STYLE.items():
-            cells = [summarise(rows, "synthetic", sigma, k, method) for k in clusters]
+        for method, (color, marker) in STYLE.items():
+            cells = [summarize(rows, "synthetic", sigma, k, method) for k in clusters]
             if not any(cells):
                 continue
-            look = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.2}
+            look = {"color": color, "marker": marker, "markersize": 5, "linewidth": 1.2}
             x = [int(k) for k, cell in zip(clusters, cells, strict=True) if cell]
             shown = [cell for cell in cells if cell]
             nmi = np.array([cell.nmi for cell in shown])
             spread = np.array([cell.nmi_spread for cell in shown])
             axes[row, 0].plot(x, nmi, label=method, **look)
             low, high = np.clip([nmi - spread, nmi + spread], 0, 1)
-            axes[row, 0].fill_between(x, low, high, color=colour, alpha=0.12)
+            axes[row, 0].fill_between(x, low, high, color=color, alpha=0.12)
             axes[row, 1].plot(x, [cell.seconds for cell in shown], **look)
         axes[row, 0].set_ylabel(f"NMI   (σ = {sigma})")
         axes[row, 1].set_ylabel("seconds")

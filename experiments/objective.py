@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import bckm
-from bckm.rules import CannotLink, MustLink
+from bckm.constraints.rules import CannotLink, MustLink
 
 
 @dataclass(frozen=True)

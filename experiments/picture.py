@@ -13,7 +13,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import bckm
-from bckm import demo
+from bckm.cli import _demo as demo
 from bckm.plotting import ComparisonDisplay
 from experiments.figures import save
 

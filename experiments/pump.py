@@ -1,7 +1,7 @@
 """What the published pump does: how often it ends binary, with its rows and with ours.
 
 The published program has a row for each cannot-linked pair and cluster; ours has one for each
-clique and cluster. Both are pumped from plain k-means centres over the steps of one fit. Where a
+clique and cluster. Both are pumped from plain k-means centers over the steps of one fit. Where a
 pump ends without binary shares, the published algorithm rounds them; the table says how often that
 breaks a rule. (In a fit the exact engine completes such steps.)
 """
@@ -17,10 +17,10 @@ import numpy as np
 from sklearn.cluster import KMeans
 from tqdm import tqdm
 
-from bckm.assign import Deadline
+from bckm._core.deadline import Deadline
 from bckm.assign.pump import PumpAssigner
 from bckm.feasibility import feasible_start
-from bckm.problem import Problem
+from bckm.problem.problem import Problem
 from experiments.objective import Task
 from experiments.tasks import Case
 
@@ -61,9 +61,9 @@ def _steps(task: Task, seed: int, rows: str) -> Iterator[str]:
     assigner = PumpAssigner(problem)
     labels = feasible_start(problem.structure, problem.rules, Deadline())
     first = KMeans(task.n_clusters, n_init=10, max_iter=100, random_state=seed).fit(task.X)
-    centres = problem.centres_in(first.cluster_centers_)
+    centers = problem.centers_in(first.cluster_centers_)
     for _ in range(20):
-        cost = problem.cost(centres)
+        cost = problem.cost(centers)
         found = assigner.pump(cost, labels, Deadline())
         yield "binary" if found.feasible else "fractional"
         if not found.feasible and not problem.structure.feasible(found.labels):
@@ -74,4 +74,4 @@ def _steps(task: Task, seed: int, rows: str) -> Iterator[str]:
         if np.array_equal(now, labels):
             return
         labels = now
-        centres = problem.means(labels, centres)
+        centers = problem.means(labels, centers)

@@ -20,7 +20,7 @@ class Cell:
     runs: int
 
 
-def summarise(rows: list[Row], case: str, sigma: str, n_clusters: str, method: str) -> Cell | None:
+def summarize(rows: list[Row], case: str, sigma: str, n_clusters: str, method: str) -> Cell | None:
     """Mean and spread over seeds of one cell; None when nothing was run."""
     mine = [
         row

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 
 from experiments import published
-from experiments.summary import Cell, Row, summarise, unique
+from experiments.summary import Cell, Row, summarize, unique
 
 
 def write(rows: list[Row], path: Path) -> None:
@@ -35,7 +35,7 @@ def write(rows: list[Row], path: Path) -> None:
 
 def _cell(rows: list[Row], case: str, method: str) -> Cell | None:
     clusters = next(row["n_clusters"] for row in rows if row["case"] == case)
-    return summarise(rows, case, "nan", clusters, method)
+    return summarize(rows, case, "nan", clusters, method)
 
 
 def _nmi(cell: Cell) -> str:

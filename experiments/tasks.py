@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import bckm
-from bckm.datasets import Labelled, links_by_class, load, make_gaussians, take_classes
+from bckm.datasets import Labeled, links_by_class, load, make_gaussians, take_classes
 from experiments.objective import Task
 
 CLUSTERS = (5, 10, 20, 25, 50)
@@ -27,7 +27,7 @@ class Case:
     make: Callable[[int], Task]
 
 
-def task_from(data: Labelled, seed: int) -> Task:
+def task_from(data: Labeled, seed: int) -> Task:
     """Exact balance and 20 % links."""
     k = int(data.y.max()) + 1
     n = data.y.size
@@ -83,7 +83,7 @@ def real(folder: str | None, quick: bool) -> list[Case]:
     """The paper's table; without a folder of data, what scikit-learn bundles."""
     rows = BUNDLED_ROWS if folder is None else ROWS
     names = list(rows)[:: 4 if quick else 1]
-    cache: dict[str, Labelled] = {}
+    cache: dict[str, Labeled] = {}
 
     def case(at: int, name: str) -> Case:
         source, classes, each = rows[name]
@@ -91,7 +91,7 @@ def real(folder: str | None, quick: bool) -> list[Case]:
         def make(seed: int) -> Task:
             if source not in cache:
                 data = load(source, folder)
-                cache[source] = Labelled(data.X / np.abs(data.X).max(), data.y)
+                cache[source] = Labeled(data.X / np.abs(data.X).max(), data.y)
             # each row of the table has subsets of its own
             return task_from(take_classes(cache[source], classes, each, 1000 * at + seed), seed)
 

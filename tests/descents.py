@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.assign import Deadline
+from bckm._core.deadline import Deadline
+from bckm.fit.search import _moves
+from bckm.fit.search._moves import Descent
+from bckm.fit.search.local import LocalSearch
 from bckm.kernels import missing
-from bckm.problem import Problem
-from bckm.search import _moves
-from bckm.search._moves import Descent
-from bckm.search.local import LocalSearch
+from bckm.problem.problem import Problem
 
 ROUTES = [
     "numpy",
@@ -27,46 +27,46 @@ ROUTES = [
 both_routes = pytest.mark.parametrize("route", ROUTES)
 
 
-def descend(route, problem, labels, centres, *, deadline=None, effort=np.inf, fixed=False):
+def descend(route, problem, labels, centers, *, deadline=None, effort=np.inf, fixed=False):
     deadline = deadline or Deadline()
     if route == "numpy":
-        return _moves.descend(problem, labels, centres, deadline, effort, fixed=fixed)
-    return LocalSearch(problem)(labels, centres, deadline, effort, fixed=fixed)
+        return _moves.descend(problem, labels, centers, deadline, effort, fixed=fixed)
+    return LocalSearch(problem)(labels, centers, deadline, effort, fixed=fixed)
 
 
 @dataclass
 class Start:
-    """A problem with feasible labels of its items, and centres for empty clusters."""
+    """A problem with feasible labels of its items, and centers for empty clusters."""
 
     problem: Problem
     constraints: bckm.Constraints
     labels: np.ndarray
-    centres: np.ndarray
+    centers: np.ndarray
 
     @classmethod
     def of(cls, X, k, constraints, labels, weight=None, n_jobs=1) -> Start:
-        """From labels of samples; the centre of an empty cluster is one of the first samples."""
+        """From labels of samples; the center of an empty cluster is one of the first samples."""
         problem = Problem.build(X, k, constraints, weight, n_jobs=n_jobs)
         s = problem.structure
         items = np.empty(s.n_items, np.int64)
         items[s.item] = labels
         assert s.feasible(items)
-        return cls(problem, constraints, items, problem.centres_in(np.asarray(X, float)[:k]))
+        return cls(problem, constraints, items, problem.centers_in(np.asarray(X, float)[:k]))
 
 
-def objective(problem: Problem, labels: np.ndarray, centres: np.ndarray | None = None) -> float:
-    """Sum of mass times squared distance to the mean, or to given centres, and all penalties."""
+def objective(problem: Problem, labels: np.ndarray, centers: np.ndarray | None = None) -> float:
+    """Sum of mass times squared distance to the mean, or to given centers, and all penalties."""
     total = problem.penalty(labels)
     for i in np.unique(labels):
         w, x = problem.mass[labels == i], problem.points[labels == i]
         if w.sum() == 0:
             continue
-        centre = np.average(x, axis=0, weights=w) if centres is None else centres[i]
-        total += w @ np.square(x - centre).sum(axis=1)
+        center = np.average(x, axis=0, weights=w) if centers is None else centers[i]
+        total += w @ np.square(x - center).sum(axis=1)
     return float(total)
 
 
-def neighbours(problem: Problem, labels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+def neighbors(problem: Problem, labels: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Labels after each relocation, swap, flip and move of a group, whether or not they obey."""
     m, k = labels.size, problem.structure.n_clusters
     for j in range(m):
@@ -116,29 +116,29 @@ def reachable(j: int, edges: dict[int, set[int]], inside: list[int]) -> list[int
     return sorted(together)
 
 
-def better_moves(problem, labels, centres=None, share=1e-9) -> set[str]:
+def better_moves(problem, labels, centers=None, share=1e-9) -> set[str]:
     """Kinds of moves that keep the rules and lower the objective by more than a share of it."""
-    now = objective(problem, labels, centres)
+    now = objective(problem, labels, centers)
     noise = 1e-26 * float(problem.mass @ np.square(problem.points).sum(axis=1))
     return {
         kind
-        for kind, after in neighbours(problem, labels)
+        for kind, after in neighbors(problem, labels)
         if problem.structure.feasible(after)
-        and objective(problem, after, centres) < now * (1 - share) - noise
+        and objective(problem, after, centers) < now * (1 - share) - noise
     }
 
 
 def check(start: Start, found: Descent, *, fixed: bool = False, brute: bool = True) -> None:
     """Rules hold, nothing got worse, and what is said to be a local optimum is one."""
     problem, s = start.problem, start.problem.structure
-    centres = start.centres if fixed else None
+    centers = start.centers if fixed else None
     assert found.labels.dtype == np.int64
     assert s.feasible(found.labels)
     assert not bckm.verify(s.expand(found.labels), start.constraints, s.n_clusters)
-    before = objective(problem, start.labels, centres)
-    assert objective(problem, found.labels, centres) <= before * (1 + 1e-13)
+    before = objective(problem, start.labels, centers)
+    assert objective(problem, found.labels, centers) <= before * (1 + 1e-13)
     if brute and found.finished:
-        assert not better_moves(problem, found.labels, centres)
+        assert not better_moves(problem, found.labels, centers)
 
 
 def planted(seed: int, n: int = 36) -> Start:

@@ -85,7 +85,7 @@ def all_labels(n: int, k: int) -> np.ndarray:
 
 
 def obeying(drawn: Drawn) -> np.ndarray:
-    """Every labelling that obeys the rules, found by looking at each rule as it was stated."""
+    """Every labeling that obeys the rules, found by looking at each rule as it was stated."""
     n, k, c = len(drawn.X), drawn.k, drawn.constraints
     labels = all_labels(n, k)
     good = np.ones(len(labels), bool)
@@ -114,7 +114,7 @@ def obeying(drawn: Drawn) -> np.ndarray:
 
 
 def inertias(drawn: Drawn, labels: np.ndarray) -> np.ndarray:
-    """Inertia of each labelling, from its definition, in extended precision."""
+    """Inertia of each labeling, from its definition, in extended precision."""
     X = drawn.X.astype(np.longdouble)
     weight = np.ones(len(X)) if drawn.weight is None else drawn.weight
     found = np.zeros(len(labels), np.longdouble)

@@ -37,7 +37,7 @@ class Drawn:
     constraints: bckm.Constraints = field(default_factory=bckm.Constraints)
     asks: list[Ask] = field(default_factory=list)
     nonempty: bool = True
-    labelled: bool = False  # hard links from labels
+    labeled: bool = False  # hard links from labels
 
     @property
     def hard(self) -> list[Ask]:
@@ -273,7 +273,7 @@ def _hard_part(pen: _Pen, drawn: Drawn) -> bckm.Constraints:
     if pen.rng.random() < 0.25:
         y = pen.labels()
         drawn.asks += _label_asks(y)
-        drawn.labelled = True
+        drawn.labeled = True
         found = found & bckm.Constraints.from_labels(y)
     return found
 

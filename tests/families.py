@@ -1,6 +1,6 @@
 """Stress families on which published methods stall, break rules, or call nothing infeasible.
 
-All are feasible by construction: a planted labelling obeys every rule.
+All are feasible by construction: a planted labeling obeys every rule.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def odd_cycles(rng: np.random.Generator, n: int) -> Instance:
     return X, 3, bckm.Constraints(cannot_link=pairs, size_min=n // 3 - 2, size_max=-(-n // 3) + 2)
 
 
-def planted_colouring(rng: np.random.Generator, n: int) -> Instance:
-    """A random k-colourable graph of middle density."""
+def planted_coloring(rng: np.random.Generator, n: int) -> Instance:
+    """A random k-colorable graph of middle density."""
     k = 4
-    colour = rng.integers(k, size=n)
+    color = rng.integers(k, size=n)
     pairs = []
     while len(pairs) < 3 * n:
         a, b = rng.integers(n, size=2).tolist()
-        if colour[a] != colour[b]:
+        if color[a] != color[b]:
             pairs.append((a, b))
     return _blobs(rng, n, k), k, bckm.Constraints(cannot_link=pairs)
 
@@ -99,5 +99,5 @@ def mix(rng: np.random.Generator, n: int) -> Instance:
 
 
 FAMILIES: dict[str, Callable[[np.random.Generator, int], Instance]] = {
-    f.__name__: f for f in (triangles, odd_cycles, planted_colouring, cliques, packing, mix)
+    f.__name__: f for f in (triangles, odd_cycles, planted_coloring, cliques, packing, mix)
 }

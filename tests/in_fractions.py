@@ -12,12 +12,12 @@ def _exact(values):
     return [[Fraction(float(v)) for v in row] for row in np.atleast_2d(values)]
 
 
-def costs(X, centres, weight=None):
-    """Weighted squared distance of each sample to each centre; lists of fractions."""
+def costs(X, centers, weight=None):
+    """Weighted squared distance of each sample to each center; lists of fractions."""
     weight = np.ones(len(X)) if weight is None else weight
-    (shares,), at = _exact(weight), _exact(centres)
+    (shares,), at = _exact(weight), _exact(centers)
     return [
-        [share * sum((a - b) ** 2 for a, b in zip(row, centre, strict=True)) for centre in at]
+        [share * sum((a - b) ** 2 for a, b in zip(row, center, strict=True)) for center in at]
         for row, share in zip(_exact(X), shares, strict=True)
     ]
 

@@ -1,4 +1,4 @@
-"""What each labelling owes each drawn rule, by brute force and in whole numbers.
+"""What each labeling owes each drawn rule, by brute force and in whole numbers.
 
 It reads rules as `tests.drawing_rules` drew them, never those of the library (but for `holds`,
 which reads the rules that a conflict names), and shares no code with it.
@@ -108,7 +108,7 @@ def _quota_parts(kind: str, data: Any, inside: np.ndarray) -> list[tuple[Key, np
 
 @dataclass
 class Truth:
-    """Every labelling, with what brute force says about it."""
+    """Every labeling, with what brute force says about it."""
 
     labels: np.ndarray
     obeys: np.ndarray

@@ -1,4 +1,4 @@
-"""Contradictions of known minimal size, hidden among rules that a planted labelling obeys."""
+"""Contradictions of known minimal size, hidden among rules that a planted labeling obeys."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def wheel(rim: int) -> dict[str, list]:
 
 
 def groetzsch() -> dict[str, list]:
-    """Without any triangle, yet not three-colourable: no clique proves it."""
+    """Without any triangle, yet not three-colorable: no clique proves it."""
     ring = [(p, (p + 1) % 5) for p in range(5)]
     copies = [(5 + p, q) for p in range(5) for q in ((p + 1) % 5, (p - 1) % 5)]
     return {"cannot_link": ring + copies + [(10, 5 + p) for p in range(5)]}

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from bckm.assign.base import Assigner, Assignment, Engine
-from bckm.problem import Feature
+from bckm.problem.problem import Feature
 
 
 def dual_value(cost, count, lower, upper, prices):
@@ -17,9 +17,9 @@ def dual_value(cost, count, lower, upper, prices):
 class PricedAssigner(Assigner):
     """Optimal labels under size bounds, with their prices; counts its calls."""
 
-    def assign(self, centres, start, deadline):
+    def assign(self, centers, start, deadline):
         self.counters["calls"] += 1
-        s, cost = self.structure, self.problem.cost(centres)
+        s, cost = self.structure, self.problem.cost(centers)
         m, k = cost.shape
         column = np.arange(m * k)
         once = sp.csr_array((np.ones(m * k), (column // k, column)))

@@ -3,7 +3,7 @@
 import numpy as np
 
 import bckm
-from bckm.metric import read_metric
+from bckm.problem.metric import read_metric
 
 
 def result_of(X, labels, k, metric="euclidean", **rest):
@@ -14,7 +14,7 @@ def result_of(X, labels, k, metric="euclidean", **rest):
     inertia = float(((points - means[labels]) ** 2).sum())
     known = {
         "labels": labels,
-        "centres": space.centres(means, points, labels, np.arange(len(labels))),
+        "centers": space.centers(means, points, labels, np.arange(len(labels))),
         "embedded": means,
         "inertia": inertia,
         "lower_bound": inertia,

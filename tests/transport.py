@@ -10,21 +10,21 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 import bckm
-from bckm.problem import Problem
+from bckm.problem.problem import Problem
 
 EPS = np.finfo(float).eps
 
 
 @dataclass
 class Drawn:
-    """Data, bounds, weights and centres in the units of X; `kinds` names what is special."""
+    """Data, bounds, weights and centers in the units of X; `kinds` names what is special."""
 
     X: np.ndarray
     k: int
     lower: np.ndarray
     upper: np.ndarray
     weight: np.ndarray | None
-    centres: np.ndarray
+    centers: np.ndarray
     kinds: set[str] = field(default_factory=set)
 
     @property
@@ -53,7 +53,7 @@ def draw(seed: int) -> Drawn:
     kinds.add(f"{d} features")
     X = _points(rng, n, d, kinds)
     lower, upper = _bounds(rng, n, k, kinds)
-    centres = _centres(rng, X, k, kinds)
+    centers = _centers(rng, X, k, kinds)
     weight = None
     if rng.random() < 0.25:
         weight = rng.integers(0, 4, n).astype(float) if rng.random() < 0.5 else rng.random(n)
@@ -69,11 +69,11 @@ def draw(seed: int) -> Drawn:
     if rng.random() < 0.15:
         offset = 1e6 * (X.std() or 1.0)
         kinds.add("offset")
-    X, centres = (X + offset) * scale, (centres + offset) * scale
+    X, centers = (X + offset) * scale, (centers + offset) * scale
     if rng.random() < 0.15:
         X = X.astype(np.float32)
         kinds.add("float32")
-    return Drawn(X, k, lower, upper, weight, centres, kinds)
+    return Drawn(X, k, lower, upper, weight, centers, kinds)
 
 
 def _points(rng, n, d, kinds):
@@ -125,26 +125,26 @@ def _bounds(rng, n, k, kinds):
     return lower, upper
 
 
-def _centres(rng, X, k, kinds):
+def _centers(rng, X, k, kinds):
     n, d = X.shape
     spread = float(np.median(np.abs(X - np.median(X, axis=0)))) or 1.0
     kind = rng.choice(
         ["anywhere", "on data", "far", "alike", "all far"], p=[0.4, 0.3, 0.2, 0.07, 0.03]
     )
-    centres = np.median(X, axis=0) + spread * rng.normal(size=(k, d))
+    centers = np.median(X, axis=0) + spread * rng.normal(size=(k, d))
     if kind == "on data":
-        centres = X[rng.choice(n, k, replace=False)].copy()
-        kinds.add("centres on data")
+        centers = X[rng.choice(n, k, replace=False)].copy()
+        kinds.add("centers on data")
     elif kind == "far":
-        centres[rng.integers(k)] += spread * 10.0 ** rng.integers(3, 9)
+        centers[rng.integers(k)] += spread * 10.0 ** rng.integers(3, 9)
         kinds.add("a far cluster")
     elif kind == "alike":
-        centres[: (k + 1) // 2] = centres[0]
-        kinds |= {"equal centres", "ties"}
+        centers[: (k + 1) // 2] = centers[0]
+        kinds |= {"equal centers", "ties"}
     elif kind == "all far":
-        centres += 1e6 * spread
+        centers += 1e6 * spread
         kinds.add("all clusters far")
-    return centres
+    return centers
 
 
 def optimum(cost, lower, upper):
@@ -175,9 +175,9 @@ class Proof:
     noise: float
 
 
-def prove(points, pull, centres, lower, upper, labels, prices) -> Proof:
+def prove(points, pull, centers, lower, upper, labels, prices) -> Proof:
     """Compute cost and dual value from nothing but the definition."""
-    cost = cdist(points, centres, "sqeuclidean") * pull[:, None]
+    cost = cdist(points, centers, "sqeuclidean") * pull[:, None]
     own = cost[np.arange(len(labels)), labels]
     best = (cost - prices).min(axis=1)
     terms = lower * np.maximum(prices, 0) - upper * np.maximum(-prices, 0)
@@ -188,7 +188,7 @@ def prove(points, pull, centres, lower, upper, labels, prices) -> Proof:
     return Proof(fsum(own), fsum(best) + fsum(terms), noise)
 
 
-def check(problem: Problem, found, centres) -> bool:
+def check(problem: Problem, found, centers) -> bool:
     """Assert that an assignment is feasible and optimal; say whether by 1e-12 of its cost."""
     s = problem.structure
     sizes = np.bincount(found.labels, minlength=s.n_clusters)
@@ -196,15 +196,15 @@ def check(problem: Problem, found, centres) -> bool:
     assert (sizes <= s.upper).all()
     assert np.isfinite(found.prices).all()
     proof = prove(
-        problem.points, problem.pull, centres, s.lower, s.upper, found.labels, found.prices
+        problem.points, problem.pull, centers, s.lower, s.upper, found.labels, found.prices
     )
     close = 1e-12 * proof.cost
     assert abs(found.cost - proof.cost) <= close + proof.noise
     gap = proof.cost - proof.value
     assert gap <= close + proof.noise, (proof.cost, proof.value, found.bound, proof.noise)
     # the bound is that value, less what rounding and the touch of weightless samples may add to it
-    lower = problem.certain(proof.value, proof.cost, centres, found.prices)
+    lower = problem.certain(proof.value, proof.cost, centers, found.prices)
     assert found.bound <= min(found.cost, proof.value + proof.noise)
-    roundings = 8 * (16 + sum(centres.shape))  # in a row, at worst, where `noise` has a few
+    roundings = 8 * (16 + sum(centers.shape))  # in a row, at worst, where `noise` has a few
     assert lower - found.bound <= close + roundings * proof.noise, (lower, found.bound, proof)
     return gap <= close

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import bckm
-from bckm.metric import read_metric
-from bckm.problem import Problem
+from bckm.problem.metric import read_metric
+from bckm.problem.problem import Problem
 
 Call = Callable[[float], Any]  # the call to be judged, given its time limit
 Read = Callable[[], Any]  # what it needs at least: the input, read once
@@ -118,10 +118,10 @@ _linked("links, greedy, 20,000, k = 20", 20_000, 20, 5_000, 5_000, solver="greed
 _linked("links, global search, 3,000, k = 30", 3_000, 30, 1_000, 1_000, search="global")
 
 
-def _labelled(
+def _labeled(
     name: str, n: int, k: int, share: float, *, apart: bool = False, **options: Any
 ) -> None:
-    """Samples in the plane, some of them labelled, all pairs of these linked, or those apart."""
+    """Samples in the plane, some of them labeled, all pairs of these linked, or those apart."""
 
     def make() -> tuple[Call, Read]:
         X, blob = _blobs(n, 2, k, 3.0)
@@ -135,11 +135,11 @@ def _labelled(
     _listed(name)(make)
 
 
-_labelled("labelled pairs, 5,000, k = 20, 5 %", 5_000, 20, 0.05)
-_labelled("labelled pairs apart, 2,000, k = 100, 18 %", 2_000, 100, 0.18, apart=True)
-_labelled("labelled pairs apart, 5,000, k = 20, 5 %", 5_000, 20, 0.05, apart=True)
-_labelled("labelled pairs, 5,000, k = 100, 10 %", 5_000, 100, 0.10)
-_labelled("labelled pairs, exact solver, 5,000, k = 20, 5 %", 5_000, 20, 0.05, solver="exact")
+_labeled("labeled pairs, 5,000, k = 20, 5 %", 5_000, 20, 0.05)
+_labeled("labeled pairs apart, 2,000, k = 100, 18 %", 2_000, 100, 0.18, apart=True)
+_labeled("labeled pairs apart, 5,000, k = 20, 5 %", 5_000, 20, 0.05, apart=True)
+_labeled("labeled pairs, 5,000, k = 100, 10 %", 5_000, 100, 0.10)
+_labeled("labeled pairs, exact solver, 5,000, k = 20, 5 %", 5_000, 20, 0.05, solver="exact")
 
 
 @_listed("groups, 200,000 in 80,000, sizes, k = 50")
@@ -298,9 +298,9 @@ def _assign() -> tuple[Call, Read]:
     rules = bckm.Constraints(
         _pairs(blob, 1_000, True), demand=weight, size_max=1.05 * weight.sum() / 50
     )
-    centres = X[rng.choice(len(X), 50, replace=False)]
+    centers = X[rng.choice(len(X), 50, replace=False)]
     return (
-        lambda limit: bckm.assign_to(X, centres, rules, time_limit=limit, n_jobs=1),
+        lambda limit: bckm.assign_to(X, centers, rules, time_limit=limit, n_jobs=1),
         lambda: Problem.build(X, 50, rules),
     )
 

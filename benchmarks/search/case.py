@@ -93,5 +93,5 @@ def verdict(case: Case, labels: np.ndarray, claimed: float | None = None) -> Ver
 
 
 def ratio(value: float, other: float) -> float:
-    """One inertia in another, also where all samples are on their centres."""
+    """One inertia in another, also where all samples are on their centers."""
     return value / other if other > 0 else 1.0 if value <= 0 else np.inf

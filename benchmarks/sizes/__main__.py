@@ -20,12 +20,12 @@ without bounds (scikit-learn's Lloyd, faiss). Tables and JSON go into the output
 fails if sizes are broken, a gap is not proven, or a peer's assignment step is better than ours.
 
   main        N = 20,000, k = 100, until convergence: all methods
-  step        one assignment step at the same centres, compared in squared distances
+  step        one assignment step at the same centers, compared in squared distances
   million     N = 1,000,000, k = 100: time per iteration
   duplicates  100,000 samples that are identical, or at 50 distinct points, k = 200
   memory      N = 1,000,000, k = 500: peak memory above the data
   grow        time per iteration against N (10,000 to 10,000,000) and k (10 to 1,000), with a plot
-  hard        few samples per cluster, an outlier, centres far away, ties
+  hard        few samples per cluster, an outlier, centers far away, ties
   quick       all of these in small, within a minute: to test the program
   all         all of these in full
 """
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=2, help="of every method; default: 2")
     parser.add_argument("--budget", type=float, help="seconds for a fit; default: 900, 20 in quick")
     parser.add_argument("--repeats", type=int, default=1, help="fits each; the median is shown")
-    parser.add_argument("--seed", type=int, default=0, help="of data and centres")
+    parser.add_argument("--seed", type=int, default=0, help="of data and centers")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--largest", type=int, help="leave out cases with more samples than this")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""What is clustered: data, starting centres and bounds of a case."""
+"""What is clustered: data, starting centers and bounds of a case."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 
-FAR = 1000.0  # where centres "far away" are moved to; the data of all families is within about 30
+FAR = 1000.0  # where centers "far away" are moved to; the data of all families is within about 30
 OUTLIER = 1e6
 SLACK = 0.2
 
 
 @dataclass(frozen=True)
 class Case:
-    """One set of data with its starting centres, and who is measured on it.
+    """One set of data with its starting centers, and who is measured on it.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Case:
     tol : float
         Stopping rule; its meaning is the same in all methods that have one.
     seed : int
-        Of data and centres.
+        Of data and centers.
     dtype : str
-        Of data and centres.
+        Of data and centers.
     """
 
     name: str
@@ -104,7 +104,7 @@ FAMILIES = {
 
 
 def plus_plus(X: np.ndarray, case: Case, rng: np.random.Generator) -> np.ndarray:
-    """Centres of k-means++ on a subsample: not measured, so it need not take long."""
+    """Centers of k-means++ on a subsample: not measured, so it need not take long."""
     part = X[rng.choice(case.n, size=min(case.n, max(20_000, 20 * case.k)), replace=False)]
     return kmeans_plusplus(part, case.k, random_state=case.seed)[0]
 
@@ -115,21 +115,21 @@ def rows(X: np.ndarray, case: Case, rng: np.random.Generator) -> np.ndarray:
 
 
 def settled(X: np.ndarray, case: Case, rng: np.random.Generator) -> np.ndarray:
-    """Centres that Lloyd's algorithm has moved ten times: what later steps look like."""
+    """Centers that Lloyd's algorithm has moved ten times: what later steps look like."""
     start = plus_plus(X, case, rng)
     model = KMeans(case.k, init=start, n_init=1, max_iter=10, tol=0, algorithm="lloyd")
     return model.fit(X).cluster_centers_
 
 
 def half_far(X: np.ndarray, case: Case, rng: np.random.Generator) -> np.ndarray:
-    """Half of the centres far away from all data, all in one direction."""
+    """Half of the centers far away from all data, all in one direction."""
     start = plus_plus(X, case, rng)
     start[::2] += FAR
     return start
 
 
 def all_far(X: np.ndarray, case: Case, rng: np.random.Generator) -> np.ndarray:
-    """All centres far away: to the samples they look nearly the same."""
+    """All centers far away: to the samples they look nearly the same."""
     return plus_plus(X, case, rng) + np.asarray(FAR, X.dtype)
 
 
@@ -157,7 +157,7 @@ BOUNDS = {"balanced": balanced, "slack": slack}
 
 
 def write(case: Case, folder: Path) -> tuple[Path, Path]:
-    """Draw a case into two files, of data and of starting centres."""
+    """Draw a case into two files, of data and of starting centers."""
     rng = np.random.default_rng(case.seed)
     X = FAMILIES[case.family](case, rng)
     start = STARTS[case.start](X, case, rng)

@@ -27,26 +27,26 @@ def means(
 
 
 def cost(
-    X: np.ndarray, labels: np.ndarray, centres: np.ndarray, weight: np.ndarray | None = None
+    X: np.ndarray, labels: np.ndarray, centers: np.ndarray, weight: np.ndarray | None = None
 ) -> float:
-    """Sum of squared distances to the centres, in double precision and without expansion."""
-    centres = centres.astype(np.float64)
+    """Sum of squared distances to the centers, in double precision and without expansion."""
+    centers = centers.astype(np.float64)
     total = 0.0
     for part in _chunks(len(X)):
-        squares = np.square(X[part] - centres[labels[part]])
+        squares = np.square(X[part] - centers[labels[part]])
         total += float((squares if weight is None else weight[part, None] * squares).sum())
     return total
 
 
 def inertia(X: np.ndarray, labels: np.ndarray, k: int, weight: np.ndarray | None = None) -> float:
-    """Cost at the exact means, whatever centres the method stopped at."""
+    """Cost at the exact means, whatever centers the method stopped at."""
     return cost(X, labels, means(X, labels, k, weight), weight)
 
 
 def largest_gap(X: np.ndarray, proofs: tuple[tuple[float, float], ...]) -> float | None:
     """Largest (cost - bound) / cost over all steps; None without proofs.
 
-    Where the cost is nothing but rounding (all samples on their centres), it is compared with
+    Where the cost is nothing but rounding (all samples on their centers), it is compared with
     1e-12 of the sum of squares of the data. A bound that is not a number, or above the cost of
     labels that exist, proves nothing: the gap is then infinite.
     """

@@ -1,4 +1,4 @@
-"""Who is measured: this engine and its peers, one start each from the same centres."""
+"""Who is measured: this engine and its peers, one start each from the same centers."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ LLOYDS = ("ours", "lloyd", "faiss")
 
 
 def main(small: bool) -> list[Case]:
-    """All methods until the centres stand still."""
+    """All methods until the centers stand still."""
     n, k = (400, 8) if small else (20_000, 100)
     return [
         Case(
@@ -22,11 +22,11 @@ def main(small: bool) -> list[Case]:
 
 
 def step(small: bool) -> list[Case]:
-    """One assignment step at the same centres, compared by squared distances."""
+    """One assignment step at the same centers, compared by squared distances."""
     n, k = (400, 8) if small else (20_000, 100)
     return [
         Case(
-            f"{family}, centres {start}", family, n, k, start=start, max_iter=1,
+            f"{family}, centers {start}", family, n, k, start=start, max_iter=1,
             bounds=("balanced",) if small else ("balanced", "slack"),
             methods=("ours", "constrained step"),
         )
@@ -89,8 +89,8 @@ def hard(small: bool) -> list[Case]:
             for family, each, many in crowded
         ),
         Case("one sample far away", "outlier", n, k, **common),
-        Case("half of the centres far away", "blobs", n, k, start="half far", **common),
-        Case("all centres far away", "blobs", n, k, start="all far", **common),
+        Case("half of the centers far away", "blobs", n, k, start="half far", **common),
+        Case("all centers far away", "blobs", n, k, start="all far", **common),
         Case("whole numbers, 10 × 10 grid", "grid", n, k, d=2, start="rows", **common),
         Case("whole numbers, 10^16 grid", "grid", n, k, **common),
     ]

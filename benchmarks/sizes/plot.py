@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 
 from benchmarks.sizes.measure import Row
 
-# colours that colour-blind readers tell apart (Okabe and Ito), and a marker each
+# colors that color-blind readers tell apart (Okabe and Ito), and a marker each
 LINES = {
     ("ours", "balanced"): ("bckm, balanced sizes", "#009E73", "o"),
     ("ours", "slack"): ("bckm, sizes within 20 %", "#0072B2", "s"),
@@ -24,14 +24,14 @@ def grow(rows: list[Row], path: Path) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
     for axis, name, fixed in zip(axes, "Nk", "kN", strict=True):
         shown = [row for row in rows if row["case"].startswith(f"{name} =") and _done(row)]
-        for (method, bounds), (label, colour, marker) in LINES.items():
+        for (method, bounds), (label, color, marker) in LINES.items():
             points = sorted(
                 (row["settings"][name.lower()], row["per_iteration"])
                 for row in shown
                 if (row["method"], row["bounds"]) == (method, bounds)
             )
             if points:
-                axis.loglog(*zip(*points, strict=True), color=colour, marker=marker, label=label)
+                axis.loglog(*zip(*points, strict=True), color=color, marker=marker, label=label)
         if shown:
             about = shown[0]["settings"]
             axis.set_title(f"{fixed} = {about[fixed.lower()]:,}, d = {about['d']}")

@@ -19,7 +19,7 @@ PACKAGES = ("bckm", "k-means-constrained", "ortools", "scikit-learn", "faiss-cpu
 NONE = "–"
 
 NOTES = """\
-Every fit ran in a process of its own, from the same centres on the same data. *Time per iteration*
+Every fit ran in a process of its own, from the same centers on the same data. *Time per iteration*
 is time by assignment steps: a peer that stops before nothing changes assigns once more at the end,
 and that step is counted. *÷ scikit-learn* and *÷ faiss* divide times per iteration; *÷ bckm*
 divides by this library under the same bounds. *Memory* is the peak of the fit above what was in use

@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bckm.api import kmeans
+    from bckm._core.status import Status
     from bckm.archive import load, save
     from bckm.certificate import BoundStep, Certificate, Ending, certify
-    from bckm.checker import Violation, verify
     from bckm.constraints import Constraints
-    from bckm.estimators import ConstrainedKMeans
+    from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
+    from bckm.estimator import ConstrainedKMeans
     from bckm.exceptions import (
         DamagedFileError,
         DroppedRulesWarning,
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from bckm.feasibility import Feasibility, check
-    from bckm.fixed import assign_to
-    from bckm.result import GivenUp, Result, Status, Step
-    from bckm.statements import AttributeSum, LinearRows, Quota, Stay
+    from bckm.fit.assign_to import assign_to
+    from bckm.fit.kmeans import kmeans
+    from bckm.fit.result import GivenUp, Result, Step
+    from bckm.problem.scaling import Scaling
     from bckm.study import Study
-    from bckm.units import Scaling
+    from bckm.verification import Violation, verify
 
 __version__ = "0.1.0"
 
@@ -68,25 +69,26 @@ __all__ = [
 # Where the public names live. Each is imported when it is first asked for, so that `bckm --help`
 # needs no NumPy, and only users of the estimator wait for scikit-learn.
 _HOMES = {
-    "api": "kmeans",
+    "fit.kmeans": "kmeans",
     "archive": "load save",
     "certificate": "BoundStep Certificate Ending certify",
     "constraints": "Constraints",
-    "estimators": "ConstrainedKMeans",
+    "estimator": "ConstrainedKMeans",
     "exceptions": "DamagedFileError DroppedRulesWarning FileInUseError InfeasibleError "
     "UndecidedError UnsupportedError",
     "feasibility": "Feasibility check",
-    "fixed": "assign_to",
-    "result": "GivenUp Result Status Step",
-    "statements": "AttributeSum LinearRows Quota Stay",
+    "fit.assign_to": "assign_to",
+    "_core.status": "Status",
+    "fit.result": "GivenUp Result Step",
+    "constraints.statements": "AttributeSum LinearRows Quota Stay",
     "study": "Study",
-    "units": "Scaling",
-    "checker": "Violation verify",
+    "problem.scaling": "Scaling",
+    "verification": "Violation verify",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
-_MODULES = ("plotting", "report", "tables", "views")  # as bckm.report.write(...)
+_MODULES = ("plotting", "report", "tables")  # as bckm.report.write(...)
 
 
 def __getattr__(name: str) -> Any:

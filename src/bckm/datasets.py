@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bckm._reading import array_of
-from bckm._types import FloatArray, IntArray
+from bckm._core.types import FloatArray, IntArray
+from bckm._core.validation import array_of
 from bckm.constraints import Constraints
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """Samples and their classes.
 
     Examples
@@ -33,10 +33,10 @@ def make_gaussians(
     n_features: int = 512,
     sigma: float = 0.1,
     random_state: int | None = None,
-) -> Labelled:
-    """Draw the synthetic data of the paper: equal Gaussians around uniform centres.
+) -> Labeled:
+    """Draw the synthetic data of the paper: equal Gaussians around uniform centers.
 
-    Centres are uniform in the box [-1, 1]^d; each cluster has ``n_samples // n_clusters`` samples
+    Centers are uniform in the box [-1, 1]^d; each cluster has ``n_samples // n_clusters`` samples
     with covariance sigma I, that is standard deviation sqrt(sigma).
 
     Parameters
@@ -48,7 +48,7 @@ def make_gaussians(
     n_features : int
         Dimension d.
     sigma : float
-        Variance of each feature around the centre.
+        Variance of each feature around the center.
     random_state : int, optional
         Seed.
 
@@ -61,9 +61,9 @@ def make_gaussians(
     """
     rng = np.random.default_rng(random_state)
     y = np.repeat(np.arange(n_clusters), n_samples // n_clusters)
-    centres = rng.uniform(-1, 1, (n_clusters, n_features))
-    X = centres[y] + np.sqrt(sigma) * rng.normal(size=(y.size, n_features))  # noqa: N806
-    return Labelled(X, y)
+    centers = rng.uniform(-1, 1, (n_clusters, n_features))
+    X = centers[y] + np.sqrt(sigma) * rng.normal(size=(y.size, n_features))  # noqa: N806
+    return Labeled(X, y)
 
 
 def links_by_class(y: Any, share: float = 0.2, random_state: int | None = None) -> Constraints:
@@ -141,8 +141,8 @@ def random_links(
 
 
 def take_classes(
-    data: Labelled, n_classes: int, per_class: int, random_state: int | None = None
-) -> Labelled:
+    data: Labeled, n_classes: int, per_class: int, random_state: int | None = None
+) -> Labeled:
     """Draw some classes and equally many samples of each.
 
     Examples
@@ -160,12 +160,12 @@ def take_classes(
         )
     chosen = rng.choice(enough, n_classes, replace=False)
     rows = [rng.permutation(np.flatnonzero(data.y == c))[:per_class] for c in chosen]
-    return Labelled(
+    return Labeled(
         data.X[np.concatenate(rows)], np.repeat(np.arange(n_classes), per_class).astype(np.int64)
     )
 
 
-def load(name: str, folder: str | Path | None = None) -> Labelled:
+def load(name: str, folder: str | Path | None = None) -> Labeled:
     """Load a data set by name.
 
     Parameters
@@ -199,13 +199,13 @@ def load(name: str, folder: str | Path | None = None) -> Labelled:
             "folder of their .npz files."
         )
     found = bundled[name]()
-    return Labelled(
+    return Labeled(
         np.asarray(found.data, dtype=np.float64),
         np.unique(np.asarray(found.target), return_inverse=True)[1].astype(np.int64),
     )
 
 
-def _load_file(name: str, folder: Path) -> Labelled:
+def _load_file(name: str, folder: Path) -> Labeled:
     path = folder / f"{name}.npz"
     if not path.is_file():
         there = ", ".join(sorted(p.stem for p in folder.glob("*.npz"))) or "no .npz files"
@@ -213,4 +213,4 @@ def _load_file(name: str, folder: Path) -> Labelled:
     with np.load(path, allow_pickle=False) as file:
         if not {"X", "y"} <= set(file.files):
             raise ValueError(f"{path} holds {', '.join(file.files)}; X and y are needed.")
-        return Labelled(file["X"].astype(np.float64), file["y"].astype(np.int64))
+        return Labeled(file["X"].astype(np.float64), file["y"].astype(np.int64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bckm.rules import Rule
+    from bckm.constraints.rules import Rule
 
 
 class InfeasibleError(ValueError):

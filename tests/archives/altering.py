@@ -25,9 +25,10 @@ import numpy as np
 import pandas as pd
 
 import bckm
-from bckm import checkpoint, report
-from bckm._container import read_container, write_container
-from bckm.search import explore
+from bckm import report
+from bckm._storage.container import read_container, write_container
+from bckm.fit import checkpoint
+from bckm.fit.search import explore
 from tests.archives import make
 
 Place = tuple[Any, ...]

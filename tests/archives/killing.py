@@ -20,10 +20,11 @@ from pathlib import Path
 import numpy as np
 
 import bckm
-from bckm import checkpoint
-from bckm._container import read_container
-from bckm.result import Result, Status
-from bckm.search import explore
+from bckm._core.status import Status
+from bckm._storage.container import read_container
+from bckm.fit import checkpoint
+from bckm.fit.result import Result
+from bckm.fit.search import explore
 
 
 def killed(work: Callable[[], None], seconds: float, path: Path) -> bool:
@@ -58,10 +59,10 @@ def thing(number: int) -> bckm.Study:
     rng = np.random.default_rng(number)
     X = rng.normal(size=(100_000, 4)) + number
     labels = rng.integers(3, size=len(X))
-    centres = np.array([X[labels == i].mean(axis=0) for i in range(3)])
+    centers = np.array([X[labels == i].mean(axis=0) for i in range(3)])
     result = Result(
         labels=labels,
-        centres=centres,
+        centers=centers,
         inertia=float(number),
         lower_bound=0.0,
         status=Status.CONVERGED,
@@ -70,7 +71,7 @@ def thing(number: int) -> bckm.Study:
         seconds=0.0,
         sizes=np.bincount(labels),
         solver="none",
-        embedded=centres,
+        embedded=centers,
     )
     return bckm.Study.of(result, X, bckm.Constraints(size_min=1))
 
@@ -134,7 +135,7 @@ def outcome(path: Path) -> tuple:
     prices = None if found.prices is None else found.prices.tolist()
     return (
         found.labels.tolist(),
-        found.centres.tolist(),
+        found.centers.tolist(),
         found.inertia,
         found.lower_bound,
         dict(found.counters),

@@ -116,7 +116,7 @@ def haversine() -> bckm.Study:
 
 
 def strange() -> bckm.Study:
-    """Ids and names that break other formats; standardised and weighted."""
+    """Ids and names that break other formats; standardized and weighted."""
     X = data(3)
     rules = bckm.Constraints(
         must_link=[(STRANGE[0], STRANGE[1])],

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 import bckm
-from bckm._stated import Link
-from bckm.problem import Problem
+from bckm.constraints.parse import Link
+from bckm.problem.problem import Problem
 
 
 def tell(thing):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.rules import CannotLink
+from bckm.constraints.rules import CannotLink
 from campaign import (
     assignments,
     conflicts,

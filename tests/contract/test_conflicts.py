@@ -143,7 +143,7 @@ def test_chain_of_100000_must_links():
 
 
 def test_undecided_is_said_honestly():
-    """A hard colouring with no time: neither labels nor a claim."""
+    """A hard coloring with no time: neither labels nor a claim."""
     rng = np.random.default_rng(0)
     pairs = [p for p in rng.integers(300, size=(1500, 2)).tolist() if p[0] != p[1]]
     rules = bckm.Constraints(cannot_link=pairs)

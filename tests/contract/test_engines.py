@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.assign import ENGINES, Deadline
+from bckm._core.deadline import Deadline
+from bckm._core.status import Status
+from bckm.assign import ENGINES
 from bckm.assign.base import MatrixAssigner
 from bckm.feasibility import feasible_start
-from bckm.problem import Problem
-from bckm.result import Status
+from bckm.problem.problem import Problem
 from tests.drawing import all_labels, draw, obeying
 
 BATCH = 100
@@ -30,10 +31,10 @@ def test_engines_against_brute_force(batch):
         problem = Problem.build(drawn.X, drawn.k, drawn.constraints, drawn.weight)
         start = feasible_start(problem.structure, problem.rules, Deadline())
         rng = np.random.default_rng(seed)
-        # centres anywhere, or on the data: then costs tie and vanish
+        # centers anywhere, or on the data: then costs tie and vanish
         on_data = problem.points[rng.integers(len(problem.points), size=drawn.k)]
-        centres = rng.normal(size=on_data.shape) if seed % 3 else on_data
-        cost = problem.cost(centres)
+        centers = rng.normal(size=on_data.shape) if seed % 3 else on_data
+        cost = problem.cost(centers)
         share = cost / problem.structure.count[:, None]
         per_sample = share[problem.structure.item]
         best = per_sample[np.arange(len(drawn.X)), allowed].sum(axis=1).min()
@@ -44,7 +45,7 @@ def test_engines_against_brute_force(batch):
             if isinstance(assigner, MatrixAssigner):  # also where nearest labels would do
                 found = assigner.from_cost(cost, start, Deadline())
             else:
-                found = assigner(centres, start, Deadline())
+                found = assigner(centers, start, Deadline())
             labels = problem.structure.expand(found.labels)
             assert (allowed == labels).all(axis=1).any(), (seed, name)
             assert found.bound <= best * (1 + 1e-9) + 1e-14, (seed, name)
@@ -145,8 +146,8 @@ def test_an_empty_cluster_far_away_costs_the_bound_no_digits():
     rng = np.random.default_rng(0)
     problem = Problem.build(rng.normal(size=(40, 3)), 4, bckm.Constraints(size_min=0, size_max=20))
     start = feasible_start(problem.structure, problem.rules, Deadline())
-    centres = np.vstack([problem.points[:3], np.full((1, 3), 1e6)])
-    found = ENGINES["transport"]().prepare(problem)(centres, start, Deadline())
+    centers = np.vstack([problem.points[:3], np.full((1, 3), 1e6)])
+    found = ENGINES["transport"]().prepare(problem)(centers, start, Deadline())
     assert (found.labels < 3).all()
     assert found.prices[3] <= 0
     assert found.cost - found.bound <= 1e-10 * found.cost

@@ -14,7 +14,7 @@ SIZES = (60, 150, 300)
 @pytest.mark.parametrize("solver", ["auto", "exact", "pump", "greedy"])
 def test_feasible_on_every_family(family, n, solver):
     X, k, rules = FAMILIES[family](np.random.default_rng(n), n)
-    # some exact steps of the dense colourings take minutes: the best labels so far must do
+    # some exact steps of the dense colorings take minutes: the best labels so far must do
     result = bckm.kmeans(X, k, rules, solver=solver, random_state=0, time_limit=2)
     assert bckm.verify(result.labels, rules, k) == []
     assert result.lower_bound <= result.inertia

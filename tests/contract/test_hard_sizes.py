@@ -46,7 +46,7 @@ def one_outlier(rng):
     return X, 10, {}
 
 
-def far_centres(rng):
+def far_centers(rng):
     X = rng.normal(size=(20_000, 3))
     return X, 10, {"init": 1e6 + rng.normal(size=(10, 3))}
 
@@ -76,7 +76,7 @@ CASES = [
     few_samples_each,
     many_clusters,
     one_outlier,
-    far_centres,
+    far_centers,
     half_zero,
     half_zero_sparse,
     one_direction,
@@ -108,8 +108,8 @@ def test_every_step_of_a_hard_fit_is_proven(case, slack):
         gap = step.assigned - step.lower_bound
         # costs that vanish, as of identical samples, are as good as rounding permits
         assert 0 <= gap <= 1e-11 * step.assigned + 1e-26 * scale  # with all rounding
-    # the last step again, by another way: prices and centres of the result, in plain NumPy
-    at = cdist(X, found.centres, "sqeuclidean")
+    # the last step again, by another way: prices and centers of the result, in plain NumPy
+    at = cdist(X, found.centers, "sqeuclidean")
     subsidy, tax = np.maximum(found.prices, 0), np.maximum(-found.prices, 0)
     lower, upper = np.resize(rules.size_min, k), np.resize(rules.size_max, k)
     dual = (at - found.prices).min(axis=1).sum() + lower @ subsidy - upper @ tax
@@ -143,7 +143,7 @@ def test_threads_change_no_bit_of_a_fit(seed):
         one = kmeans(X, 12, rules, random_state=seed, n_jobs=jobs, sample_weight=weight, max_iter=8)
         assert one.solver == "transport"
         steps = [(s.inertia, s.assigned, s.lower_bound, s.moved) for s in one.history]
-        arrays = (one.labels, one.centres, one.prices)
+        arrays = (one.labels, one.centers, one.prices)
         found.append((one.inertia, one.lower_bound, steps, *(a.tobytes() for a in arrays)))
     assert found[0] == found[1] == found[2]
 
@@ -235,14 +235,14 @@ from tests.kernels.test_sweep import Known, sweep
 from bckm.kernels import native
 rng = np.random.default_rng(0)
 n, k = 60_000, 600
-X, centres = rng.normal(size=(n, 3)), 3 + rng.normal(size=(k, 3))
+X, centers = rng.normal(size=(n, 3)), 3 + rng.normal(size=(k, 3))
 points, prices, known = native.Points(X), np.zeros(k), Known(n)
-sweep(points, centres, prices, known)
+sweep(points, centers, prices, known)
 size = np.full(k, n // k)
 print("begin", flush=True)
 began = time.perf_counter()
 try:
-    native.settle(points, centres, prices, known.label, known.slack, size, size, 10**5, 1e9, 1)
+    native.settle(points, centers, prices, known.label, known.slack, size, size, 10**5, 1e9, 1)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 print("after", time.perf_counter() - began)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.assign import Deadline
-from bckm.assign._prices import PricedAssigner, prices_of
+from bckm._core.deadline import Deadline
+from bckm.assign._transport_highs import PricedAssigner, prices_of
 from bckm.feasibility import feasible_start
-from bckm.problem import Problem
+from bckm.problem.problem import Problem
 from tests.transport import draw, optimum, prove, slots
 
 
@@ -21,15 +21,15 @@ def test_the_route_by_highs_reaches_the_same_optimum(batch):
         problem = drawn.problem()
         s = problem.structure
         start = feasible_start(s, problem.rules, Deadline())
-        centres = problem.centres_in(drawn.centres)
-        found = PricedAssigner(problem)(centres, start, Deadline())
-        best = optimum(problem.cost(centres), s.lower, s.upper)
+        centers = problem.centers_in(drawn.centers)
+        found = PricedAssigner(problem)(centers, start, Deadline())
+        best = optimum(problem.cost(centers), s.lower, s.upper)
         assert found.cost == pytest.approx(best, rel=1e-9, abs=1e-14), seed
         seen += 1
         if found.prices is not None:
             priced += 1
             proof = prove(
-                problem.points, problem.pull, centres, s.lower, s.upper, found.labels, found.prices
+                problem.points, problem.pull, centers, s.lower, s.upper, found.labels, found.prices
             )
             gap = proof.cost - proof.value
             assert gap <= 1e-9 * proof.cost + proof.noise, seed
@@ -44,8 +44,8 @@ def test_labels_that_are_not_optimal_have_no_prices():
 
 
 def test_a_large_fit_says_what_is_missing(monkeypatch):
-    monkeypatch.setattr("bckm.assign._prices.LARGE", 10)
-    monkeypatch.setattr("bckm.assign._prices.missing", "the kernels are gone.")
+    monkeypatch.setattr("bckm.assign._transport_highs.LARGE", 10)
+    monkeypatch.setattr("bckm.assign._transport_highs.missing", "the kernels are gone.")
     problem = Problem.build(np.arange(12.0)[:, None], 3, bckm.Constraints(size_min=4))
     with pytest.warns(RuntimeWarning, match="slow: the kernels are gone"):
         PricedAssigner(problem)

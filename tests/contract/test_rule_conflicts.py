@@ -9,7 +9,7 @@ import bckm
 from bckm import AttributeSum, Constraints, Quota, Stay
 
 KG = [30] * 5 + [10] * 5
-COLOUR = ["red"] * 4 + ["blue"] * 6
+COLOR = ["red"] * 4 + ["blue"] * 6
 
 
 def sums(**bounds):
@@ -109,27 +109,27 @@ TOLD = {  # name: what is asked of 10 samples in 3 clusters, words, rules in the
         1,
     ),
     "too few of a category": (
-        {"rows": Quota(COLOUR, count_min=2)},
+        {"rows": Quota(COLOR, count_min=2)},
         "the clusters together must hold at least 6 of 'red', but the data have 4",
         1,
     ),
     "too many of a category": (
-        {"rows": Quota(COLOUR, count_max={"red": 1})},
+        {"rows": Quota(COLOR, count_max={"red": 1})},
         "the clusters together may hold at most 3 of 'red', but the data have 4",
         1,
     ),
     "shares above the whole": (
-        {"rows": Quota(COLOUR, share_min={"red": 0.5, "blue": 0.6})},
+        {"rows": Quota(COLOR, share_min={"red": 0.5, "blue": 0.6})},
         "4 of all 10 samples (40 %) are 'red', but at least 50 % of every cluster must be",
         1,
     ),
     "shares below the whole": (
-        {"rows": Quota(COLOUR, share_max={"red": 0.5, "blue": 0.4})},
+        {"rows": Quota(COLOR, share_max={"red": 0.5, "blue": 0.4})},
         "6 of all 10 samples (60 %) are 'blue', but at most 40 % of every cluster must be",
         1,
     ),
     "an item beyond a quota": (
-        {"must_link": [(0, 1, 2, 7)], "rows": Quota(COLOUR, count_max={"red": 2})},
+        {"must_link": [(0, 1, 2, 7)], "rows": Quota(COLOR, count_max={"red": 2})},
         "samples 0, 1, 2 and 7 must stay together and hold 3 of 'red', more than every cluster may "
         "(2 of 'red')",
         2,
@@ -151,7 +151,7 @@ def test_told_and_minimal(name):
 
 @pytest.mark.parametrize("name", TOLD)
 def test_without_any_rule_the_rest_can_be_obeyed(name):
-    from bckm.assign import Deadline
+    from bckm._core.deadline import Deadline
     from bckm.feasibility._decide import decide_rules
 
     conflict = bckm.check(10, 3, Constraints(**TOLD[name][0])).conflict
@@ -167,7 +167,7 @@ def test_kinds_of_rules_are_counted():
         forbidden=[(5, 0)],
     )
     assert "(2 must-links, 2 fixed places)" in bckm.check(10, 3, asked).message
-    both = Constraints(rows=Quota(COLOUR, count_min={"red": 1}, count_max={"blue": 2}))
+    both = Constraints(rows=Quota(COLOR, count_min={"red": 1}, count_max={"blue": 2}))
     tight = both & Constraints(must_link=[(4, 5, 6)])
     assert "(1 must-link, 1 quota)" in bckm.check(10, 3, tight).message
     moves = Constraints(stay=Stay([0] * 10, at_most=0), fixed={3: 1})

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from bckm import kernels
-from bckm.assign import ENGINES, Deadline
+from bckm._core.deadline import Deadline
+from bckm.assign import ENGINES
 from bckm.feasibility import feasible_start
-from bckm.problem import Problem
+from bckm.problem.problem import Problem
 from tests.transport import check, draw, optimum, slots
 
 pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)
@@ -20,12 +21,12 @@ BATCH = 100
 BATCHES = 24
 
 
-def moves(rng, problem, centres, found):
-    """Centres that follow each other: small and large steps, as the loop makes them and others."""
-    k, d = centres.shape
+def moves(rng, problem, centers, found):
+    """Centers that follow each other: small and large steps, as the loop makes them and others."""
+    k, d = centers.shape
     spread = float(problem.points.std()) or 1.0
-    yield "still", centres
-    means = problem.means(found().labels, centres)
+    yield "still", centers
+    means = problem.means(found().labels, centers)
     yield "means", means
     yield "jitter", means + 10.0 ** rng.integers(-9, -1) * spread * rng.normal(size=(k, d))
     order = np.arange(k)
@@ -49,14 +50,14 @@ def test_drawn_instances_against_scipy(batch):
         s = problem.structure
         start = feasible_start(s, problem.rules, Deadline())
         assigner = ENGINES["transport"]().prepare(problem)
-        centres = problem.centres_in(drawn.centres)
-        found = assigner(centres, start, Deadline())
-        proven[check(problem, found, centres)] += 1
+        centers = problem.centers_in(drawn.centers)
+        found = assigner(centers, start, Deadline())
+        proven[check(problem, found, centers)] += 1
         if slots(drawn) <= 800:
-            best = optimum(problem.cost(centres), s.lower, s.upper)
+            best = optimum(problem.cost(centers), s.lower, s.upper)
             assert found.cost == pytest.approx(best, rel=1e-9, abs=1e-300), seed
         rng = np.random.default_rng(seed)
-        for number, (move, after) in enumerate(moves(rng, problem, centres, lambda: found)):  # noqa: B023
+        for number, (move, after) in enumerate(moves(rng, problem, centers, lambda: found)):  # noqa: B023
             found = assigner(after, start, Deadline())
             try:
                 proven[check(problem, found, after)] += 1
@@ -66,8 +67,8 @@ def test_drawn_instances_against_scipy(batch):
     assert proven[False] <= 0.05 * proven.total()
 
 
-KINDS = """a far cluster, all clusters far, as many samples as clusters, both, centres on data,
-equal centres, few duplicates, float32, grid, heavy duplicates, l = u, no capacity, none, offset,
+KINDS = """a far cluster, all clusters far, as many samples as clusters, both, centers on data,
+equal centers, few duplicates, float32, grid, heavy duplicates, l = u, no capacity, none, offset,
 one cluster, only lower, only upper, outlier, scaled, ties, weights, zero weights, zero-inflated,
 1 features, 2 features, 3 features, 5 features, 8 features, 13 features, 30 features"""
 
@@ -116,16 +117,16 @@ def test_many_samples_are_proven_step_by_step(seed):
     start = feasible_start(problem.structure, problem.rules, Deadline())
     assigner = ENGINES["transport"]().prepare(problem)
     rng = np.random.default_rng(seed)
-    centres = problem.points[rng.choice(len(X), k, replace=False)]
+    centers = problem.points[rng.choice(len(X), k, replace=False)]
     cold = 0
     for step in range(4):
-        found = assigner(centres, start, Deadline())
-        check(problem, found, centres)
+        found = assigner(centers, start, Deadline())
+        check(problem, found, centers)
         if step == 0:
             cold = assigner.counters["looked"]
-        centres, before = problem.means(found.labels, centres), centres
+        centers, before = problem.means(found.labels, centers), centers
     assert cold > 0
     order = np.arange(k)
     order[[0, 1]] = 1, 0
-    for after in (before[order], before, before + 1e-6 * rng.normal(size=centres.shape)):
+    for after in (before[order], before, before + 1e-6 * rng.normal(size=centers.shape)):
         check(problem, assigner(after, start, Deadline()), after)

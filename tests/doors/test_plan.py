@@ -406,7 +406,7 @@ def test_any_text_survives_the_file(tmp_path):
     assert len(texts) > 150
 
 
-def test_an_id_that_lost_its_zeros_is_recognised(tmp_path):
+def test_an_id_that_lost_its_zeros_is_recognized(tmp_path):
     table = read_table("-", stdin=io.BytesIO(b"id,x,y\n001,0,0\n002,1,1\n003,2,2\n"))
     (tmp_path / "links.csv").write_text("kind,a,b\ntogether,1,002\n")
     with pytest.raises(TableError, match="did you mean '001'"):

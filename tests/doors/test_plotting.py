@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import views
 from bckm.plotting import (
     ClustersDisplay,
     ComparisonDisplay,
@@ -22,6 +21,7 @@ from bckm.plotting import (
 from bckm.plotting._clusters import degrees, hull
 from bckm.plotting._drawing import figures, thinned
 from bckm.plotting._numbers import pushed_apart
+from bckm.study import views
 from tests.studies import random_study, study_of
 
 HOSTILE = [
@@ -152,7 +152,7 @@ def test_without_matplotlib_the_error_names_the_remedy(monkeypatch):
 
 
 def test_matplotlib_is_imported_only_to_draw():
-    code = "import sys, bckm.plotting, bckm.views; assert 'matplotlib' not in sys.modules"
+    code = "import sys, bckm.plotting, bckm.study.views; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
@@ -171,11 +171,11 @@ def test_clusters_links_and_numbers_are_drawn():
     )
     (segment,) = display.links_["together", False].get_segments()
     np.testing.assert_allclose(segment, X[[0, 2]])
-    colour = matplotlib.colors.to_hex(display.links_["together", False].get_color()[0])
-    assert colour == views.WRONG
+    color = matplotlib.colors.to_hex(display.links_["together", False].get_color()[0])
+    assert color == views.WRONG
     assert [one.get_text() for one in display.numbers_] == ["0", "1"]
     assert [one.xy for one in display.numbers_] == [
-        tuple(row) for row in views.plane(study).centres
+        tuple(row) for row in views.plane(study).centers
     ]
     assert len(display.outlines_) == 2
     legend = [one.get_text() for one in display.ax_.get_legend().get_texts()]
@@ -208,7 +208,7 @@ def test_what_is_left_out_is_told():
 
 
 def test_numbers_of_fifty_clusters_do_not_cover_each_other():
-    study = random_study(400, 3, 50)  # random labels: all centres near the middle
+    study = random_study(400, 3, 50)  # random labels: all centers near the middle
     display = draw(ClustersDisplay.from_study(study))
     boxes = [one.get_bbox_patch().get_window_extent() for one in display.numbers_]
     clashes = [
@@ -253,8 +253,8 @@ def test_bars_and_bounds_are_where_they_belong():
     study = study_of(np.eye(9), [0] * 4 + [1] * 4 + [2], rules)
     display = draw(SizesDisplay.from_study(study))
     assert [bar.get_height() for bar in display.bars_] == [4, 4, 1]
-    colours = [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in display.bars_]
-    assert [one == views.WRONG for one in colours] == [True, False, True]
+    colors = [matplotlib.colors.to_hex(bar.get_facecolor()) for bar in display.bars_]
+    assert [one == views.WRONG for one in colors] == [True, False, True]
     assert [bool(bar.get_hatch()) for bar in display.bars_] == [True, False, True]
     upper = display.bounds_["upper"].get_segments()
     assert [segment[0][1] for segment in upper] == [3, 4, 2]

@@ -12,12 +12,12 @@ from sklearn.metrics import adjusted_rand_score
 
 import bckm
 from bckm import report
-from bckm._terminal import clean
+from bckm._core.terminal import clean
 from bckm.report import _style
 from bckm.report._compare import rand_index
 from bckm.report._facts import Facts, squares
 from bckm.report._html import Css, el
-from bckm.report._words import Name
+from bckm.report.words import Name
 from tests.doors.test_report_hostile import wrong_in
 from tests.drawing import draw
 
@@ -39,8 +39,8 @@ STUDIES = [study for seed in range(60) if (study := drawn_study(seed)) is not No
 
 def blobs(n: int, k: int, d: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    centres = 10 * rng.normal(size=(k, d))
-    return centres[rng.integers(k, size=n)] + rng.normal(size=(n, d)), centres
+    centers = 10 * rng.normal(size=(k, d))
+    return centers[rng.integers(k, size=n)] + rng.normal(size=(n, d)), centers
 
 
 def test_all_forms_of_drawn_studies() -> None:
@@ -80,7 +80,7 @@ def test_squares_add_up_to_the_inertia(metric: str, weighted: bool) -> None:
     assert sum(one.share for one in Facts.of(study).clusters) == pytest.approx(1)
 
 
-def test_clusters_name_the_samples_nearest_to_their_centres() -> None:
+def test_clusters_name_the_samples_nearest_to_their_centers() -> None:
     X = np.array([[0.0], [1.0], [2.1], [50.0], [53.0], [90.0]])
     names = list("abcdef")
     result = bckm.kmeans(X, 2, init=[[1.0], [60.0]], n_init=1, search="none")
@@ -128,7 +128,7 @@ def test_rules_about_ids_are_told_by_ids_and_others_by_positions() -> None:
 
 def test_counts_are_of_single_demands() -> None:
     X = np.arange(12.0)[:, None]
-    colour = ["red", "blue"] * 6
+    color = ["red", "blue"] * 6
     rules = bckm.Constraints(
         must_link=[(0, 1, 2)],
         cannot_link=[(0, 11)],
@@ -136,7 +136,7 @@ def test_counts_are_of_single_demands() -> None:
         size_max=[4, 5, 6],
         rows=[
             bckm.AttributeSum(np.ones(12), upper=6, name="load"),
-            bckm.Quota(colour, count_min={"red": 1}, name="colour"),
+            bckm.Quota(color, count_min={"red": 1}, name="color"),
         ],
         stay=bckm.Stay([0] * 4 + [1] * 4 + [2] * 3 + [-1], price=0.5),
     )
@@ -217,8 +217,8 @@ def test_values_without_json_become_null() -> None:
 
 
 def test_many_samples_make_no_large_page() -> None:
-    X, centres = blobs(100_000, 8)
-    result = bckm.assign_to(X, centres)
+    X, centers = blobs(100_000, 8)
+    result = bckm.assign_to(X, centers)
     study = bckm.Study.of(result, X)
     page = report.html(study)
     assert len(page) < 500_000
@@ -227,17 +227,17 @@ def test_many_samples_make_no_large_page() -> None:
 
 
 def test_points_tell_their_names_while_there_are_few() -> None:
-    X, centres = blobs(300, 3)
+    X, centers = blobs(300, 3)
     ids = [f"id-{p}" for p in range(300)]
-    page = report.html(bckm.Study.of(bckm.assign_to(X, centres), X, sample_id=ids))
+    page = report.html(bckm.Study.of(bckm.assign_to(X, centers), X, sample_id=ids))
     assert all(f"<title>{name}</title>" in page for name in ids)
 
 
 @pytest.mark.parametrize(("k", "d"), [(50, 40), (200, 3), (1, 1), (3, 2)])
 def test_many_clusters_and_features(k: int, d: int) -> None:
-    X, centres = blobs(4 * k + 40, k, d)
+    X, centers = blobs(4 * k + 40, k, d)
     rules = bckm.Constraints(size_min=0)
-    study = bckm.Study.of(bckm.assign_to(X, centres, rules), X, rules)
+    study = bckm.Study.of(bckm.assign_to(X, centers, rules), X, rules)
     page = report.html(study)
     assert wrong_in(page) == []
     assert len(page) < 1_500_000
@@ -307,16 +307,16 @@ def test_rand_index_is_that_of_scikit_learn() -> None:
         assert rand_index(a, b) == pytest.approx(adjusted_rand_score(a, b))
 
 
-def relabelled(X: np.ndarray, centres: np.ndarray, order: list[int], **more: object) -> bckm.Study:
-    return bckm.Study.of(bckm.assign_to(X, centres[order]), X, **more)  # type: ignore[arg-type]
+def relabeled(X: np.ndarray, centers: np.ndarray, order: list[int], **more: object) -> bckm.Study:
+    return bckm.Study.of(bckm.assign_to(X, centers[order]), X, **more)  # type: ignore[arg-type]
 
 
 def test_comparison_matches_clusters_and_ids() -> None:
-    X, centres = blobs(60, 3)
+    X, centers = blobs(60, 3)
     ids = [f"s{p}" for p in range(60)]
-    one = relabelled(X, centres, [0, 1, 2], sample_id=ids, title="one|<b>")
-    other = relabelled(X, centres, [2, 0, 1], sample_id=ids, title="other")
-    part = relabelled(X[20:], centres, [1, 0, 2], sample_id=ids[20:], title="part")
+    one = relabeled(X, centers, [0, 1, 2], sample_id=ids, title="one|<b>")
+    other = relabeled(X, centers, [2, 0, 1], sample_id=ids, title="other")
+    part = relabeled(X[20:], centers, [1, 0, 2], sample_id=ids[20:], title="part")
     found = report.compare([one, other, part])
     assert [(a.n_samples, a.moved, a.rand) for a in found.agreements] == [
         (60, 0, 1.0),
@@ -333,8 +333,8 @@ def test_comparison_matches_clusters_and_ids() -> None:
 
 
 def test_comparison_without_ids_says_what_it_cannot_tell() -> None:
-    X, centres = blobs(60, 3)
-    one, part = relabelled(X, centres, [0, 1, 2]), relabelled(X[20:], centres, [1, 0, 2])
+    X, centers = blobs(60, 3)
+    one, part = relabeled(X, centers, [0, 1, 2]), relabeled(X[20:], centers, [1, 0, 2])
     found = report.compare([one, part], ["one", "part"])
     assert found.agreements == ()
     assert "no ids in common" in found.text()
@@ -347,8 +347,8 @@ def test_comparison_without_ids_says_what_it_cannot_tell() -> None:
 def contrast(one: str, other: str) -> float:
     """As accessibility guidelines define it."""
 
-    def light(colour: str) -> float:
-        wide = colour if len(colour) == 7 else "#" + "".join(2 * c for c in colour[1:])
+    def light(color: str) -> float:
+        wide = color if len(color) == 7 else "#" + "".join(2 * c for c in color[1:])
         parts = np.array([int(wide[at : at + 2], 16) / 255 for at in (1, 3, 5)])
         linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
@@ -366,9 +366,9 @@ def test_text_and_marks_have_contrast() -> None:
             for ink in ("ink", "muted", "accent", "good", "wrong"):
                 assert contrast(words[ground], words[ink]) >= 4.5, (ground, ink)
         assert contrast(words["band"], words["accent"]) >= 3
-        colours = re.findall(r"\.c\d\{color:(#[0-9a-f]{6})\}", part)
-        assert len(colours) == 6
-        assert all(contrast(words["ground"], one) >= marks for one in colours)
+        colors = re.findall(r"\.c\d\{color:(#[0-9a-f]{6})\}", part)
+        assert len(colors) == 6
+        assert all(contrast(words["ground"], one) >= marks for one in colors)
         heat = re.findall(r"\.heat \.[np]\d\{background:(#[0-9a-f]+);color:(#[0-9a-f]+)\}", part)
         assert len(heat) == 8
         assert all(contrast(*pair) >= 4.5 for pair in heat)

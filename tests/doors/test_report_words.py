@@ -9,7 +9,7 @@ import pytest
 
 import bckm
 from bckm import report
-from bckm.report._words import beyond
+from bckm.report.words import beyond
 
 
 def line(n: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from bckm import _memory
+from bckm._core import memory as _memory
 from bckm.tables import TableError, read_table
 from bckm.tables import _limits as limits
 

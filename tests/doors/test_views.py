@@ -4,9 +4,9 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
 
 import bckm
-from bckm import views
-from bckm.statements import AttributeSum, Quota
-from bckm.views import _components, _rows
+from bckm.constraints.statements import AttributeSum, Quota
+from bckm.study import views
+from bckm.study.views import _components, _rows
 from tests.studies import random_study, result_of, study_of
 
 # ------------------------------------------------------------------ plane
@@ -23,8 +23,8 @@ def test_main_components_are_those_of_sklearn(shape):
     np.testing.assert_allclose(found.explained, model.explained_variance_ratio_)
     share = model.explained_variance_ratio_[0]
     assert found.x_label == f"component 1 ({100 * share:.0f} %)"
-    for i, centre in enumerate(found.centres):
-        np.testing.assert_allclose(centre, found.points[study.result.labels == i].mean(0))
+    for i, center in enumerate(found.centers):
+        np.testing.assert_allclose(center, found.points[study.result.labels == i].mean(0))
 
 
 def test_components_agree_however_they_are_computed():
@@ -82,10 +82,10 @@ def test_every_shape_has_all_views(n, d, k):
     study = random_study(n, d, k)
     found = views.plane(study)
     assert found.points.shape == (n, 2)
-    assert found.centres.shape == (k, 2)
+    assert found.centers.shape == (k, 2)
     assert views.profile(study).mean.shape == (k, d)
     assert views.silhouette(study).values.shape == (n,)
-    assert len(views.palette(found.centres)) == k
+    assert len(views.palette(found.centers)) == k
     assert views.amounts(study)[0].values.sum() == n
 
 
@@ -97,19 +97,19 @@ def test_two_columns_stay_as_they_are():
     found = views.plane(study)
     assert (found.kind, found.x_label, found.y_label) == ("columns", "age", "pay")
     np.testing.assert_array_equal(found.points, X)
-    np.testing.assert_allclose(found.centres, study.centres)
+    np.testing.assert_allclose(found.centers, study.centers)
     # a standard deviation of either column is equally long
     assert found.aspect == pytest.approx(scaling.factor[0] / scaling.factor[1])
     assert views.plane(bckm.Study.of(result, X)).aspect is None  # 1 : 100 is no picture
 
 
-def test_a_line_keeps_neighbours_apart():
+def test_a_line_keeps_neighbors_apart():
     X = np.linspace(0, 1, 50)[:, None]
     found = views.plane(study_of(X, [0] * 25 + [1] * 25))
     assert (found.kind, found.y_label) == ("line", "")
     assert np.abs(np.diff(found.points[:, 1])).min() > 0.3
     assert np.abs(found.points[:, 1]).max() <= 0.5
-    assert not found.centres[:, 1].any()
+    assert not found.centers[:, 1].any()
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_a_map_is_cut_at_the_widest_gap(turn):
     X = np.stack([np.linspace(-20, -15, 5), longitude], axis=1)
     found = views.plane(study_of(X, [0, 0, 1, 1, 1], metric="haversine"))
     np.testing.assert_allclose(found.points[:, 0], [170, 179, 180, 181, 200])
-    assert found.points[:, 0].min() <= found.centres[:, 0].min()
-    assert found.centres[:, 0].max() <= 200
+    assert found.points[:, 0].min() <= found.centers[:, 0].min()
+    assert found.centers[:, 0].max() <= 200
     np.testing.assert_allclose(found.points[:, 1], X[:, 0])
 
 
@@ -153,7 +153,7 @@ def test_a_map_of_the_whole_world_begins_at_the_antimeridian():
     np.testing.assert_allclose(sorted(found.points[:, 0]), [-60, 50, 160, 190])
     one = views.plane(study_of([[10.0, 20.0]], [0], metric="haversine"))
     np.testing.assert_allclose(one.points, [[20.0, 10.0]])
-    np.testing.assert_allclose(one.centres, [[20.0, 10.0]])
+    np.testing.assert_allclose(one.centers, [[20.0, 10.0]])
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])
@@ -165,7 +165,7 @@ def test_cosine_shows_directions(d):
     np.testing.assert_allclose(small.points, large.points, atol=1e-9)
     if d > 1:
         means = [small.points[labels == i].mean(0) for i in (0, 1)]
-        np.testing.assert_allclose(small.centres, means, atol=1e-9)
+        np.testing.assert_allclose(small.centers, means, atol=1e-9)
 
 
 # ------------------------------------------------------------------ amounts
@@ -332,7 +332,7 @@ def test_silhouettes_are_those_of_sklearn(metric):
     labels[0], labels[labels == 3] = 3, 2
     labels[0] = 3  # alone
     study = study_of(X, labels, metric=metric)
-    points = bckm.metric.read_metric(metric).embedded(X) if metric != "euclidean" else X
+    points = bckm.problem.metric.read_metric(metric).embedded(X) if metric != "euclidean" else X
     np.testing.assert_allclose(
         views.silhouette(study).values, silhouette_samples(points, labels), atol=1e-12
     )
@@ -351,20 +351,20 @@ def test_silhouettes_of_many_samples_are_of_some():
 # ------------------------------------------------------------------ styles and text
 
 
-def luminance(colour):
-    value = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+def luminance(color):
+    value = np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)]) / 255
     linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
-@pytest.mark.parametrize("colour", [*views.COLOURS, views.WRONG])
-def test_every_colour_is_seen_on_white(colour):
-    assert 1.05 / (luminance(colour) + 0.05) >= 3
+@pytest.mark.parametrize("color", [*views.COLORS, views.WRONG])
+def test_every_color_is_seen_on_white(color):
+    assert 1.05 / (luminance(color) + 0.05) >= 3
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("k", [7, 50, 200])
-def test_neighbours_have_other_colours(k, seed):
+def test_neighbors_have_other_colors(k, seed):
     places = np.random.default_rng(seed).uniform(size=(k, 2)) * [1, 1000]
     styles = views.palette(places)
     scaled = places / np.ptp(places, axis=0)
@@ -373,15 +373,15 @@ def test_neighbours_have_other_colours(k, seed):
     for i in range(k):
         for j in np.argsort(square[i])[:2]:
             assert styles[i] != styles[j]
-        assert styles[i].colour != styles[int(square[i].argmin())].colour
+        assert styles[i].color != styles[int(square[i].argmin())].color
     if k == 50:  # 48 styles
         assert len(set(styles)) >= 40
 
 
-def test_few_clusters_take_colours_in_order():
+def test_few_clusters_take_colors_in_order():
     for k in range(1, 7):
         styles = views.palette(np.zeros((k, 2)))
-        assert [one.colour for one in styles] == list(views.COLOURS[:k])
+        assert [one.color for one in styles] == list(views.COLORS[:k])
         assert [one.marker for one in styles] == list(views.MARKERS[:k])
     assert views.palette(np.empty((0, 2))) == []
     assert len(views.palette([[np.nan, np.nan], [1.0, 2.0]])) == 2

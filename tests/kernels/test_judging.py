@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import bckm
+from bckm.fit.search._state import State
+from bckm.fit.search.local import native_rules, native_soft
 from bckm.kernels import missing, native
-from bckm.problem import Problem
-from bckm.search._state import State
-from bckm.search.local import native_rules, native_soft
+from bckm.problem.problem import Problem
 from tests.descents import both_routes, objective, planted, soft_planted
 
 

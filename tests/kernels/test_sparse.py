@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bckm import _sparse_distances
+from bckm._core import sparse_distances as _sparse_distances
 from bckm.kernels import missing, native
 from tests import in_fractions as exactly
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from bckm import kernels
-from bckm._deadline import Deadline
-from bckm.assign._market import Bounds, Market
+from bckm._core.deadline import Deadline
+from bckm.assign._transport_state import Bounds, Market
 from bckm.kernels import native
 from tests.kernels.test_build import VARIANTS, python
 

@@ -26,17 +26,17 @@ def test_copy_solves_its_equation():
 def test_regression_is_ridge_in_both_forms(d):
     rng = np.random.default_rng(0)
     X, target = rng.normal(size=(20, d)) * 1e4, np.eye(3)[rng.integers(3, size=20)]
-    centred = X - X.mean(axis=0)
-    unit = np.sqrt(np.square(centred).sum() / 20)
+    centered = X - X.mean(axis=0)
+    unit = np.sqrt(np.square(centered).sum() / 20)
     theirs = TheirRidge(alpha=0.5).fit(X / unit, target).predict(X / unit)
     np.testing.assert_allclose(Ridge(X, 0.5)(target), theirs)
 
 
 def unbalanced(seed):
     rng = np.random.default_rng(seed)
-    centres = 2 * rng.normal(size=(4, 15))
+    centers = 2 * rng.normal(size=(4, 15))
     y = np.repeat(range(4), [120, 40, 25, 15])
-    return centres[y] + 1.5 * rng.normal(size=(200, 15))
+    return centers[y] + 1.5 * rng.normal(size=(200, 15))
 
 
 def spread_of_sizes(lam, seed):

@@ -98,16 +98,16 @@ def test_ckm_step_solves_the_program_of_single_samples(seed):
     rng = np.random.default_rng(seed)
     n, k = 18, 3
     X = rng.normal(size=(n, 2))
-    centres = X[:k] + 0.1
+    centers = X[:k] + 0.1
     together, apart = [(0, 5), (5, 7), (9, 10)], [(1, 2), (0, 3), (9, 0)]
-    cost = cdist(X, centres, "sqeuclidean")
+    cost = cdist(X, centers, "sqeuclidean")
     share = np.eye(n * k).reshape(n, k, n * k)  # share[p, i] picks S_ip
     equal = np.vstack([share.sum(axis=1), *(share[p] - share[q] for p, q in together)])
     right = np.concatenate([np.ones(n), np.zeros(k * len(together))])
     below = np.vstack([-share.sum(axis=0), *(share[p] + share[q] for p, q in apart)])
     limit = np.concatenate([np.full(k, -5.0), np.ones(k * len(apart))])
     best = linprog(cost.ravel(), below, limit, equal, right, bounds=(0, 1))
-    model = CKM(k, size_min=5, init=centres, max_iter=1)
+    model = CKM(k, size_min=5, init=centers, max_iter=1)
     model.fit(X, must_link=together, cannot_link=apart)
     if model.n_fractional_ == 0:
         assert model.violations_ == []
@@ -123,17 +123,17 @@ def triangle():
 
 
 def test_ckm_splits_a_triangle_and_breaks_a_link():
-    X, links, centres = triangle()
-    model = CKM(3, init=centres, max_iter=1).fit(X, cannot_link=links)
+    X, links, centers = triangle()
+    model = CKM(3, init=centers, max_iter=1).fit(X, cannot_link=links)
     assert model.n_fractional_ == 3
     assert len(model.violations_) >= 1
     assert all("cannot-linked" in str(violation) for violation in model.violations_)
 
 
 def test_ckm_turns_sets_into_pairs():
-    X, links, centres = triangle()
-    pairs = CKM(3, init=centres, max_iter=1).fit(X, cannot_link=links)
-    whole = CKM(3, init=centres, max_iter=1).fit(X, cannot_link=[{15, 16, 17}])
+    X, links, centers = triangle()
+    pairs = CKM(3, init=centers, max_iter=1).fit(X, cannot_link=links)
+    whole = CKM(3, init=centers, max_iter=1).fit(X, cannot_link=[{15, 16, 17}])
     assert whole.n_fractional_ == pairs.n_fractional_
     np.testing.assert_array_equal(pairs.labels_, whole.labels_)
 
@@ -169,9 +169,9 @@ def test_ckm_splits_an_item_that_is_too_large():
 # ---------------------------------------------------------------------------------------- COP
 
 
-def literal_cop(X, centres, together, apart, max_iter):
+def literal_cop(X, centers, together, apart, max_iter):
     """The original, word by word: samples in order, links closed by hand."""
-    n, k = len(X), len(centres)
+    n, k = len(X), len(centers)
     same = np.eye(n, dtype=bool)
     for p, q in together:
         same |= np.outer(same[p] | same[q], same[p] | same[q])
@@ -182,7 +182,7 @@ def literal_cop(X, centres, together, apart, max_iter):
     for _ in range(max_iter):
         before, labels = labels, np.full(n, -1)
         for p in range(n):
-            for i in np.argsort(((X[p] - centres) ** 2).sum(axis=1)):
+            for i in np.argsort(((X[p] - centers) ** 2).sum(axis=1)):
                 placed = labels >= 0
                 broken = (placed & same[p] & (labels != i)) | (placed & differ[p] & (labels == i))
                 if not broken.any():
@@ -192,8 +192,8 @@ def literal_cop(X, centres, together, apart, max_iter):
                 return p
         if before is not None and (before == labels).all():
             break
-        centres = np.array(
-            [X[labels == i].mean(axis=0) if (labels == i).any() else centres[i] for i in range(k)]
+        centers = np.array(
+            [X[labels == i].mean(axis=0) if (labels == i).any() else centers[i] for i in range(k)]
         )
     return labels
 

@@ -40,15 +40,15 @@ def look_at_check(drawn, truth):
 def look_at_step(drawn, truth, seed, solver):
     rng = np.random.default_rng(seed)
     n, d = drawn.X.shape
-    # centres anywhere, or on the data: then costs tie and vanish
-    centres = drawn.X[rng.integers(n, size=drawn.k)]
+    # centers anywhere, or on the data: then costs tie and vanish
+    centers = drawn.X[rng.integers(n, size=drawn.k)]
     if seed % 3:
-        centres = centres + (np.ptp(drawn.X) or 1.0) * rng.normal(size=(drawn.k, d))
+        centers = centers + (np.ptp(drawn.X) or 1.0) * rng.normal(size=(drawn.k, d))
     found = bckm.assign_to(
-        drawn.X, centres, drawn.constraints, solver=solver, sample_weight=drawn.weight
+        drawn.X, centers, drawn.constraints, solver=solver, sample_weight=drawn.weight
     )
     weight = np.ones(n) if drawn.weight is None else drawn.weight
-    square = weight[:, None] * np.square(drawn.X[:, None] - centres).sum(axis=2)
+    square = weight[:, None] * np.square(drawn.X[:, None] - centers).sum(axis=2)
     cost = square[np.arange(n), truth.labels].sum(axis=1)
     best = (cost + truth.penalty)[truth.obeys].min()
     at, scale = truth.at(found.labels), reach(drawn)
@@ -97,7 +97,7 @@ def look_at_checker(drawn, seed):
         hard = sum(float(owed(ask, y[None], drawn.k)[0]) for ask in drawn.hard)
         broken = bckm.verify(y, drawn.constraints, drawn.k)
         assert bool(broken) == (hard > 0)
-        if not drawn.labelled:  # hard labels are links of sets, and pairs to brute force
+        if not drawn.labeled:  # hard labels are links of sets, and pairs to brute force
             assert near(sum(one.amount for one in broken), hard), broken
         soft = sum(
             float(owed(ask, y[None], drawn.k)[0]) * in_inertia(drawn, ask.price)

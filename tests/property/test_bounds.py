@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.bounds import Multipliers, Relaxation
-from bckm.bounds._cuts import MEMBERS, Stars
-from bckm.bounds._spectral import Packing, Spectral
-from bckm.problem import Problem
+from bckm.certificate._cuts import MEMBERS, Stars
+from bckm.certificate._relaxation import Multipliers, Relaxation
+from bckm.certificate._spectral import Packing, Spectral
+from bckm.problem.problem import Problem
 from tests.drawing import draw, inertias, obeying
 
 SEEDS = range(150)

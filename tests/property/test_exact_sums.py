@@ -32,15 +32,15 @@ def look(seed):
 
 def look_at_steps(drawn, seed, good, surely):
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(drawn.k, 2))
-    square = np.square(drawn.X[:, None] - centres).sum(axis=2)
+    centers = rng.normal(size=(drawn.k, 2))
+    square = np.square(drawn.X[:, None] - centers).sum(axis=2)
 
     def cost(labels):
         return square[np.arange(len(labels)), list(labels)].sum()
 
     least = min(map(cost, surely), default=np.inf)
     for solver in SOLVERS:
-        step = bckm.assign_to(drawn.X, centres, drawn.constraints, solver=solver)
+        step = bckm.assign_to(drawn.X, centers, drawn.constraints, solver=solver)
         assert tuple(step.labels.tolist()) in good
         assert step.lower_bound <= least * (1 + 1e-9)
         if step.status is bckm.Status.OPTIMAL:

@@ -10,7 +10,7 @@ SOLVERS = ("auto", "transport", "exact", "pump", "greedy")
 
 
 def _instances():
-    """Random problems of all kinds, each with starting centres."""
+    """Random problems of all kinds, each with starting centers."""
     for seed in range(4):
         rng = np.random.default_rng(seed)
         n, k = 60, 4
@@ -27,8 +27,8 @@ def _instances():
             {"cannot_link": apart},
             {"rows": bckm.AttributeSum(load, load.sum() / k - 4, load.sum() / k + 4)},
         ][seed]
-        centres = X[rng.choice(n, k, replace=False)]
-        yield X, k, bckm.Constraints(**asked), centres
+        centers = X[rng.choice(n, k, replace=False)]
+        yield X, k, bckm.Constraints(**asked), centers
     for family in ("odd_cycles", "packing", "mix"):
         rng = np.random.default_rng(7)
         n = 40 if family == "mix" else 60  # the hardest one
@@ -57,19 +57,19 @@ CASES = [
 every_case = pytest.mark.parametrize(("number", "solver"), CASES)
 
 
-def _fit(X, k, rules, centres, solver):
-    return bckm.kmeans(X, k, rules, init=centres, solver=solver).labels
+def _fit(X, k, rules, centers, solver):
+    return bckm.kmeans(X, k, rules, init=centers, solver=solver).labels
 
 
 @every_case
 def test_scale_and_offset(number, solver):
-    X, k, rules, centres = INSTANCES[number]
-    labels = _fit(X, k, rules, centres, solver)
+    X, k, rules, centers = INSTANCES[number]
+    labels = _fit(X, k, rules, centers, solver)
     for exponent in range(-8, 9, 2):
         scale = 10.0**exponent
-        np.testing.assert_array_equal(_fit(X * scale, k, rules, centres * scale, solver), labels)
+        np.testing.assert_array_equal(_fit(X * scale, k, rules, centers * scale, solver), labels)
     offset = 1e6 * X.std()
-    np.testing.assert_array_equal(_fit(X + offset, k, rules, centres + offset, solver), labels)
+    np.testing.assert_array_equal(_fit(X + offset, k, rules, centers + offset, solver), labels)
 
 
 def permuted(rules, order):
@@ -104,29 +104,29 @@ def reordered(rules, rng):
 
 @every_case
 def test_rows_permuted(number, solver):
-    X, k, rules, centres = INSTANCES[number]
+    X, k, rules, centers = INSTANCES[number]
     n = len(X)
-    labels = _fit(X, k, rules, centres, solver)
+    labels = _fit(X, k, rules, centers, solver)
     order = np.random.default_rng(1).permutation(n)
     moved = permuted(rules, order)
-    np.testing.assert_array_equal(_fit(X[order], k, moved, centres, solver), labels[order])
+    np.testing.assert_array_equal(_fit(X[order], k, moved, centers, solver), labels[order])
 
 
 @every_case
 def test_rules_reordered(number, solver):
-    X, k, rules, centres = INSTANCES[number]
-    labels = _fit(X, k, rules, centres, solver)
+    X, k, rules, centers = INSTANCES[number]
+    labels = _fit(X, k, rules, centers, solver)
     other = reordered(rules, np.random.default_rng(2))
-    np.testing.assert_array_equal(_fit(X, k, other, centres, solver), labels)
+    np.testing.assert_array_equal(_fit(X, k, other, centers, solver), labels)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_weights_scaled(solver):
-    X, k, rules, centres = INSTANCES[SIZES_ONLY[1] if solver == "transport" else 0]
+    X, k, rules, centers = INSTANCES[SIZES_ONLY[1] if solver == "transport" else 0]
     weight = np.random.default_rng(3).uniform(0.5, 2, len(X))
-    one = bckm.kmeans(X, k, rules, init=centres, solver=solver, sample_weight=weight)
+    one = bckm.kmeans(X, k, rules, init=centers, solver=solver, sample_weight=weight)
     for scale in (1e-8, 1e8):
-        two = bckm.kmeans(X, k, rules, init=centres, solver=solver, sample_weight=weight * scale)
+        two = bckm.kmeans(X, k, rules, init=centers, solver=solver, sample_weight=weight * scale)
         np.testing.assert_array_equal(one.labels, two.labels)
         assert two.inertia == pytest.approx(one.inertia * scale, rel=1e-9)
 
@@ -155,10 +155,10 @@ def test_one_far_outlier_does_not_blur_the_rest():
     X = rng.normal(size=(40, 2))
     far = np.vstack([X, [[1e6, 1e6]]])
     rules = bckm.Constraints(size_max=11, cannot_link=[(0, 1), (2, 3)])
-    centres = np.vstack([X[:4], far[-1:]])
-    result = bckm.kmeans(far, 5, rules, init=centres, solver="exact", tol=0)
+    centers = np.vstack([X[:4], far[-1:]])
+    result = bckm.kmeans(far, 5, rules, init=centers, solver="exact", tol=0)
     assert result.assignment == "optimal"
-    without = bckm.kmeans(X, 4, rules, init=centres[:4], solver="exact", tol=0)
+    without = bckm.kmeans(X, 4, rules, init=centers[:4], solver="exact", tol=0)
     np.testing.assert_array_equal(result.labels[:-1], without.labels)
 
 
@@ -174,7 +174,7 @@ SEARCHED = [(number, "transport") for number in SIZES_ONLY] + [
 @pytest.mark.parametrize(("number", "solver"), SEARCHED)
 def test_search(number, solver, search, monkeypatch):
     """Clusters found by way of many others have the same numbers too."""
-    monkeypatch.setattr("bckm.search.explore.PATIENCE", 10)
+    monkeypatch.setattr("bckm.fit.search.explore.PATIENCE", 10)
     X, k, rules, _ = INSTANCES[number]
     rng = np.random.default_rng(number)
     weight = rng.uniform(0.5, 2, len(X))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.assign import Deadline
+from bckm._core.deadline import Deadline
 from bckm.feasibility import feasible_start
+from bckm.fit.search.local import LocalSearch
 from bckm.kernels import missing
-from bckm.problem import Problem
-from bckm.search.local import LocalSearch
+from bckm.problem.problem import Problem
 from tests.descents import (
     Start,
     better_moves,
@@ -28,7 +28,7 @@ from tests.families import FAMILIES
 
 
 def run(route, start, **options):
-    return descend(route, start.problem, start.labels, start.centres, **options)
+    return descend(route, start.problem, start.labels, start.centers, **options)
 
 
 def from_family(name, n, seed=0):
@@ -79,8 +79,8 @@ def test_families(route, family):
 
 @both_routes
 @pytest.mark.parametrize("seed", range(30))
-def test_fixed_centres(route, seed):
-    """Centres that do not follow: the objective is the cost of an assignment."""
+def test_fixed_centers(route, seed):
+    """Centers that do not follow: the objective is the cost of an assignment."""
     start = planted(1000 + seed, n=24)
     found = run(route, start, fixed=True)
     check(start, found, fixed=True)
@@ -239,7 +239,7 @@ def test_rows_permuted(route, seed):
     order = np.random.default_rng(seed).permutation(len(X))
     weight = None if weight is None else weight[order]
     two = Start.of(X[order], k, rules.take(order), labels[order], weight)
-    two.centres = one.centres
+    two.centers = one.centers
     again = two.problem.structure.expand(run(route, two).labels)
     np.testing.assert_array_equal(again, found[order])
 
@@ -295,10 +295,10 @@ def test_effort(route):
 @both_routes
 def test_given_labels_stay(route):
     start = from_family("mix", 100)
-    labels, centres = start.labels.copy(), start.centres.copy()
+    labels, centers = start.labels.copy(), start.centers.copy()
     assert np.any(run(route, start).labels != labels)
     np.testing.assert_array_equal(start.labels, labels)
-    np.testing.assert_array_equal(start.centres, centres)
+    np.testing.assert_array_equal(start.centers, centers)
 
 
 @both_routes
@@ -407,7 +407,7 @@ def test_only_a_push_helps(route, third):
 @both_routes
 @pytest.mark.parametrize("far", [0.0, 100.0])
 def test_only_a_path_into_an_empty_cluster_helps(route, far):
-    """What goes to an empty cluster costs nothing there, however far its old centre is.
+    """What goes to an empty cluster costs nothing there, however far its old center is.
 
     Cluster 1 keeps its size, and only its last item may go to cluster 2, none of them to 0.
     """
@@ -418,7 +418,7 @@ def test_only_a_path_into_an_empty_cluster_helps(route, far):
     rows = bckm.LinearRows(A.reshape(2, -1), None, [0.0, 0.0])
     rules = bckm.Constraints(size_min=[0, 3, 0], size_max=[4, 3, 1], rows=rows)
     start = Start.of(X, 3, rules, labels)
-    start.centres = start.centres + far
+    start.centers = start.centers + far
     assert not better_moves(start.problem, start.labels)
     found = run(route, start)
     check(start, found)
@@ -493,7 +493,7 @@ def test_larger(route, kind):
         rules = bckm.Constraints(size_min=375, size_max=375)
         start = Start.of(X, 8, rules, np.argsort(np.argsort(X.sum(axis=1))) // 375)
     else:
-        start = from_family("planted_colouring" if kind == "conflicts" else kind, 3000)
+        start = from_family("planted_coloring" if kind == "conflicts" else kind, 3000)
     found = run(route, start)
     check(start, found, brute=False)
     assert found.finished

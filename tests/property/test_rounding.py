@@ -71,7 +71,7 @@ def test_some_columns_far_from_zero_and_some_entries_not_stored(layout):
 
 @LAYOUTS
 def test_features_that_only_one_cluster_has(layout):
-    """Zero in one half, far from it in the other: nothing to centre, and differences are small."""
+    """Zero in one half, far from it in the other: nothing to center, and differences are small."""
     X = blobs(40, 2)
     wide = np.zeros((40, 4))
     wide[:20, :2], wide[20:, 2:] = X[:20] + 1e7, X[20:] + 1e7
@@ -209,9 +209,9 @@ def test_samples_that_are_all_alike_have_no_scale():
 
 
 @LAYOUTS
-def test_centres_beyond_all_measure_are_refused(layout):
+def test_centers_beyond_all_measure_are_refused(layout):
     X = blobs(10) * 1e-130
-    with pytest.raises(ValueError, match=r"centres lie 1e\+100 from X.*squared distances overflow"):
+    with pytest.raises(ValueError, match=r"centers lie 1e\+100 from X.*squared distances overflow"):
         bckm.assign_to(layout(X), np.full((2, 2), 1e100))
     with pytest.raises(ValueError, match="init lie"):
         bckm.kmeans(layout(X), 2, init=np.full((2, 2), 1e100))

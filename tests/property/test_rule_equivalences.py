@@ -11,12 +11,12 @@ N, K = 24, 3
 
 
 class Case:
-    """Data, first centres, and labels that rules may be drawn around."""
+    """Data, first centers, and labels that rules may be drawn around."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
         self.X = self.rng.normal(size=(N, 2)) + 2 * self.rng.integers(0, 3, (N, 1))
-        self.centres = self.X[self.rng.choice(N, K, replace=False)]
+        self.centers = self.X[self.rng.choice(N, K, replace=False)]
         self.labels = self.rng.permutation(np.arange(N) % K)
 
     def some(self, number):
@@ -33,7 +33,7 @@ def alike(case, a, b, weight=None):
     """The same question to feasibility, to the exact engine and to the loop."""
     assert bckm.check(N, K, a).verdict == bckm.check(N, K, b).verdict
     found = [
-        bckm.assign_to(case.X, case.centres, c, solver="exact", sample_weight=weight)
+        bckm.assign_to(case.X, case.centers, c, solver="exact", sample_weight=weight)
         for c in (a, b)
     ]
     assert found[0].objective == pytest.approx(found[1].objective, rel=1e-9)
@@ -41,7 +41,7 @@ def alike(case, a, b, weight=None):
     for search in ("none", "auto"):
         fits = [
             bckm.kmeans(
-                case.X, K, c, init=case.centres, bounds="fixed", search=search, solver="exact"
+                case.X, K, c, init=case.centers, bounds="fixed", search=search, solver="exact"
             )
             for c in (a, b)
         ]
@@ -82,7 +82,7 @@ def test_infinite_confidence_is_hard(seed):
             assert found.penalty == 0, name
         large = Constraints(**asked).soft(confidence=1e6) & never_empty
         assert bckm.check(N, K, hard & never_empty)
-        best = bckm.assign_to(case.X, case.centres, large, solver="exact")
+        best = bckm.assign_to(case.X, case.centers, large, solver="exact")
         assert best.given_up == (), name
         assert best.objective == pytest.approx(found.objective, rel=1e-9)
 
@@ -119,11 +119,11 @@ def test_bounds_that_bound_nothing(seed):
     case = Case(seed)
     together, apart = case.links()
     base = Constraints(together, apart, size_max=12)
-    colour = case.rng.integers(0, 3, N)
+    color = case.rng.integers(0, 3, N)
     nothing = [
-        Quota(colour, share_min=0, share_max=1),
-        Quota(colour, count_min=0, count_max=N),
-        Quota(colour, within="100%"),
+        Quota(color, share_min=0, share_max=1),
+        Quota(color, count_min=0, count_max=N),
+        Quota(color, within="100%"),
         AttributeSum(case.rng.random(N), 0, N),
     ]
     for rows in nothing:
@@ -170,7 +170,7 @@ def test_a_weight_is_a_repetition(seed):
         K,
         Constraints(together[3:], apart[3:], demand=demand, **bounds) & wish.soft(price=0.5),
         sample_weight=weight,
-        init=case.centres,
+        init=case.centers,
         search="none",
         solver="exact",
     )
@@ -188,7 +188,7 @@ def test_a_weight_is_a_repetition(seed):
             **bounds,
         )
         & Constraints(moved(apart[:3]), moved(together[:3])).soft(price=0.5),
-        init=case.centres,
+        init=case.centers,
         search="none",
         solver="exact",
     )
@@ -221,21 +221,21 @@ def test_confidences_do_not_depend_on_scale(seed, search):
     case = Case(seed)
     asked = wishes(case)
     options = {"bounds": "fixed", "search": search}
-    found = bckm.kmeans(case.X, K, asked, init=case.centres, **options)
+    found = bckm.kmeans(case.X, K, asked, init=case.centers, **options)
     assert found.penalty > 0
     for factor, shift in ((1e6, 0.0), (1e-6, 0.0), (1.0, 1e6)):
         other = bckm.kmeans(
-            case.X * factor + shift, K, asked, init=case.centres * factor + shift, **options
+            case.X * factor + shift, K, asked, init=case.centers * factor + shift, **options
         )
         assert other.labels.tolist() == found.labels.tolist()
         assert other.objective == pytest.approx(found.objective * factor**2, rel=1e-6)
         assert other.penalty == pytest.approx(found.penalty * factor**2, rel=1e-6)
     order = case.rng.permutation(N)
-    permuted = bckm.kmeans(case.X[order], K, asked.take(order), init=case.centres, **options)
+    permuted = bckm.kmeans(case.X[order], K, asked.take(order), init=case.centers, **options)
     assert permuted.labels.tolist() == found.labels[order].tolist()
     assert permuted.objective == pytest.approx(found.objective, rel=1e-9)
     weighted = bckm.kmeans(
-        case.X, K, asked, init=case.centres, sample_weight=np.full(N, 8.0), **options
+        case.X, K, asked, init=case.centers, sample_weight=np.full(N, 8.0), **options
     )
     assert weighted.labels.tolist() == found.labels.tolist()
     assert weighted.penalty == pytest.approx(8 * found.penalty, rel=1e-9)

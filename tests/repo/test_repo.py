@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bckm
-from bckm.demo import main
+from bckm.cli._demo import main
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 import bckm
-from bckm.problem import Problem
+from bckm.problem.problem import Problem
 from tests.repo.pages import DOCS, run_examples
 
 CHOOSE = import_module("bckm.assign.choose")  # the name is that of a function, too

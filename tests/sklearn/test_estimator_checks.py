@@ -21,8 +21,8 @@ MODELS = [
 
 RANDOM_SEEDS = {
     f"check_sample_weight_equivalence_on_{kind}_data": (
-        "init='random' draws distinct rows as first centres: a row that is repeated can be drawn "
-        "twice, a row with a weight only once, so the two fits start from different centres"
+        "init='random' draws distinct rows as first centers: a row that is repeated can be drawn "
+        "twice, a row with a weight only once, so the two fits start from different centers"
     )
     for kind in ("dense", "sparse")
 }

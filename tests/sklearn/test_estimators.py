@@ -166,7 +166,7 @@ def test_everything_reaches_kmeans(X, monkeypatch):
         heard.update(rest, n_clusters=n_clusters, constraints=constraints)
         return bckm.kmeans(data, n_clusters, constraints)
 
-    monkeypatch.setattr("bckm.estimators.kmeans", listen)
+    monkeypatch.setattr("bckm.estimator.kmeans", listen)
     given = {
         "n_clusters": 2,
         "solver": "pump",
@@ -243,7 +243,7 @@ def test_attributes_are_those_of_kmeans(X, asked):
     same = bckm.kmeans(X, K, joined(asked), random_state=0)
     assert model.labels_.dtype == np.int32
     assert model.labels_.tolist() == same.labels.tolist() == model.result_.labels.tolist()
-    assert model.cluster_centers_.tolist() == same.centres.tolist()
+    assert model.cluster_centers_.tolist() == same.centers.tolist()
     assert model.cluster_sizes_.tolist() == same.sizes.tolist()
     assert model.inertia_ == same.inertia
     assert model.lower_bound_ == same.lower_bound <= same.inertia
@@ -262,7 +262,7 @@ def test_status_tells_of_the_iteration_limit(X):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_centres_and_inertia_belong_to_the_labels(X, seed):
+def test_centers_and_inertia_belong_to_the_labels(X, seed):
     weight = np.random.default_rng(seed).integers(1, 5, N)
     model = ConstrainedKMeans(K, size_max=11, random_state=seed).fit(X, sample_weight=weight)
     means = [

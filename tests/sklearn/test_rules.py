@@ -305,8 +305,8 @@ def test_groups_and_partial_labels(method, kind):
 def test_y_is_ignored():
     free = clone(MODEL).fit(X)
     assert clone(MODEL).fit(X, LABELS).labels_.tolist() == free.labels_.tolist()
-    labelled = clone(MODEL).fit(X, partial_labels=LABELS)
-    assert labelled.labels_.tolist() != free.labels_.tolist()
+    labeled = clone(MODEL).fit(X, partial_labels=LABELS)
+    assert labeled.labels_.tolist() != free.labels_.tolist()
 
 
 @pytest.mark.parametrize("what", ["demand", "groups", "partial_labels"])
@@ -357,7 +357,7 @@ def test_scaled_bounds_bind():
     model = ConstrainedKMeans(2, size_max=6, random_state=0, **QUICK).fit(
         [[0.0], [9.0]] * 6, demand=[1] * 12
     )
-    batch = np.zeros((8, 1))  # all at one centre: 16 units, at most 8 each
+    batch = np.zeros((8, 1))  # all at one center: 16 units, at most 8 each
     assert np.bincount(model.assign(batch, demand=[2.0] * 8)).tolist() == [4, 4]
     half = model.assign(batch, demand=[0.5] * 8)  # 4 units, 2 each
     assert np.bincount(half).tolist() == [4, 4]

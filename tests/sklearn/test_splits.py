@@ -233,7 +233,7 @@ def test_a_refit_with_all_data_is_no_split():
 
 def test_where_the_stack_cannot_be_read_nothing_is_refused(monkeypatch):
     monkeypatch.delattr("sys._getframe")
-    from bckm._asked import inside_split
+    from bckm.estimator._rows import inside_split
 
     assert inside_split() is False
 

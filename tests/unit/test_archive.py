@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import bckm
-from bckm import _container
-from bckm._container import read_container, write_container
-from bckm._fields import Fields
+from bckm._storage import container as _container
+from bckm._storage.container import read_container, write_container
+from bckm._storage.fields import Fields
 from bckm.archive._constraints import constraints_tree, read_constraints
 from bckm.archive._statements import Pool
 from tests.archives import altering, make
@@ -250,8 +250,8 @@ RESULT = [
     (("labels",), lambda a: a[:0], "labels"),
     (("labels",), lambda a: a.astype(float), "labels"),
     (("labels",), lambda a: a[None], "labels"),
-    (("centres",), lambda a: a[:2], "labels|embedded"),
-    (("centres",), changed(0, np.nan), "centres"),
+    (("centers",), lambda a: a[:2], "labels|embedded"),
+    (("centers",), changed(0, np.nan), "centers"),
     (("embedded",), lambda a: a[:2], "embedded"),
     (("prices",), lambda a: a[:2], "prices"),
     (("inertia",), float("nan"), "inertia"),

@@ -1,4 +1,4 @@
-"""Labels for centres that stay, and prices: of a fit, of a batch, of a single sample."""
+"""Labels for centers that stay, and prices: of a fit, of a batch, of a single sample."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,12 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 import bckm
-from bckm import ConstrainedKMeans, Constraints, InfeasibleError, Status, _arrays, kmeans
-from bckm.assign._highs import DEPENDENT, Model
-from bckm.assign.base import Deadline, MatrixAssigner
+from bckm import ConstrainedKMeans, Constraints, InfeasibleError, Status, kmeans
+from bckm._core import arrays as _arrays
+from bckm._core.deadline import Deadline
+from bckm.assign.base import MatrixAssigner
 from bckm.kernels import missing
+from bckm.programs.highs import DEPENDENT, Model
 from tests.drawing import draw, obeying
 from tests.priced import Priced
 
@@ -36,51 +38,51 @@ def test_a_batch_against_brute_force(seed):
     drawn = draw(20_000 + seed)
     allowed = obeying(drawn)
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(drawn.k, drawn.X.shape[1]))
+    centers = rng.normal(size=(drawn.k, drawn.X.shape[1]))
     if not len(allowed):
         with pytest.raises(InfeasibleError):
-            bckm.assign_to(drawn.X, centres, drawn.constraints)
+            bckm.assign_to(drawn.X, centers, drawn.constraints)
         return
     weight = np.ones(len(drawn.X)) if drawn.weight is None else drawn.weight
-    cost = weight[:, None] * cdist(drawn.X, centres, "sqeuclidean")
+    cost = weight[:, None] * cdist(drawn.X, centers, "sqeuclidean")
     best = cost[np.arange(len(drawn.X)), allowed].sum(axis=1).min()
     found = bckm.assign_to(
-        drawn.X, centres, drawn.constraints, solver="exact", sample_weight=drawn.weight
+        drawn.X, centers, drawn.constraints, solver="exact", sample_weight=drawn.weight
     )
     assert (allowed == found.labels).all(axis=1).any()
     assert found.inertia == pytest.approx(best, rel=1e-9, abs=1e-12)
     assert found.status is Status.OPTIMAL
     assert found.lower_bound <= found.inertia
-    assert np.array_equal(found.centres, centres)
+    assert np.array_equal(found.centers, centers)
     assert found.sizes.tolist() == np.bincount(found.labels, minlength=drawn.k).tolist()
     assert found.history == ()
     assert found.prices is None
 
 
-def test_centres_stay_and_labels_keep_their_bounds():
-    X, centres = [[0.0], [1.0], [2.0], [9.0]], np.array([[0.0], [100.0]])
-    found = bckm.assign_to(X, centres, Constraints(size_min=[1, 3]))
+def test_centers_stay_and_labels_keep_their_bounds():
+    X, centers = [[0.0], [1.0], [2.0], [9.0]], np.array([[0.0], [100.0]])
+    found = bckm.assign_to(X, centers, Constraints(size_min=[1, 3]))
     assert found.labels.tolist() == [0, 1, 1, 1]
-    assert found.centres.tolist() == [[0.0], [100.0]]
+    assert found.centers.tolist() == [[0.0], [100.0]]
     assert found.inertia == pytest.approx(99**2 + 98**2 + 91**2)
-    centres[:] = 7
-    assert found.centres.tolist() == [[0.0], [100.0]], "a copy"
+    centers[:] = 7
+    assert found.centers.tolist() == [[0.0], [100.0]], "a copy"
 
 
 def test_fewer_samples_than_clusters():
-    centres = [[0.0], [5.0], [9.0]]
-    found = bckm.assign_to([[8.0]], centres, Constraints(size_min=0))
+    centers = [[0.0], [5.0], [9.0]]
+    found = bckm.assign_to([[8.0]], centers, Constraints(size_min=0))
     assert found.labels.tolist() == [2]
     with pytest.raises(InfeasibleError, match="only 1 sample"):
-        bckm.assign_to([[8.0]], centres)
+        bckm.assign_to([[8.0]], centers)
 
 
 def test_statuses_of_a_batch(monkeypatch):
     X, rules = blobs(), EVEN & Constraints(cannot_link=[(0, 1)])
-    centres = X[:4]
-    assert bckm.assign_to(X, centres, rules, solver="exact").status is Status.OPTIMAL
-    assert bckm.assign_to(X, centres, rules, solver="greedy").status is Status.FEASIBLE
-    late = bckm.assign_to(X, centres, rules, time_limit=0)
+    centers = X[:4]
+    assert bckm.assign_to(X, centers, rules, solver="exact").status is Status.OPTIMAL
+    assert bckm.assign_to(X, centers, rules, solver="greedy").status is Status.FEASIBLE
+    late = bckm.assign_to(X, centers, rules, time_limit=0)
     assert late.status is Status.NOT_STARTED
     assert bckm.verify(late.labels, rules, 4) == []
 
@@ -88,27 +90,27 @@ def test_statuses_of_a_batch(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(MatrixAssigner, "__call__", interrupted)
-    stopped = bckm.assign_to(X, centres, rules)
+    stopped = bckm.assign_to(X, centers, rules)
     assert stopped.status is Status.NOT_STARTED
     assert bckm.verify(stopped.labels, rules, 4) == []
-    squares = cdist(X, centres, "sqeuclidean")
+    squares = cdist(X, centers, "sqeuclidean")
     assert stopped.inertia == pytest.approx(squares[np.arange(120), stopped.labels].sum())
     assert stopped.lower_bound <= squares.min(axis=1).sum(), "there was no time for a better one"
 
 
 @pytest.mark.parametrize(
-    ("centres", "message"),
+    ("centers", "message"),
     [
-        ([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], "centres have 2 features, X has 1"),
-        ([0.0, 1.0], r"centres has shape \(2,\)"),
-        (np.empty((0, 1)), r"centres has shape \(0, 1\)"),
-        ([[np.nan]], "centres holds NaN"),
-        ("k-means++", "centres must be an array"),
+        ([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], "centers have 2 features, X has 1"),
+        ([0.0, 1.0], r"centers has shape \(2,\)"),
+        (np.empty((0, 1)), r"centers has shape \(0, 1\)"),
+        ([[np.nan]], "centers holds NaN"),
+        ("k-means++", "centers must be an array"),
     ],
 )
-def test_wrong_centres(centres, message):
+def test_wrong_centers(centers, message):
     with pytest.raises(ValueError, match=message):
-        bckm.assign_to([[0.0], [1.0], [2.0]], centres)
+        bckm.assign_to([[0.0], [1.0], [2.0]], centers)
 
 
 # -- prices -----------------------------------------------------------------------------------
@@ -116,27 +118,27 @@ def test_wrong_centres(centres, message):
 
 @pytest.mark.parametrize("options", [{"tol": 0}, {"tol": 0.1}, {"max_iter": 2, "tol": 0}])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_prices_of_a_fit_belong_to_its_centres(priced, options, weighted):
+def test_prices_of_a_fit_belong_to_its_centers(priced, options, weighted):
     X = blobs()
     weight = np.random.default_rng(1).uniform(5, 90, 120) if weighted else np.ones(120)
     found = kmeans(
         X, 4, EVEN, sample_weight=weight, random_state=0, n_init=1, search="none", **options
     )
-    cost = weight[:, None] * cdist(X, found.centres, "sqeuclidean")
+    cost = weight[:, None] * cdist(X, found.centers, "sqeuclidean")
     value = (cost - found.prices).min(axis=1).sum() + (
         28 * np.maximum(found.prices, 0) - 32 * np.maximum(-found.prices, 0)
     ).sum()
     assert found.lower_bound == pytest.approx(value, rel=1e-9)
     assert (found.prices != 0).any()
-    best = bckm.assign_to(X, found.centres, EVEN, sample_weight=weight)
+    best = bckm.assign_to(X, found.centers, EVEN, sample_weight=weight)
     assert best.inertia == pytest.approx(value, rel=1e-9), "prices are optimal"
     steps = found.counters["calls"] - found.n_iter
-    assert steps == 1, "one assignment at the final centres, whichever way it ended"
+    assert steps == 1, "one assignment at the final centers, whichever way it ended"
     if found.status is Status.CONVERGED and options["tol"] == 0:
         assert found.assignment is Status.OPTIMAL
 
 
-def test_no_prices_without_an_assignment_at_the_centres(priced):
+def test_no_prices_without_an_assignment_at_the_centers(priced):
     def stop(step):
         raise KeyboardInterrupt
 
@@ -194,13 +196,13 @@ def test_predict_and_score_in_blocks(priced, monkeypatch):
     labels, score = model.predict(X), model.score(X)
     shapes = []
 
-    def counted(points, centres, *rest):
+    def counted(points, centers, *rest):
         shapes.append(len(points))
-        return inner(points, centres, *rest)
+        return inner(points, centers, *rest)
 
     name = "squared_distances" if missing else "_native_nearest"
     inner = getattr(_arrays, name)
-    monkeypatch.setattr(_arrays, "BLOCK", 28 if missing else 14)  # 4 centres, 2 features
+    monkeypatch.setattr(_arrays, "BLOCK", 28 if missing else 14)  # 4 centers, 2 features
     monkeypatch.setattr(_arrays, name, counted)
     assert np.array_equal(model.predict(X), labels)
     assert set(shapes) == {7, 120 % 7}
@@ -278,7 +280,7 @@ def test_a_search_without_a_thread_is_a_lack_of_memory(monkeypatch):
     def refuse(_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("bckm.assign._highs.Thread.start", refuse)
+    monkeypatch.setattr("bckm.programs.highs.Thread.start", refuse)
     model = Model(sp.csr_array(np.ones((1, 2))), np.ones(1), np.ones(1), integer=True)
     with pytest.raises(MemoryError, match="thread of its own"):
         model.solve(np.ones(2), Deadline())
@@ -288,7 +290,7 @@ def test_soft_links_beside_a_linear_row_are_searched_as_whole_numbers():
     """HiGHS called labels optimal that others beat by 0.6 %: some columns were not integral."""
     X = [-116, -104, -153, 161, 149, -70, -44, 103, 54, -27, 2, -28, -86, -94, -227, 101]
     X = np.reshape(X, (8, 2)).astype(float)
-    centres = np.array([[-629.0, -492.0], [400.0, 680.0], [-317.0, -67.0]])
+    centers = np.array([[-629.0, -492.0], [400.0, 680.0], [-317.0, -67.0]])
     row = [2, 0, -1, 2, 0, 2, -1, 2, 1, 0, 0, -1, 1, -1, 2, 1, 2, -1, 2, 1, 1, 0, 1, 2]
     rules = Constraints(
         rows=bckm.LinearRows([row], 0, 4),
@@ -296,6 +298,6 @@ def test_soft_links_beside_a_linear_row_are_searched_as_whole_numbers():
         forbidden=[(0, 2), (7, 1), (6, 0)],
     )
     rules &= Constraints(cannot_link=[(0, 4)]).soft(price=1.0)
-    found = bckm.assign_to(X, centres, rules, solver="exact")
+    found = bckm.assign_to(X, centers, rules, solver="exact")
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(3_166_630)

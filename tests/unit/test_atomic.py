@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from bckm import _atomic
-from bckm._atomic import atomic
+from bckm._storage import atomic as _atomic
+from bckm._storage.atomic import atomic
 
 
 def names(folder):

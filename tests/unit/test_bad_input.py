@@ -112,7 +112,7 @@ def test_fewer_samples_than_clusters(door):
 
 @pytest.mark.parametrize("k", [np.int64(2), np.uint8(2)])
 def test_n_clusters_as_numpy_integer(k):
-    assert fit(X4, k).centres.shape == (2, 1)
+    assert fit(X4, k).centers.shape == (2, 1)
 
 
 # -- links ------------------------------------------------------------------------------------
@@ -381,8 +381,8 @@ def test_unknown_keyword():
         ({"time_limit": True}, "time_limit.*True"),
         ({"bounds": "free"}, "'matched' or 'fixed'; got 'free'"),
         ({"bounds": None}, "'matched' or 'fixed'; got None"),
-        ({"bounds": "fixed"}, "'fixed'.*centres as init"),
-        ({"bounds": "fixed", "init": "random"}, "'fixed'.*centres as init"),
+        ({"bounds": "fixed"}, "'fixed'.*centers as init"),
+        ({"bounds": "fixed", "init": "random"}, "'fixed'.*centers as init"),
         ({"random_state": "seed"}, "random_state.*'seed'"),
         ({"random_state": 1.5}, "random_state.*1.5"),
         ({"random_state": [1, 2]}, "random_state"),

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.estimators import ConstrainedKMeans
-from bckm.result import CERTIFIABLE
+from bckm.estimator import ConstrainedKMeans
+from bckm.fit.result import CERTIFIABLE
 
 
 def blobs(n=60, k=3, seed=0, spread=1.0):
     rng = np.random.default_rng(seed)
-    centres = rng.normal(size=(k, 2)) * 6
-    return centres[np.arange(n) % k] + spread * rng.normal(size=(n, 2))
+    centers = rng.normal(size=(k, 2)) * 6
+    return centers[np.arange(n) % k] + spread * rng.normal(size=(n, 2))
 
 
 def links(n=60, k=3, seed=0):
@@ -169,10 +169,10 @@ def test_results_can_be_stored(result):
 
 def test_means_of_assign_to_are_not_certified(result):
     X = blobs(spread=2.5)
-    found = bckm.assign_to(X, result.centres + 0.1, links())
+    found = bckm.assign_to(X, result.centers + 0.1, links())
     with pytest.raises(ValueError, match=r"not the means of its clusters.*bckm\.assign_to"):
         bckm.certify(found)
-    assert bckm.certify(bckm.assign_to(X, result.centres, links())).gap < 1e-3
+    assert bckm.certify(bckm.assign_to(X, result.centers, links())).gap < 1e-3
 
 
 def test_many_items_are_refused():

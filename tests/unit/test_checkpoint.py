@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import checkpoint
-from bckm._container import read_container, write_container
+from bckm._storage.container import read_container, write_container
+from bckm.fit import checkpoint
+from bckm.fit.search import explore
 from bckm.kernels import missing
-from bckm.search import explore
 from tests.archives.telling import tell
 
 N, K = 40, 4
@@ -135,7 +135,7 @@ def test_killed_at_every_step(search, tmp_path):
 
 
 SPECIAL = {
-    "given centres": {"init": data(3, K)},
+    "given centers": {"init": data(3, K)},
     "fixed bounds": {"init": data(3, K), "bounds": "fixed"},
     "random": {"init": "random", "n_init": 4},
     "weights": {"sample_weight": np.arange(N) % 3 + 0.5},
@@ -354,7 +354,7 @@ def _forged(finished, tmp_path, change):
         lambda tree: tree["found"].update(population=np.array([99])),
         lambda tree: tree["found"]["runs"][0].update(labels=tree["start"] * 0),
         lambda tree: tree["found"]["runs"][0].update(labels=tree["start"] + 9),
-        lambda tree: tree["found"]["runs"][0].update(centres=np.zeros((K, 3))),
+        lambda tree: tree["found"]["runs"][0].update(centers=np.zeros((K, 3))),
         lambda tree: tree["found"]["runs"][0].update(status="fine"),
         lambda tree: tree["found"]["runs"][0].update(cost=float("nan")),
         lambda tree: tree["found"]["runs"][0].pop("history"),

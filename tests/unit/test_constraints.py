@@ -10,7 +10,15 @@ import pytest
 import scipy.sparse as sp
 
 from bckm import AttributeSum, Constraints, LinearRows, check
-from bckm.rules import CannotLink, MustLink, NonEmpty, RowBound, SizeMax, SizeMin, SumBound
+from bckm.constraints.rules import (
+    CannotLink,
+    MustLink,
+    NonEmpty,
+    RowBound,
+    SizeMax,
+    SizeMin,
+    SumBound,
+)
 
 FIELDS = ("must_link", "cannot_link", "size_min", "size_max", "rows")
 

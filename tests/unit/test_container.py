@@ -10,8 +10,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from bckm import DamagedFileError, _container
-from bckm._container import read_container, write_container
+from bckm import DamagedFileError
+from bckm._storage import container as _container
+from bckm._storage.container import read_container, write_container
 
 TREE = {
     "values": np.linspace(0, 1, 50).reshape(5, 10),

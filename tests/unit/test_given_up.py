@@ -111,8 +111,8 @@ def test_bounds_are_the_cheapest_moves(seed):
 def test_quotas_count_both_ways_out():
     """Too small a share of a category: members come, or others leave."""
     X = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
-    colour = ["red", "red", "blue", "blue", "blue", "blue"]
-    wish = Constraints(rows=Quota(colour, share_max={"blue": 0.9})).soft(price=0.01)
+    color = ["red", "red", "blue", "blue", "blue", "blue"]
+    wish = Constraints(rows=Quota(color, share_max={"blue": 0.9})).soft(price=0.01)
     (one,) = bckm.kmeans(X, 2, wish, random_state=0).given_up
     # sample 1 comes, which leaves 3 of 4 blue
     before = inertia(X, np.ones(6), np.array([0, 0, 0, 1, 1, 1]))
@@ -130,11 +130,11 @@ def test_previous_labels_are_the_way_back():
     assert result.given_up[0].saved == pytest.approx(rise)
 
 
-def test_centres_that_stay():
-    """Where centres are given, they do not follow."""
-    X, centres = [[0.0], [1.0], [9.0]], [[0.0], [10.0]]
+def test_centers_that_stay():
+    """Where centers are given, they do not follow."""
+    X, centers = [[0.0], [1.0], [9.0]], [[0.0], [10.0]]
     wish = Constraints(must_link=[(0, 2)]).soft(price=1.0)
-    (one,) = bckm.assign_to(X, centres, wish).given_up
+    (one,) = bckm.assign_to(X, centers, wish).given_up
     assert one.saved == pytest.approx(min(100.0 - 0.0, 81.0 - 1.0))
 
 
@@ -152,12 +152,12 @@ def test_many_given_up_links_cost_little():
     pairs = pairs[pairs[:, 0] != pairs[:, 1]].tolist()
     wish = Constraints(pairs[:3000], pairs[3000:]).soft(confidence=1e-9)
     wish = wish & Constraints(size_max=n // k).soft(confidence=1e-9)
-    centres = X[rng.choice(n, k, replace=False)]
-    from bckm.given_up import given_up
-    from bckm.problem import Problem
+    centers = X[rng.choice(n, k, replace=False)]
+    from bckm.fit.violations import given_up
+    from bckm.problem.problem import Problem
 
     problem = Problem.build(X, k, wish)
-    at = problem.centres_in(centres)
+    at = problem.centers_in(centers)
     labels = problem.nearest(at)[0]
     began = time.process_time()
     found = given_up(problem, wish, labels, at, True)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import AttributeSum, Constraints, LinearRows, Quota, views
-from bckm._kept import allowed, exact_parts, group_sums, joined, part_sums
-from bckm.structure import Structure, contract
+from bckm import AttributeSum, Constraints, LinearRows, Quota
+from bckm._core.tolerance import allowed, exact_parts, group_sums, joined, part_sums
+from bckm.problem.structure import Structure, contract
+from bckm.study import views
 from tests.exactly import draw
 from tests.studies import study_of
 

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import Constraints, Status, _cliques, verify
-from bckm._deadline import Deadline, TimeUp
-from bckm.assign._market import Bounds, Market
+from bckm import Constraints, Status, verify
+from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign._patch import patched
+from bckm.assign._transport_state import Bounds, Market
 from bckm.assign.exact import ExactAssigner
 from bckm.assign.transport import Transport
+from bckm.fit.seeding import spread
 from bckm.kernels import missing, native
-from bckm.problem import Problem
-from bckm.seeding import spread
+from bckm.problem import cliques as _cliques
+from bckm.problem.problem import Problem
 
 compiled = pytest.mark.skipif(bool(missing), reason=missing)
 
@@ -49,7 +50,7 @@ def test_a_look_at_all_points_hears_the_deadline():
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_is_heard_in_the_middle_of_a_look(threads):
     rng = np.random.default_rng(0)
-    X, centres = rng.normal(size=(400_000, 32)), rng.normal(size=(1_000, 32))
+    X, centers = rng.normal(size=(400_000, 32)), rng.normal(size=(1_000, 32))
     market = market_of(X, 1_000)
     market.threads = threads
 
@@ -60,7 +61,7 @@ def test_ctrl_c_is_heard_in_the_middle_of_a_look(threads):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt):
-            market.look(centres, np.zeros(1_000), Deadline())
+            market.look(centers, np.zeros(1_000), Deadline())
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -71,9 +72,9 @@ def test_seeding_hears_the_deadline():
     problem = Problem.build(blobs(500, 9), 9)
     seeds = spread(problem, np.random.default_rng(0), Deadline.after(0))
     assert not seeds.complete
-    assert seeds.centres.shape == (9, 2)
+    assert seeds.centers.shape == (9, 2)
     rows = {row.tobytes() for row in problem.points}
-    assert all(row.tobytes() in rows for row in seeds.centres)
+    assert all(row.tobytes() in rows for row in seeds.centers)
     assert spread(problem, np.random.default_rng(0), Deadline()).complete
 
 
@@ -103,10 +104,10 @@ def test_quick_moves_come_before_a_slow_engine(slow, search):
 
 
 @compiled
-def test_quick_moves_come_before_a_slow_engine_of_given_centres(slow):
+def test_quick_moves_come_before_a_slow_engine_of_given_centers(slow):
     X, links = blobs(300, 6), Constraints(cannot_link=[(0, 6), (1, 7), (2, 8)], size_min=30)
     good = bckm.kmeans(X, 6, Constraints(size_min=30), random_state=0)
-    found = bckm.assign_to(X, good.centres, links, solver="exact", time_limit=0.5)
+    found = bckm.assign_to(X, good.centers, links, solver="exact", time_limit=0.5)
     assert found.status is Status.TIME_LIMIT
     assert verify(found.labels, links, 6) == []
     assert found.inertia < 1.1 * good.inertia
@@ -119,7 +120,7 @@ def test_a_fit_that_could_not_begin_says_so(rules):
     found = bckm.kmeans(X, 6, rules, time_limit=0, random_state=0)
     assert found.status is Status.NOT_STARTED
     assert found.status.stopped
-    assert "nothing was optimised" in found.status.message
+    assert "nothing was optimized" in found.status.message
     assert verify(found.labels, rules, 6) == []
     assert found.lower_bound < 0.1 * found.inertia
     assert bckm.kmeans(X, 6, rules, random_state=0).status is Status.CONVERGED
@@ -143,7 +144,7 @@ def test_the_last_bound_needs_no_new_engine(monkeypatch, n_init):
     assert found.status is Status.ITERATION_LIMIT
     assert found.prices is not None
     assert 0.9 * found.inertia < found.lower_bound <= found.inertia
-    again = bckm.assign_to(X, found.centres, sizes)
+    again = bckm.assign_to(X, found.centers, sizes)
     assert again.inertia == pytest.approx(found.lower_bound, rel=1e-9)
 
 
@@ -152,8 +153,8 @@ def test_labels_that_break_few_bounds_are_patched():
     for seed in range(300):
         rng = np.random.default_rng(seed)
         n, k = int(rng.integers(10, 60)), int(rng.integers(1, 6))
-        X, centres = rng.normal(size=(n, 2)), rng.normal(size=(k, 2))
-        value = np.square(X[:, None] - centres).sum(axis=2)
+        X, centers = rng.normal(size=(n, 2)), rng.normal(size=(k, 2))
+        value = np.square(X[:, None] - centers).sum(axis=2)
         sizes = np.bincount(rng.integers(k, size=n), minlength=k)
         lower, upper = sizes - rng.integers(0, 3, k), sizes + rng.integers(0, 3, k)
         lower = np.maximum(lower, 0)
@@ -163,7 +164,7 @@ def test_labels_that_break_few_bounds_are_patched():
         labels[strays] = rng.integers(k, size=strays.size)
         two = np.sort(value, axis=1)
         slack = two[:, 1] - two[:, 0] if k > 1 else np.zeros(n)
-        found = patched(X, centres, labels, slack, lower, upper)
+        found = patched(X, centers, labels, slack, lower, upper)
         if found is None:
             continue
         done += 1
@@ -177,11 +178,11 @@ def test_labels_that_break_few_bounds_are_patched():
 @compiled
 def test_an_exact_step_without_time_leaves_more_than_its_start():
     X = np.random.default_rng(0).normal(size=(20_000, 4))
-    sizes, centres = Constraints(size_min=95, size_max=105), X[:200].copy()
+    sizes, centers = Constraints(size_min=95, size_max=105), X[:200].copy()
     problem = Problem.build(X, 200, sizes)
     start = np.arange(20_000) % 200
     assigner = Transport().prepare(problem)
-    at = problem.centres_in(centres)
+    at = problem.centers_in(centers)
     best = assigner(at, start, Deadline())
     hurried = assigner._in_a_hurry(at + 1e-3, start)
     assert problem.structure.feasible(hurried.labels)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import _lock
-from bckm._lock import alone
+from bckm._storage import lock as _lock
+from bckm._storage.lock import alone
 
 FIT = """
 import sys, time, numpy as np, bckm

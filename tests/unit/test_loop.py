@@ -13,13 +13,14 @@ import pytest
 
 import bckm
 from bckm import AttributeSum, Constraints, Status, check, verify
-from bckm.assign.base import Assigner, Assignment, Deadline
+from bckm._core.deadline import Deadline
+from bckm.assign.base import Assigner, Assignment
 from bckm.assign.exact import Exact, ExactAssigner
 from bckm.feasibility import feasible_start
+from bckm.fit.lloyd import Limits, Run, _exchange, _exchanges, alternate
+from bckm.fit.seeding import spread
 from bckm.kernels import missing
-from bckm.lloyd import Limits, Run, _exchange, _exchanges, alternate
-from bckm.problem import Problem
-from bckm.seeding import spread
+from bckm.problem.problem import Problem
 from tests.families import FAMILIES
 from tests.priced import PricedAssigner, dual_value
 
@@ -30,7 +31,7 @@ kmeans = partial(bckm.kmeans, search="none")  # the loop alone; see test_search 
 
 
 def drawn(seed, kind="even"):
-    """Draw blobs, and rules that hold for a hidden labelling: never infeasible."""
+    """Draw blobs, and rules that hold for a hidden labeling: never infeasible."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, 2)) + 3 * rng.normal(size=(K, 2))[rng.integers(0, K, N)]
     sizes = [10, 10, 10, 10] if kind == "even" else [4, 8, 12, 16]
@@ -51,8 +52,8 @@ instances = pytest.mark.parametrize(
 )
 
 
-def direct_inertia(X, labels, centres, weight=None):
-    distance = np.square(X - centres[labels]).sum(axis=1)
+def direct_inertia(X, labels, centers, weight=None):
+    distance = np.square(X - centers[labels]).sum(axis=1)
     return float(distance.sum() if weight is None else weight @ distance)
 
 
@@ -72,7 +73,7 @@ def test_a_result_is_what_it_says(solver, instance):
         found = kmeans(X, K, asked, solver=solver, sample_weight=w, random_state=1)
         assert verify(found.labels, asked, K) == []
         assert found.sizes.tolist() == np.bincount(found.labels, minlength=K).tolist()
-        assert found.centres == pytest.approx(
+        assert found.centers == pytest.approx(
             np.array(
                 [
                     np.average(
@@ -84,7 +85,7 @@ def test_a_result_is_what_it_says(solver, instance):
                 ]
             )
         )
-        assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centres, w))
+        assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers, w))
         assert found.inertia == found.history[-1].inertia
         assert found.n_iter == len(found.history)
         assert found.lower_bound <= found.inertia
@@ -94,14 +95,14 @@ def test_a_result_is_what_it_says(solver, instance):
 
 @solvers
 @instances
-def test_the_lower_bound_holds_for_the_final_centres(solver, instance):
+def test_the_lower_bound_holds_for_the_final_centers(solver, instance):
     X, asked = drawn(*instance)
     found = kmeans(X, K, asked, solver=solver, random_state=1)
-    # what the exact engine finds for these centres is a labelling that the bound must not exceed
+    # what the exact engine finds for these centers is a labeling that the bound must not exceed
     best = kmeans(
-        X, K, asked, solver="exact", init=found.centres, bounds="fixed", max_iter=1, tol=0
+        X, K, asked, solver="exact", init=found.centers, bounds="fixed", max_iter=1, tol=0
     )
-    reached = direct_inertia(X, best.labels, found.centres)
+    reached = direct_inertia(X, best.labels, found.centers)
     assert found.lower_bound <= reached * (1 + 1e-9)
     if found.assignment is Status.OPTIMAL:
         assert found.inertia <= reached * (1 + 1e-9)
@@ -126,7 +127,7 @@ def test_labels_are_feasible_at_every_step_and_a_stop_returns_them(solver, insta
         assert found.status is Status.INTERRUPTED
         assert timeless(found.history) == timeless(whole.history[:at])
         assert found.inertia == whole.history[at - 1].inertia
-        assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centres))
+        assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers))
 
 
 @solvers
@@ -148,8 +149,8 @@ class Careless(Assigner):
         super().__init__(problem)
         self.rng = np.random.default_rng(seed)
 
-    def assign(self, centres, start, deadline):
-        cost = self.problem.cost(centres)
+    def assign(self, centers, start, deadline):
+        cost = self.problem.cost(centers)
         labels = self.rng.permutation(start)  # sizes stay as they are
         total = float(cost[np.arange(labels.size), labels].sum())
         return Assignment(labels, total, 0.0)
@@ -159,13 +160,13 @@ class Careless(Assigner):
 def test_a_worse_answer_of_an_engine_is_refused(seed):
     X = np.random.default_rng(seed).normal(size=(12, 2))
     problem = Problem.build(X, 2, Constraints(size_min=6, size_max=6))
-    centres, start = np.zeros((2, 2)), np.repeat([0, 1], 6)
-    run = alternate(problem, Careless(problem, seed), centres, start, Limits(50, 0.0, Deadline()))
+    centers, start = np.zeros((2, 2)), np.repeat([0, 1], 6)
+    run = alternate(problem, Careless(problem, seed), centers, start, Limits(50, 0.0, Deadline()))
     inertia = [step.inertia for step in run.history]
     assert inertia
     assert all(b < a for a, b in pairwise(inertia))
     assert problem.objective(run.cost) == inertia[-1]
-    means = problem.means(run.labels, run.centres)
+    means = problem.means(run.labels, run.centers)
     assert run.cost == pytest.approx(problem.within(run.labels, means), rel=1e-13)
     assert run.status is Status.CONVERGED
 
@@ -260,7 +261,7 @@ def test_the_same_seed_gives_the_same_result(solver, init):
 
     a, b = fit(7), fit(7)
     assert np.array_equal(a.labels, b.labels)
-    assert np.array_equal(a.centres, b.centres)
+    assert np.array_equal(a.centers, b.centers)
     assert timeless(a.history) == timeless(b.history)
     c, d = fit(np.random.default_rng(7)), fit(np.random.default_rng(7))
     assert np.array_equal(c.labels, d.labels)
@@ -312,7 +313,7 @@ def test_no_time_returns_feasible_labels(solver, instance, limit):
     assert found.status is Status.NOT_STARTED
     assert found.history == ()
     assert verify(found.labels, asked, K) == []
-    assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centres))
+    assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers))
     assert found.lower_bound <= found.inertia
 
 
@@ -356,15 +357,15 @@ LINE = np.array([[0.0]] * 10 + [[100.0]] * 5 + [[200.0]] * 5)
 
 
 @solvers
-def test_fixed_bounds_keep_label_i_with_centre_i(solver):
-    # the large group lies at centre 1, but only label 0 may be large
+def test_fixed_bounds_keep_label_i_with_center_i(solver):
+    # the large group lies at center 1, but only label 0 may be large
     asked = Constraints(size_min=0, size_max=[10, 5, 5])
     init = [[100.0], [0.0], [200.0]]
     fixed = kmeans(LINE, 3, asked, solver=solver, init=init, bounds="fixed")
     assert fixed.labels[10:15].tolist() == [0] * 5
     assert fixed.labels[15:].tolist() == [2] * 5
     assert sorted(fixed.labels[:10].tolist()) == [0] * 5 + [1] * 5
-    assert fixed.centres.ravel() == pytest.approx([50, 0, 200])
+    assert fixed.centers.ravel() == pytest.approx([50, 0, 200])
     matched = kmeans(LINE, 3, asked, solver=solver, init=init)
     assert matched.inertia == pytest.approx(0)
     assert matched.labels[:10].tolist() == [0] * 10
@@ -372,11 +373,11 @@ def test_fixed_bounds_keep_label_i_with_centre_i(solver):
 
 @solvers
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
-def test_without_bounds_label_i_stays_with_centre_i_too(solver, order):
-    centres = np.array([[1.0], [101.0], [201.0]])
+def test_without_bounds_label_i_stays_with_center_i_too(solver, order):
+    centers = np.array([[1.0], [101.0], [201.0]])
     for bounds in ("fixed", "matched"):
-        found = kmeans(LINE, 3, solver=solver, init=centres[list(order)], bounds=bounds)
-        assert found.centres.ravel() == pytest.approx(np.array([0.0, 100, 200])[list(order)])
+        found = kmeans(LINE, 3, solver=solver, init=centers[list(order)], bounds=bounds)
+        assert found.centers.ravel() == pytest.approx(np.array([0.0, 100, 200])[list(order)])
 
 
 def test_every_label_obeys_its_own_bound():
@@ -390,7 +391,7 @@ def test_every_label_obeys_its_own_bound():
 
 # -- empty clusters ---------------------------------------------------------------------------
 
-FAR = [[0.0], [1.0], [1000.0]]  # nothing lies near the last centre
+FAR = [[0.0], [1.0], [1000.0]]  # nothing lies near the last center
 
 
 @pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
@@ -398,7 +399,7 @@ def test_size_min_zero_allows_empty_clusters(solver):
     X = [[0.0], [0.1], [1.0], [1.1]]
     found = kmeans(X, 3, Constraints(size_min=0), solver=solver, init=FAR)
     assert found.sizes.tolist() == [2, 2, 0]
-    assert found.centres[2] == pytest.approx(1000.0), "an empty cluster keeps its centre"
+    assert found.centers[2] == pytest.approx(1000.0), "an empty cluster keeps its center"
     assert found.inertia == pytest.approx(0.01)
 
 
@@ -426,7 +427,7 @@ def test_no_cluster_is_empty_among_duplicates(solver, init, distinct):
 @pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
 def test_the_smallest_problems(solver):
     one = kmeans([[3.0, 4.0]], 1, solver=solver)
-    assert (one.labels.tolist(), one.centres.tolist(), one.inertia) == ([0], [[3.0, 4.0]], 0.0)
+    assert (one.labels.tolist(), one.centers.tolist(), one.inertia) == ([0], [[3.0, 4.0]], 0.0)
     each = kmeans([[1.0], [2.0], [3.0]], 3, solver=solver, random_state=0)
     assert sorted(each.labels.tolist()) == [0, 1, 2]
     assert each.inertia == 0.0
@@ -445,7 +446,7 @@ def test_fewer_items_than_clusters(solver, init):
 def test_weightless_samples_join_their_nearest_cluster():
     X = [[0.0], [10.0], [0.1], [9.9], [10.1]]
     found = kmeans(X, 2, sample_weight=[1, 1, 0, 0, 0], init=[[0.0], [10.0]])
-    assert found.centres.ravel().tolist() == [0.0, 10.0]
+    assert found.centers.ravel().tolist() == [0.0, 10.0]
     assert found.labels.tolist() == [0, 1, 0, 1, 1]
 
 
@@ -464,20 +465,20 @@ def test_starts_do_not_depend_on_those_before_them():
         problem = Problem.build(X, 4, asked)
         rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(3)[2])
         start = feasible_start(problem.structure, problem.rules, Deadline())
-        centres = spread(problem, rng, Deadline()).centres
+        centers = spread(problem, rng, Deadline()).centers
         fresh, used = Exact().prepare(problem), Exact().prepare(problem)
         limits = Limits(300, 0.0, Deadline())
-        alone = alternate(problem, fresh, centres, start, limits)
+        alone = alternate(problem, fresh, centers, start, limits)
         assert [s.inertia for s in alone.history] == last
-        # an engine that has seen other centres: were starts to share it, this would show
+        # an engine that has seen other centers: were starts to share it, this would show
         alternate(
             problem,
             used,
-            spread(problem, np.random.default_rng(99), Deadline()).centres,
+            spread(problem, np.random.default_rng(99), Deadline()).centers,
             start,
             limits,
         )
-        again = alternate(problem, used, centres, start, limits)
+        again = alternate(problem, used, centers, start, limits)
         differ += [s.inertia for s in again.history] != last
     assert differ > 0
 
@@ -496,7 +497,7 @@ def test_an_optimum_that_breaks_a_rule_proves_nothing(monkeypatch):
 
 
 def test_ctrl_c_between_starts_keeps_the_best(monkeypatch):
-    from bckm import api
+    from bckm.fit import kmeans as api
 
     calls = []
 
@@ -516,7 +517,7 @@ def test_ctrl_c_between_starts_keeps_the_best(monkeypatch):
 
 
 def test_ctrl_c_before_the_first_start_still_gives_labels(monkeypatch):
-    from bckm import api
+    from bckm.fit import kmeans as api
 
     def seeding(problem, rng, deadline, first):
         raise KeyboardInterrupt
@@ -555,7 +556,7 @@ def test_a_real_ctrl_c_inside_the_solver_gives_the_best_labels():
 import numpy as np, bckm
 from tests.families import FAMILIES
 from tests.priced import PricedAssigner, dual_value
-X, k, rules = FAMILIES["planted_colouring"](np.random.default_rng(300), 300)
+X, k, rules = FAMILIES["planted_coloring"](np.random.default_rng(300), 300)
 print("begin", flush=True)
 result = bckm.kmeans(X, k, rules, solver="exact", random_state=0)
 print(result.status, bckm.verify(result.labels, rules, k))
@@ -579,7 +580,7 @@ print(result.status, bckm.verify(result.labels, rules, k))
 
 
 def unequal(seed):
-    """Draw a problem with unequal size bounds, centres and feasible labels."""
+    """Draw a problem with unequal size bounds, centers and feasible labels."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 2)) + 4 * rng.normal(size=(5, 2))[rng.integers(5, size=30)]
     low = rng.integers(0, 6, 5)
@@ -589,17 +590,17 @@ def unequal(seed):
 
 def feasible_problems():
     for seed in range(60):
-        problem, centres = unequal(seed)
+        problem, centers = unequal(seed)
         if problem.structure.lower.sum() <= 30 <= problem.structure.upper.sum():
-            yield problem, centres
+            yield problem, centers
 
 
 def test_bounds_of_exchanges_hold_and_are_sorted():
     close = 0
-    for problem, centres in feasible_problems():
+    for problem, centers in feasible_problems():
         s, assigner = problem.structure, PricedAssigner(problem)
         start = feasible_start(s, problem.rules, Deadline())
-        last = assigner(centres, start, Deadline())
+        last = assigner(centers, start, Deadline())
         pairs, bounds = _exchanges(s, last)
         assert (np.diff(bounds) >= 0).all()
         different = s.cluster_class[:, None] != s.cluster_class
@@ -607,10 +608,10 @@ def test_bounds_of_exchanges_hold_and_are_sorted():
         for (a, b), bound in zip(pairs.tolist(), bounds, strict=True):
             order = np.arange(5)
             order[[a, b]] = b, a
-            after = assigner(centres[order], start, Deadline())
+            after = assigner(centers[order], start, Deadline())
             assert bound <= after.cost * (1 + 1e-9)
-            # exactly the dual value of prices that travel with their centres
-            cost = problem.cost(centres[order])
+            # exactly the dual value of prices that travel with their centers
+            cost = problem.cost(centers[order])
             value = dual_value(cost, s.count, s.lower, s.upper, last.prices[order])
             assert bound == pytest.approx(value, rel=1e-9, abs=1e-9)
             close += bound > last.cost
@@ -619,15 +620,15 @@ def test_bounds_of_exchanges_hold_and_are_sorted():
 
 def test_prices_find_the_same_exchange_with_less_work():
     found, same, calls = 0, 0, np.zeros(2, int)
-    for problem, centres in feasible_problems():
+    for problem, centers in feasible_problems():
         start = feasible_start(problem.structure, problem.rules, Deadline())
         swaps = []
         for priced in (True, False):
             assigner = PricedAssigner(problem)
-            last = assigner(centres, start, Deadline())
-            run = Run(last.labels, centres, last.cost)
+            last = assigner(centers, start, Deadline())
+            run = Run(last.labels, centers, last.cost)
             given = last if priced else replace(last, prices=None)
-            swaps.append(_exchange(assigner, centres, run, given, Deadline()))
+            swaps.append(_exchange(assigner, centers, run, given, Deadline()))
             calls[1 - priced] += assigner.counters["calls"]
         with_prices, without = swaps
         assert (with_prices is None) == (without is None)

@@ -86,9 +86,9 @@ def test_data_are_refused(name):
 
 
 @every
-def test_centres_and_coefficients_are_refused(name):
+def test_centers_and_coefficients_are_refused(name):
     bad = MALFORMED[name]
-    with pytest.raises(ValueError, match="centres is a malformed sparse array"):
+    with pytest.raises(ValueError, match="centers is a malformed sparse array"):
         bckm.assign_to(X, bad)
     with pytest.raises(ValueError, match="init is a malformed sparse array"):
         bckm.kmeans(np.tile(X, (2, 1)), 8, init=bad)

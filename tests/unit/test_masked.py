@@ -5,7 +5,7 @@ import pytest
 
 import bckm
 from bckm import AttributeSum, Constraints, LinearRows, Quota, Stay, datasets, methods
-from bckm.units import Scaling
+from bckm.problem.scaling import Scaling
 
 X = np.array([[0.0, 0.0], [1.0, 1.0], [8.0, 8.0], [9.0, 9.0]])
 DATA = np.ma.masked_array(X, mask=[[0, 0], [0, 1], [0, 0], [0, 0]])

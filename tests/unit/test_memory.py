@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bckm import Constraints, _memory, kmeans
+from bckm import Constraints, kmeans
+from bckm._core import memory as _memory
 
 
 @pytest.fixture

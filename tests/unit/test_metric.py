@@ -1,4 +1,4 @@
-"""Cosine and haversine: k-means on the sphere, centres in the terms of the data."""
+"""Cosine and haversine: k-means on the sphere, centers in the terms of the data."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import bckm
 from bckm import ConstrainedKMeans
-from bckm.metric import EARTH, METRICS
+from bckm.problem.metric import EARTH, METRICS
 from tests.property.test_invariance import permuted
 
 N, K = 60, 4
@@ -40,7 +40,7 @@ def places(seed, n=N, middle=(48.0, 11.0), width=0.05):
 
 
 def plane(X, latitude):
-    """Kilometres east and north, as on a map."""
+    """Kilometers east and north, as on a map."""
     return np.radians(X) * EARTH * np.array([1.0, np.cos(np.radians(latitude))])
 
 
@@ -62,9 +62,9 @@ def test_cosine_is_euclidean_on_rows_of_length_one(asked, search):
     plain = bckm.kmeans(unit(X), K, RULES[asked], **options)
     np.testing.assert_array_equal(found.labels, plain.labels)
     assert found.inertia == pytest.approx(plain.inertia, rel=1e-12)
-    np.testing.assert_allclose(found.embedded, plain.centres, atol=1e-14)
-    np.testing.assert_allclose(found.centres, unit(plain.centres), atol=1e-13)
-    np.testing.assert_array_equal(plain.embedded, plain.centres)
+    np.testing.assert_allclose(found.embedded, plain.centers, atol=1e-14)
+    np.testing.assert_allclose(found.centers, unit(plain.centers), atol=1e-13)
+    np.testing.assert_array_equal(plain.embedded, plain.centers)
 
 
 @every_rule
@@ -102,9 +102,9 @@ def test_cosine_of_sparse_data(asked):
         found = bckm.kmeans(kind(dense), K, RULES[asked], **options)
         np.testing.assert_array_equal(found.labels, expected.labels)
         assert found.inertia == pytest.approx(expected.inertia, rel=1e-9)
-        np.testing.assert_allclose(found.centres, expected.centres, atol=1e-12)
-        moved = bckm.assign_to(kind(dense), expected.centres, metric="cosine")
-        again = bckm.assign_to(dense, expected.centres, metric="cosine")
+        np.testing.assert_allclose(found.centers, expected.centers, atol=1e-12)
+        moved = bckm.assign_to(kind(dense), expected.centers, metric="cosine")
+        again = bckm.assign_to(dense, expected.centers, metric="cosine")
         np.testing.assert_array_equal(moved.labels, again.labels)
 
 
@@ -151,7 +151,7 @@ def test_a_small_town_is_flat(asked, latitude):
     assert bckm.verify(found.labels, RULES[asked], K) == []
     assert found.inertia == pytest.approx(flat.inertia, rel=1e-3)
     means = np.stack([X[found.labels == i].mean(axis=0) for i in range(K)])
-    np.testing.assert_allclose(found.centres, means, atol=1e-5)
+    np.testing.assert_allclose(found.centers, means, atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(found.embedded, axis=1), EARTH, rtol=1e-6)
     assert (np.linalg.norm(found.embedded, axis=1) < EARTH).all()
 
@@ -160,7 +160,7 @@ def test_longitude_wraps():
     X = [[0.0, 179.9], [0.1, -179.9], [0.0, 0.2], [0.1, -0.1], [0.2, 180.1], [0.2, 359.9]]
     found = bckm.kmeans(X, 2, metric="haversine", random_state=0)
     assert partition(found.labels) == [0, 0, 1, 1, 0, 1]
-    east = found.centres[found.labels[0]]
+    east = found.centers[found.labels[0]]
     assert abs(abs(east[1]) - 180) < 0.2
     model = ConstrainedKMeans(2, metric="haversine", random_state=0).fit(X)
     assert model.predict([[5.0, -175.0], [5.0, 175.0]]).tolist() == [model.labels_[0]] * 2
@@ -170,7 +170,7 @@ def test_the_pole_is_one_place():
     X = [[89.9, 0.0], [89.9, 90.0], [89.9, -90.0], [89.9, 180.0], [60.0, 0.0], [60.0, 1.0]]
     found = bckm.kmeans(X, 2, metric="haversine", random_state=0)
     assert partition(found.labels) == [0, 0, 0, 0, 1, 1]
-    assert found.centres[found.labels[0], 0] == pytest.approx(90.0, abs=1e-9)
+    assert found.centers[found.labels[0], 0] == pytest.approx(90.0, abs=1e-9)
 
 
 # both -----------------------------------------------------------------------------------------
@@ -189,11 +189,11 @@ def test_rows_permuted(metric, asked):
     moved = permuted(RULES[asked], order)
     found = bckm.kmeans(X[order], K, moved, init=init, metric=metric)
     np.testing.assert_array_equal(found.labels, expected.labels[order])
-    np.testing.assert_allclose(found.centres, expected.centres, atol=1e-9)
+    np.testing.assert_allclose(found.centers, expected.centers, atol=1e-9)
 
 
 @every_metric
-def test_given_centres_are_in_the_terms_of_the_data(metric):
+def test_given_centers_are_in_the_terms_of_the_data(metric):
     X, seeds = DATA[metric], DATA[metric][[0, 20, 40, 50]]
     found = bckm.kmeans(X, K, init=seeds, metric=metric, search="none", max_iter=1)
     space = METRICS[metric]
@@ -202,7 +202,7 @@ def test_given_centres_are_in_the_terms_of_the_data(metric):
     np.testing.assert_array_equal(found.labels, nearest)
     fixed = bckm.assign_to(X, seeds, metric=metric)
     np.testing.assert_array_equal(fixed.labels, nearest)
-    np.testing.assert_array_equal(fixed.centres, seeds)
+    np.testing.assert_array_equal(fixed.centers, seeds)
     np.testing.assert_array_equal(fixed.embedded, at)
     assert fixed.inertia == pytest.approx(np.square(points - at[nearest]).sum())
 
@@ -293,23 +293,23 @@ def test_a_mean_in_the_middle_gets_the_direction_of_a_sample():
         found = bckm.kmeans(X, 1, metric="cosine")
         assert found.inertia == pytest.approx(2.0)
         np.testing.assert_allclose(found.embedded, 0.0, atol=1e-15)
-        assert any(np.allclose(found.centres[0], row) for row in unit(np.array(X)))
+        assert any(np.allclose(found.centers[0], row) for row in unit(np.array(X)))
         turned = bckm.kmeans(X[::-1], 1, metric="cosine")
-        np.testing.assert_allclose(turned.centres, found.centres)
+        np.testing.assert_allclose(turned.centers, found.centers)
         sparse = bckm.kmeans(sp.csr_array(np.array(X)), 1, metric="cosine")
-        assert np.linalg.norm(sparse.centres[0]) == pytest.approx(1.0)
+        assert np.linalg.norm(sparse.centers[0]) == pytest.approx(1.0)
     found = bckm.kmeans([[0.0, 10.0], [0.0, -170.0]], 1, metric="haversine")
-    assert found.centres[0].tolist() in (pytest.approx([0.0, 10.0]), pytest.approx([0.0, -170.0]))
+    assert found.centers[0].tolist() in (pytest.approx([0.0, 10.0]), pytest.approx([0.0, -170.0]))
     together = bckm.Constraints(must_link=[(0, 1)])
     found = bckm.kmeans([[0.0, 10.0], [0.0, -170.0], [80, 0.0]], 2, together, metric="haversine")
-    assert np.isfinite(found.centres).all()
+    assert np.isfinite(found.centers).all()
     assert found.labels[0] == found.labels[1] != found.labels[2]
 
 
 def test_the_middle_of_an_empty_cluster_gets_a_direction_too():
     space, nobody = METRICS["haversine"], np.array([1])
-    centres = space.centres(np.zeros((1, 3)), np.ones((1, 3)), nobody, nobody)
-    assert centres.tolist() == [[0.0, 0.0]]
+    centers = space.centers(np.zeros((1, 3)), np.ones((1, 3)), nobody, nobody)
+    assert centers.tolist() == [[0.0, 0.0]]
 
 
 # bad input ------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def test_cosine_of_nothing(kind):
         bckm.kmeans(kind(many), 2, metric="cosine")
     with pytest.raises(ValueError, match="row 1 of init is all zeros"):
         bckm.kmeans(np.eye(3), 2, init=np.eye(3)[:2] * [[1.0], [0.0]], metric="cosine")
-    with pytest.raises(ValueError, match="row 0 of centres is all zeros"):
+    with pytest.raises(ValueError, match="row 0 of centers is all zeros"):
         bckm.assign_to(np.eye(3), np.zeros((2, 3)), metric="cosine")
     model = ConstrainedKMeans(2, metric="cosine").fit(np.eye(3))
     with pytest.raises(ValueError, match="row 0 of X is all zeros"):
@@ -360,7 +360,7 @@ def test_bad_places(X, message):
         bckm.kmeans(X, 1, metric="haversine")
 
 
-def test_bad_centres_of_places():
+def test_bad_centers_of_places():
     X = DATA["haversine"]
     with pytest.raises(ValueError, match=r"init has shape \(4, 3\); \(4, 2\) was expected"):
         bckm.kmeans(X, K, init=np.ones((K, 3)), metric="haversine")
@@ -368,5 +368,5 @@ def test_bad_centres_of_places():
     init[2, 0] = 100
     with pytest.raises(ValueError, match="row 2 of init has the latitude 100"):
         bckm.kmeans(X, K, init=init, metric="haversine")
-    with pytest.raises(ValueError, match="centres have 3 features, X has 2"):
+    with pytest.raises(ValueError, match="centers have 3 features, X has 2"):
         bckm.assign_to(X, np.ones((K, 3)), metric="haversine")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bckm import Constraints, Stay, check
-from bckm._deadline import Deadline, TimeUp
+from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign.greedy import place
-from bckm.problem import Problem
+from bckm.problem.problem import Problem
 
 
 def test_many_at_once_are_placed_like_one_by_one():

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.assign import Deadline, choose
-from bckm.assign._forest import Forest
-from bckm.assign._goods import Goods, Prices, box_step
+from bckm._core.deadline import Deadline
+from bckm.assign import choose
+from bckm.assign._dual_lp import Goods, Prices, box_step
+from bckm.assign._link_trees import Forest
 from bckm.assign._mend import mend
 from bckm.assign.exact import Exact
-from bckm.assign.prices import PriceEngine
+from bckm.assign.lagrangian import PriceEngine
 from bckm.feasibility import feasible_start
+from bckm.fit.seeding import spread
 from bckm.kernels import missing
-from bckm.problem import Problem
-from bckm.seeding import spread
+from bckm.problem.problem import Problem
 
 
 def pairs(rng, n, number):
@@ -84,8 +85,8 @@ def test_any_prices_give_a_bound_and_steps_in_a_box_raise_it(seed):
     X, k, asked = demanding(seed, n=60, k=4, links=3)
     problem = Problem.build(X, k, asked)
     start = feasible_start(problem.structure, problem.rules, Deadline())
-    centres = spread(problem, np.random.default_rng(seed), Deadline()).centres
-    cost = problem.cost(centres)
+    centers = spread(problem, np.random.default_rng(seed), Deadline()).centers
+    cost = problem.cost(centers)
     best = Exact().prepare(problem).from_cost(cost, start, Deadline()).cost
     goods = Goods.of(problem)
     rng = np.random.default_rng(seed)
@@ -129,12 +130,12 @@ def test_every_kind_of_rule_is_priced_or_mended(rules):
     X, _, asked = demanding(3, n=n, k=k, links=10)
     problem = Problem.build(X, k, asked & more[rules])
     start = feasible_start(problem.structure, problem.rules, Deadline())
-    centres = spread(problem, rng, Deadline()).centres
-    found = PriceEngine().prepare(problem)(centres, start, Deadline())
+    centers = spread(problem, rng, Deadline()).centers
+    found = PriceEngine().prepare(problem)(centers, start, Deadline())
     assert problem.structure.feasible(found.labels)
-    assert found.cost == pytest.approx(problem.within(found.labels, centres))
-    assert found.cost < 0.8 * problem.within(start, centres)
-    exact = Exact(effort=1000).prepare(problem)(centres, found.labels, Deadline.after(20))
+    assert found.cost == pytest.approx(problem.within(found.labels, centers))
+    assert found.cost < 0.8 * problem.within(start, centers)
+    exact = Exact(effort=1000).prepare(problem)(centers, found.labels, Deadline.after(20))
     assert found.bound <= exact.cost * (1 + 1e-9)
     assert exact.bound <= found.cost * (1 + 1e-9)
     assert found.cost - found.bound < 0.06 * found.cost
@@ -177,12 +178,12 @@ def test_auto_takes_it_for_sums_that_are_not_tiny():
 
 
 @pytest.mark.parametrize(("n", "solver"), [(60, "exact"), (60, "prices"), (6000, "prices")])
-def test_a_fit_that_stops_early_is_still_bounded_at_its_centres(n, solver):
-    """Where a last look is cheap, the bound is that of an assignment to the returned centres."""
+def test_a_fit_that_stops_early_is_still_bounded_at_its_centers(n, solver):
+    """Where a last look is cheap, the bound is that of an assignment to the returned centers."""
     X, k, asked = demanding(5, n=n, k=4, links=n // 20, tight=0.1)
     found = bckm.kmeans(X, k, asked, solver=solver, search="none", max_iter=1, random_state=0)
     assert found.status is bckm.Status.ITERATION_LIMIT
-    best = bckm.assign_to(X, found.centres, asked, solver=solver)
+    best = bckm.assign_to(X, found.centers, asked, solver=solver)
     assert found.lower_bound <= best.inertia * (1 + 1e-9)
     assert found.lower_bound >= best.lower_bound * (1 - 1e-3)
 

@@ -9,13 +9,13 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from bckm import AttributeSum, Constraints, LinearRows, kmeans
-from bckm.problem import Feature, Problem
+from bckm.problem.problem import Feature, Problem
 
 
-def direct_inertia(X, weight, labels, centres):
+def direct_inertia(X, weight, labels, centers):
     """Sum over samples, one by one."""
     return sum(
-        w * float(((x - centres[i]) ** 2).sum()) for x, w, i in zip(X, weight, labels, strict=True)
+        w * float(((x - centers[i]) ** 2).sum()) for x, w, i in zip(X, weight, labels, strict=True)
     )
 
 
@@ -55,8 +55,8 @@ def permuted(constraints, order):
 def test_cost_of_an_item_is_that_of_its_samples_less_their_scatter(seed, shift, scale):
     rng, X, weight, asked = drawn(seed, shift=shift * scale, scale=scale)
     problem = Problem.build(X, 3, asked, weight)
-    centres = rng.normal(size=(3, 2)) * scale + shift * scale
-    cost = problem.cost(problem.centres_in(centres)) * problem.unit**2 * problem.heavy
+    centers = rng.normal(size=(3, 2)) * scale + shift * scale
+    cost = problem.cost(problem.centers_in(centers)) * problem.unit**2 * problem.heavy
     item = problem.structure.item
     expected, scatter = np.zeros_like(cost), 0.0
     for j in range(problem.structure.n_items):
@@ -67,7 +67,7 @@ def test_cost_of_an_item_is_that_of_its_samples_less_their_scatter(seed, shift, 
         )
         for i in range(3):
             total = sum(
-                w * ((x - centres[i]) ** 2).sum()
+                w * ((x - centers[i]) ** 2).sum()
                 for x, w in zip(X[mine], weight[mine], strict=True)
             )
             expected[j, i] = total - within
@@ -82,12 +82,12 @@ def test_inertia_equals_the_sum_over_samples(seed):
     rng, X, weight, asked = drawn(seed)
     problem = Problem.build(X, 3, asked, weight)
     labels = rng.integers(0, 3, problem.structure.n_items)
-    centres = rng.normal(size=(3, 2))
-    found = problem.objective(problem.within(labels, problem.centres_in(centres)))
+    centers = rng.normal(size=(3, 2))
+    found = problem.objective(problem.within(labels, problem.centers_in(centers)))
     of_samples = problem.structure.expand(labels)
-    assert found == pytest.approx(direct_inertia(X, weight, of_samples, centres), rel=1e-12)
-    cost = problem.cost(problem.centres_in(centres))
-    assert problem.within(labels, problem.centres_in(centres)) == pytest.approx(
+    assert found == pytest.approx(direct_inertia(X, weight, of_samples, centers), rel=1e-12)
+    cost = problem.cost(problem.centers_in(centers))
+    assert problem.within(labels, problem.centers_in(centers)) == pytest.approx(
         cost[np.arange(labels.size), labels].sum(), rel=1e-12
     )
 
@@ -97,27 +97,27 @@ def test_means_are_weighted_means_of_samples(seed):
     rng, X, weight, asked = drawn(seed)
     problem = Problem.build(X, 3, asked, weight)
     labels = np.concatenate([[0, 1, 2], rng.integers(0, 3, problem.structure.n_items - 3)])
-    means = problem.centres_out(problem.means(labels, np.full((3, 2), np.nan)))
+    means = problem.centers_out(problem.means(labels, np.full((3, 2), np.nan)))
     of_samples = problem.structure.expand(labels)
     assert means == pytest.approx(direct_means(X, weight, of_samples, 3), rel=1e-12)
 
 
-def test_an_empty_cluster_keeps_its_centre():
+def test_an_empty_cluster_keeps_its_center():
     problem = Problem.build([[0.0], [2.0], [4.0]], 3)
     fallback = np.array([[7.0], [8.0], [9.0]])
     means = problem.means(np.array([0, 0, 2]), fallback)
     assert means[1] == 8.0
-    assert problem.centres_out(means)[[0, 2]].ravel() == pytest.approx([1.0, 4.0])
+    assert problem.centers_out(means)[[0, 2]].ravel() == pytest.approx([1.0, 4.0])
     assert fallback.tolist() == [[7.0], [8.0], [9.0]], "the fallback is not written to"
 
 
-def test_centres_go_in_and_out():
+def test_centers_go_in_and_out():
     _, X, _, _ = drawn(0, shift=50.0, scale=7.0)
     problem = Problem.build(X, 3)
-    centres = np.array([[1.0, 2.0], [300.0, -4.0], [0.0, 0.0]])
-    assert problem.centres_out(problem.centres_in(centres)) == pytest.approx(centres, rel=1e-13)
+    centers = np.array([[1.0, 2.0], [300.0, -4.0], [0.0, 0.0]])
+    assert problem.centers_out(problem.centers_in(centers)) == pytest.approx(centers, rel=1e-13)
     item = problem.structure.item
-    assert problem.centres_out(problem.points)[item] == pytest.approx(X, rel=1e-13)
+    assert problem.centers_out(problem.points)[item] == pytest.approx(X, rel=1e-13)
 
 
 def test_points_are_of_order_one():
@@ -136,14 +136,14 @@ def test_weightless_samples_count_but_do_not_pull():
     X = np.array([[0.0], [10.0], [4.0], [6.0], [100.0]])
     weight = np.array([1.0, 3.0, 0.0, 0.0, 1.0])
     problem = Problem.build(X, 2, Constraints([(0, 1), (2, 3)]), weight)
-    item, points = problem.structure.item, problem.centres_out(problem.points).ravel()
+    item, points = problem.structure.item, problem.centers_out(problem.points).ravel()
     assert points[item[0]] == pytest.approx(7.5), "weighted mean"
     assert points[item[2]] == pytest.approx(5.0), "without weight: plain mean"
     assert (problem.mass * problem.heavy)[item].tolist() == [4.0, 4.0, 0.0, 0.0, 1.0]
     assert problem.structure.count[item].tolist() == [2, 2, 2, 2, 1]
     assert problem.scatter * problem.unit**2 * problem.heavy == pytest.approx(7.5**2 + 3 * 2.5**2)
     cost = problem.cost(problem.points)
-    assert cost[item[2]].max() < 1e-9 * cost.max(), "a touch, to lead it to the nearest centre"
+    assert cost[item[2]].max() < 1e-9 * cost.max(), "a touch, to lead it to the nearest center"
 
 
 def test_a_cluster_of_weightless_samples_has_their_plain_mean():
@@ -152,7 +152,7 @@ def test_a_cluster_of_weightless_samples_has_their_plain_mean():
     of_samples = np.array([0, 0, 1, 1, 1])
     labels = np.zeros(4, int)
     labels[problem.structure.item] = of_samples
-    means = problem.centres_out(problem.means(labels, np.zeros((2, 1))))
+    means = problem.centers_out(problem.means(labels, np.zeros((2, 1))))
     assert means.ravel() == pytest.approx([0.5, 10.0])
 
 
@@ -164,7 +164,7 @@ def test_zero_weight_is_like_leaving_the_sample_out():
     full = kmeans(X, 3, sample_weight=weight, init=init, tol=0)
     part = kmeans(X[:15], 3, init=init, tol=0)
     assert full.inertia == pytest.approx(part.inertia)
-    assert full.centres == pytest.approx(part.centres)
+    assert full.centers == pytest.approx(part.centers)
 
 
 def test_whole_weights_are_like_repeating_samples():
@@ -175,7 +175,7 @@ def test_whole_weights_are_like_repeating_samples():
     weighted = kmeans(X, 3, sample_weight=weight, **options)
     repeated = kmeans(np.repeat(X, weight, axis=0), 3, **options)
     assert weighted.inertia == pytest.approx(repeated.inertia)
-    assert weighted.centres == pytest.approx(repeated.centres)
+    assert weighted.centers == pytest.approx(repeated.centers)
 
 
 @pytest.mark.parametrize("far", [1.0, 1e3, 1e6])
@@ -185,9 +185,9 @@ def test_the_pull_of_weightless_items_is_felt_by_them_alone(far):
     X[30:] *= far
     weight[30:] = 0
     problem = Problem.build(X, 3, None, weight)
-    centres = problem.centres_in(X[:3])
-    cost = problem.cost(centres)
-    squares = cdist(problem.points, centres, "sqeuclidean")
+    centers = problem.centers_in(X[:3])
+    cost = problem.cost(centers)
+    squares = cdist(problem.points, centers, "sqeuclidean")
     assert np.array_equal(cost, squares * problem.pull[:, None])
     weightless = problem.mass == 0
     assert np.array_equal(problem.pull[~weightless], problem.mass[~weightless])
@@ -217,25 +217,25 @@ def large():
 def test_many_blocks_are_like_one():
     rng, X, weight, asked = large()
     problem = Problem.build(X, 6, asked, weight)
-    item, centres = problem.structure.item, rng.normal(size=(6, 20)) * 7 + 100
+    item, centers = problem.structure.item, rng.normal(size=(6, 20)) * 7 + 100
     linked = np.isin(item, item[[0, 7]])
-    assert problem.centres_out(problem.points)[item[~linked]] == pytest.approx(X[~linked])
+    assert problem.centers_out(problem.points)[item[~linked]] == pytest.approx(X[~linked])
     assert problem.variance * problem.unit**2 == pytest.approx(X.var(axis=0).mean(), rel=1e-12)
     assert problem.points.mean(axis=0) == pytest.approx(np.zeros(20), abs=1e-3)
     labels = rng.integers(6, size=problem.structure.n_items)
     of_samples = problem.structure.expand(labels)
-    found = problem.objective(problem.within(labels, problem.centres_in(centres)))
-    assert found == pytest.approx(direct_inertia(X, weight, of_samples, centres), rel=1e-12)
-    means = problem.centres_out(problem.means(labels, np.zeros((6, 20))))
+    found = problem.objective(problem.within(labels, problem.centers_in(centers)))
+    assert found == pytest.approx(direct_inertia(X, weight, of_samples, centers), rel=1e-12)
+    means = problem.centers_out(problem.means(labels, np.zeros((6, 20))))
     assert means == pytest.approx(direct_means(X, weight, of_samples, 6), rel=1e-12)
-    cost = problem.cost(problem.centres_in(centres))
-    nearest, least = problem.nearest(problem.centres_in(centres))
+    cost = problem.cost(problem.centers_in(centers))
+    nearest, least = problem.nearest(problem.centers_in(centers))
     assert np.array_equal(nearest, cost.argmin(axis=1))
     assert least == pytest.approx(cost.min(axis=1), rel=1e-12)
 
 
 def test_nearest_in_several_blocks(monkeypatch):
-    monkeypatch.setattr("bckm._arrays.BLOCK", 100)
+    monkeypatch.setattr("bckm._core.arrays.BLOCK", 100)
     test_many_blocks_are_like_one()
 
 
@@ -285,8 +285,8 @@ def test_the_loop_takes_little_memory():
     problem = Problem.build(np.random.default_rng(0).normal(size=(n, d)), k)
     labels = np.arange(n) % k
     tracemalloc.start()
-    centres = problem.means(labels, np.zeros((k, d)))
-    problem.within(labels, centres)
+    centers = problem.means(labels, np.zeros((k, d)))
+    problem.within(labels, centers)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.2 * problem.points.nbytes
@@ -377,7 +377,7 @@ def test_items_in_one_place_are_ordered_by_mass_and_count(links):
 
 
 @pytest.mark.parametrize("shift", [1e6, 1e9])
-def test_points_far_away_are_centred_without_a_rounding(shift):
+def test_points_far_away_are_centered_without_a_rounding(shift):
     X = np.random.default_rng(0).normal(size=(1000, 3)) + shift
     problem = Problem.build(X, 3)
     # to the last digit that a number of this size has
@@ -395,7 +395,7 @@ def test_data_far_from_the_origin(shift):
     near, far = kmeans(X, 4, random_state=0), kmeans(X + shift, 4, random_state=0)
     assert near.labels.tolist() == far.labels.tolist()
     assert far.inertia == pytest.approx(near.inertia, rel=1e-9)
-    assert far.centres - shift == pytest.approx(near.centres, abs=1e-6)
+    assert far.centers - shift == pytest.approx(near.centers, abs=1e-6)
 
 
 @pytest.mark.parametrize("factor", [2.0**-300, 2.0**-20, 2.0**20, 2.0**300])
@@ -432,10 +432,10 @@ def test_features(asked, features):
 
 
 def test_the_cost_around_means_does_not_cancel():
-    """Means come with what labels cost there, also from centres that are far away."""
+    """Means come with what labels cost there, also from centers that are far away."""
     rng, X, weight, _ = large()
     problem = Problem.build(X, 6, None, weight)
     labels = rng.integers(6, size=LARGE[0])
     for away in (0.0, 1.0, 1e3, 1e8):
-        means, cost = problem.recentred(labels, away + rng.normal(size=(6, 20)))
+        means, cost = problem.recentered(labels, away + rng.normal(size=(6, 20)))
         assert cost == pytest.approx(problem.within(labels, means), rel=1e-13), away

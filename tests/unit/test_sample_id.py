@@ -12,12 +12,12 @@ from bckm import AttributeSum, Constraints, Quota, Stay
 
 IDS = list("hgfedcba")  # sample 'a' is the last row
 X = np.array([0.0, 0.1, 0.2, 0.3, 9.0, 9.1, 9.2, 9.3])[:, None]
-CENTRES = [[0.0], [9.0]]
+CENTERS = [[0.0], [9.0]]
 LINKS = Constraints(must_link=[("a", "h")], cannot_link=[("b", "c")], by="sample_id")
 AT = Constraints(must_link=[(7, 0)], cannot_link=[(6, 5)])  # the same by position
 DOORS = {
     "kmeans": lambda X, rules, **ids: bckm.kmeans(X, 2, rules, random_state=0, **ids).labels,
-    "assign_to": lambda X, rules, **ids: bckm.assign_to(X, CENTRES, rules, **ids).labels,
+    "assign_to": lambda X, rules, **ids: bckm.assign_to(X, CENTERS, rules, **ids).labels,
     "check": lambda X, rules, **ids: bckm.check(X, 2, rules, **ids).labels,
 }
 

@@ -15,17 +15,18 @@ from scipy.spatial.distance import cdist
 
 import bckm
 from bckm import AttributeSum, Constraints, LinearRows, Status, verify
-from bckm.assign import ENGINES, Deadline
+from bckm._core.deadline import Deadline
+from bckm.assign import ENGINES
 from bckm.assign.base import Engine
+from bckm.fit.lloyd import Limits, Run
+from bckm.fit.search import explore
+from bckm.fit.search.evolve import FEWEST, MOST, Child, Population, displaced, mixed
+from bckm.fit.search.explore import SEARCHES, Task
+from bckm.fit.search.found import Found, renumber
+from bckm.fit.search.local import LocalSearch
+from bckm.fit.seeding import Seeds
 from bckm.kernels import missing
-from bckm.lloyd import Limits, Run
-from bckm.problem import Problem
-from bckm.search import explore
-from bckm.search.evolve import FEWEST, MOST, Child, Population, displaced, mixed
-from bckm.search.explore import SEARCHES, Task
-from bckm.search.found import Found, renumber
-from bckm.search.local import LocalSearch
-from bckm.seeding import Seeds
+from bckm.problem.problem import Problem
 from tests.drawing import Drawn, draw, inertias, obeying
 from tests.families import FAMILIES
 from tests.priced import dual_value
@@ -118,7 +119,7 @@ def check(found, steps, X, rules, k, weight=None, max_iter=300):
         own = found.labels == i
         w = None if weight is None or not weight[own].any() else weight[own]
         mean = np.average(X[own], axis=0, weights=w)
-        np.testing.assert_allclose(found.centres[i], mean, rtol=1e-9, atol=1e-9 * np.abs(X).max())
+        np.testing.assert_allclose(found.centers[i], mean, rtol=1e-9, atol=1e-9 * np.abs(X).max())
     assert found.lower_bound <= found.inertia
     starts: dict[int, list[bckm.Step]] = {}
     for step in steps:
@@ -220,7 +221,7 @@ def test_converged_means_that_one_more_step_brings_nothing(search, kind, hasty):
         asked[kind],
         solver="exact",
         search="none",
-        init=found.centres,
+        init=found.centers,
         bounds="fixed",
         max_iter=1,
         tol=0,
@@ -301,7 +302,7 @@ def test_global_finds_the_optimum_of_tiny_instances(monkeypatch):
 def same(a, b):
     """Whether two results agree in everything but the time they took."""
     assert np.array_equal(a.labels, b.labels)
-    assert np.array_equal(a.centres, b.centres)
+    assert np.array_equal(a.centers, b.centers)
     assert timeless(a.history) == timeless(b.history)
     assert (a.inertia, a.lower_bound, a.status) == (b.inertia, b.lower_bound, b.status)
     assert (a.prices is None) == (b.prices is None)
@@ -435,7 +436,7 @@ def test_ctrl_c_between_steps_gives_the_best_so_far(search, kind, monkeypatch):
     """Wherever the interrupt comes, what was heard of is not lost."""
     monkeypatch.setattr(explore, "PATIENCE", 3)
     X, asked = kinds(0, 16)
-    inner, calls, at = Problem.recentred, 0, 0
+    inner, calls, at = Problem.recentered, 0, 0
 
     def counted(*args):
         nonlocal calls
@@ -444,7 +445,7 @@ def test_ctrl_c_between_steps_gives_the_best_so_far(search, kind, monkeypatch):
             raise KeyboardInterrupt
         return inner(*args)
 
-    monkeypatch.setattr(Problem, "recentred", counted)
+    monkeypatch.setattr(Problem, "recentered", counted)
     options = {"search": search, "solver": SMALL[kind], "n_init": 2, "random_state": 1, "tol": 0}
     fit = partial(heard, X, K, asked[kind], **options)
     fit()
@@ -508,7 +509,7 @@ def test_ctrl_c_inside_the_moves_gives_the_best_so_far(search, monkeypatch):
 def test_a_real_ctrl_c_during_a_global_search(solver):
     instance = {
         "transport": "rng.normal(size=(20_000, 8)), 20, bckm.Constraints(size_max=1100)",
-        "greedy": "FAMILIES['planted_colouring'](rng, 600)",
+        "greedy": "FAMILIES['planted_coloring'](rng, 600)",
     }[solver]
     code = f"""
 import numpy as np, bckm
@@ -549,7 +550,7 @@ def test_a_time_limit_gives_the_best_so_far(search, limit):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 4))
     sizes = Constraints(size_min=140, size_max=160)
-    for data, k, rules in ((X, 20, sizes), FAMILIES["planted_colouring"](rng, 300)):
+    for data, k, rules in ((X, 20, sizes), FAMILIES["planted_coloring"](rng, 300)):
         fit = partial(heard, data, k, rules, search=search, n_init=500, random_state=0)
         began = time.perf_counter()
         found, steps = fit(time_limit=limit)
@@ -571,7 +572,7 @@ def test_no_time_at_all(search, kind):
     assert found.inertia == pytest.approx(plain.inertia, rel=1e-12)
 
 
-# -- which label has which centre -------------------------------------------------------------
+# -- which label has which center -------------------------------------------------------------
 
 LINE = np.array([[0.0]] * 10 + [[100.0]] * 5 + [[200.0]] * 5)
 
@@ -585,15 +586,15 @@ def test_fixed_bounds_keep_label_i_with_row_i(search, solver):
     fixed = bckm.kmeans(LINE, 3, asked, init=init, bounds="fixed", **options)
     assert fixed.labels[10:15].tolist() == [0] * 5
     assert fixed.labels[15:].tolist() == [2] * 5
-    assert fixed.centres.ravel() == pytest.approx([50, 0, 200])
+    assert fixed.centers.ravel() == pytest.approx([50, 0, 200])
     matched = bckm.kmeans(LINE, 3, asked, init=init, **options)
     assert matched.inertia == pytest.approx(0)
     X = np.repeat([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]], 12, axis=0)
     X += np.random.default_rng(0).normal(size=X.shape)
     for order in ([0, 1, 2], [2, 0, 1], [1, 0, 2]):
-        centres = X[::12][order]
-        found = bckm.kmeans(X, 3, init=centres, bounds="fixed", **options)
-        assert cdist(found.centres, centres).argmin(axis=1).tolist() == [0, 1, 2]
+        centers = X[::12][order]
+        found = bckm.kmeans(X, 3, init=centers, bounds="fixed", **options)
+        assert cdist(found.centers, centers).argmin(axis=1).tolist() == [0, 1, 2]
 
 
 @searching
@@ -615,7 +616,7 @@ def test_fixed_bounds_see_the_engine_and_are_never_worse(search, solver):
 
 @pytest.mark.parametrize("search", ["none", "local", "auto"])
 @pytest.mark.parametrize("bounds", ["matched", "fixed"])
-def test_given_centres_leave_nothing_to_chance(search, bounds):
+def test_given_centers_leave_nothing_to_chance(search, bounds):
     X, asked = kinds(8)
     for kind in ("free", "even", "classes", "all"):
         fit = partial(bckm.kmeans, X, K, asked[kind], init=X[:K], search=search, bounds=bounds)
@@ -625,7 +626,7 @@ def test_given_centres_leave_nothing_to_chance(search, bounds):
             same(first, fit(random_state=seed))
 
 
-def test_a_global_search_from_given_centres_is_never_worse(hasty):
+def test_a_global_search_from_given_centers_is_never_worse(hasty):
     lower = 0
     for seed in range(3):
         X, asked = kinds(20 + seed)
@@ -652,7 +653,7 @@ def test_prices_belong_to_the_labels(search, weighted, sizes, hasty):
         if found.prices is None:
             assert missing
             continue
-        cost = weight[:, None] * cdist(X, found.centres, "sqeuclidean")
+        cost = weight[:, None] * cdist(X, found.centers, "sqeuclidean")
         exact = np.broadcast_to(sizes, K)
         value = dual_value(cost, np.ones(N), exact, exact, found.prices)
         assert found.lower_bound == pytest.approx(value, rel=1e-9)
@@ -698,11 +699,11 @@ def test_numbering_keeps_every_rule(kind):
             order[members] = rng.permutation(members)
         run = Run(np.argsort(order)[labels], problem.means(labels, np.zeros((K, 2)))[order], 0.0)
         assert s.feasible(run.labels)
-        run.prices = run.centres[:, 0].copy()
+        run.prices = run.centers[:, 0].copy()
         renumber(problem, run)
         assert s.feasible(run.labels)
-        np.testing.assert_allclose(run.centres, problem.means(run.labels, run.centres), rtol=1e-12)
-        assert run.prices.tolist() == run.centres[:, 0].tolist()
+        np.testing.assert_allclose(run.centers, problem.means(run.labels, run.centers), rtol=1e-12)
+        assert run.prices.tolist() == run.centers[:, 0].tolist()
         numbered.add(tuple(run.labels))
     assert len(numbered) == 1
 
@@ -720,7 +721,7 @@ def test_numbers_follow_the_first_items_that_weigh():
     first = int(mine[1] != 0)  # the order of items is that of the values, up or down
     assert mine[1:].tolist() == [first, first, 1 - first, 1 - first]
     assert mine[0] == 3, "as good as absent, and after the empty one by its number"
-    assert run.centres.ravel().tolist() == [*([1.0, 2.0] if first else [2.0, 1.0]), 0.0, 3.0]
+    assert run.centers.ravel().tolist() == [*([1.0, 2.0] if first else [2.0, 1.0]), 0.0, 3.0]
 
 
 # -- edges ------------------------------------------------------------------------------------
@@ -824,13 +825,13 @@ def test_parents_are_the_better_ones_of_two():
 def test_a_clustering_mixed_with_itself_stays():
     rng = np.random.default_rng(0)
     for k in (1, 2, 7):
-        for centres in (rng.normal(size=(k, 3)), np.ones((k, 3))):
-            other = centres[rng.permutation(k)]
-            assert mixed(centres, centres, rng).tolist() == centres.tolist()
-            assert mixed(centres, other, rng).tolist() == centres.tolist()
+        for centers in (rng.normal(size=(k, 3)), np.ones((k, 3))):
+            other = centers[rng.permutation(k)]
+            assert mixed(centers, centers, rng).tolist() == centers.tolist()
+            assert mixed(centers, other, rng).tolist() == centers.tolist()
 
 
-def test_mixed_takes_one_centre_of_each_pair():
+def test_mixed_takes_one_center_of_each_pair():
     rng = np.random.default_rng(0)
     one = 100.0 * np.arange(12)[:, None] + np.array([0.0, 5.0])
     other = (one + 1)[rng.permutation(12)]
@@ -843,15 +844,15 @@ def test_mixed_takes_one_centre_of_each_pair():
     assert taken.min() > 80
 
 
-def test_displaced_moves_one_centre_to_an_item():
+def test_displaced_moves_one_center_to_an_item():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
     problem = Problem.build(X, 5)
-    centres = rng.normal(size=(5, 2))
+    centers = rng.normal(size=(5, 2))
     left, went = np.zeros(5, int), set()
     for _ in range(400):
-        after = displaced(problem, centres, rng)
-        gone = np.flatnonzero((after != centres).any(axis=1))
+        after = displaced(problem, centers, rng)
+        gone = np.flatnonzero((after != centers).any(axis=1))
         assert gone.size == 1
         left[gone] += 1
         item = np.flatnonzero((problem.points == after[gone]).all(axis=1))
@@ -864,22 +865,22 @@ def test_displaced_moves_one_centre_to_an_item():
 def test_displaced_prefers_what_is_far_and_weighs():
     X = np.r_[np.zeros(50), np.ones(50), 50.0][:, None]
     problem = Problem.build(X, 2)
-    centres = problem.centres_in(np.array([[0.0], [1.0]]))
+    centers = problem.centers_in(np.array([[0.0], [1.0]]))
     rng = np.random.default_rng(0)
-    far = sum(problem.points.max() in displaced(problem, centres, rng) for _ in range(400))
+    far = sum(problem.points.max() in displaced(problem, centers, rng) for _ in range(400))
     assert 100 < far < 300, "half of the time, and not one in a hundred"
     light = Problem.build(X, 2, sample_weight=np.r_[np.ones(100), 0.0])
-    centres = light.centres_in(np.array([[0.0], [1.0]]))
-    assert not any(light.points.max() in displaced(light, centres, rng) for _ in range(200))
+    centers = light.centers_in(np.array([[0.0], [1.0]]))
+    assert not any(light.points.max() in displaced(light, centers, rng) for _ in range(200))
 
 
-def test_displaced_prefers_to_take_from_where_centres_are_close():
+def test_displaced_prefers_to_take_from_where_centers_are_close():
     rng = np.random.default_rng(0)
     problem = Problem.build(rng.normal(size=(40, 1)), 4)
-    centres = np.array([[-2.0], [0.0], [0.001], [2.0]])
+    centers = np.array([[-2.0], [0.0], [0.001], [2.0]])
     left = np.zeros(4, int)
     for _ in range(400):
-        left += (displaced(problem, centres, rng) != centres).any(axis=1)
+        left += (displaced(problem, centers, rng) != centers).any(axis=1)
     assert (left[[1, 2]] > 100).all()
     assert (left[[0, 3]] > 20).all()
 
@@ -889,13 +890,13 @@ def test_displaced_without_error_and_with_duplicates(X):
     rng = np.random.default_rng(0)
     for k in (1, 2, 4):
         problem = Problem.build(X, k)
-        centres = problem.points[np.arange(k) % 2 * 3]
+        centers = problem.points[np.arange(k) % 2 * 3]
         for _ in range(50):
-            after = displaced(problem, centres, rng)
+            after = displaced(problem, centers, rng)
             assert np.isfinite(after).all()
-            assert (after != centres).any(axis=1).sum() <= 1
-            assert k > 1 or after.tolist() == centres.tolist()
-        assert centres.tolist() == problem.points[np.arange(k) % 2 * 3].tolist(), "not written to"
+            assert (after != centers).any(axis=1).sum() <= 1
+            assert k > 1 or after.tolist() == centers.tolist()
+        assert centers.tolist() == problem.points[np.arange(k) % 2 * 3].tolist(), "not written to"
 
 
 def test_a_child_has_the_labels_of_the_parent_whose_order_it_has():
@@ -909,8 +910,8 @@ def test_a_child_has_the_labels_of_the_parent_whose_order_it_has():
         population.add(Run(labels, problem.means(labels, np.zeros((6, 1))), cost))
     for _ in range(40):
         child = Child.of(problem, population, rng)
-        nearest = problem.nearest(child.centres)[0]
-        # but for one centre that left, and its cluster that goes elsewhere
+        nearest = problem.nearest(child.centers)[0]
+        # but for one center that left, and its cluster that goes elsewhere
         assert (nearest == child.labels).sum() >= 20
 
 
@@ -925,8 +926,8 @@ class Lazy(Engine):
 
 
 class LazyAssigner(bckm.assign.Assigner):
-    def assign(self, centres, start, deadline):
-        cost = self.problem.cost(centres)
+    def assign(self, centers, start, deadline):
+        cost = self.problem.cost(centers)
         total = float(cost[np.arange(start.size), start].sum())
         return bckm.assign.Assignment(start, total, 0.0)
 
@@ -995,7 +996,7 @@ def test_number_of_starts(n, options, starts, monkeypatch):
         seen.append(sum(1 for _ in seeds))
         raise ZeroDivisionError
 
-    monkeypatch.setattr("bckm.api.explore", stop)
+    monkeypatch.setattr("bckm.fit.kmeans.explore", stop)
     with pytest.raises(ZeroDivisionError):
         bckm.kmeans(np.random.default_rng(0).normal(size=(n, 2)), 5, random_state=0, **options)
     assert seen == [starts]
@@ -1004,7 +1005,7 @@ def test_number_of_starts(n, options, starts, monkeypatch):
 PURE = """
 import numpy as np, bckm, warnings
 from bckm.kernels import missing
-from bckm.search import explore
+from bckm.fit.search import explore
 from tests.unit.test_search import K, SEARCHING, check, heard, kinds, same
 warnings.simplefilter("error")
 assert missing

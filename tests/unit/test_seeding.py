@@ -1,17 +1,18 @@
-"""First centres, and which bounds they get."""
+"""First centers, and which bounds they get."""
 
 import numpy as np
 import pytest
 
-from bckm import Constraints, Stay, kmeans, seeding
-from bckm._arrays import squared_distances
-from bckm._deadline import Deadline
-from bckm.problem import Problem
-from bckm.seeding import anchors, homes, match, scatter, spread
+from bckm import Constraints, Stay, kmeans
+from bckm._core.arrays import squared_distances
+from bckm._core.deadline import Deadline
+from bckm.fit import seeding
+from bckm.fit.seeding import anchors, homes, match, scatter, spread
+from bckm.problem.problem import Problem
 
 
 def seeds(problem, rng, first=False):
-    return spread(problem, rng, Deadline(), first).centres
+    return spread(problem, rng, Deadline(), first).centers
 
 
 def problem(n=40, k=4, **asked):
@@ -22,23 +23,23 @@ def problem(n=40, k=4, **asked):
 def test_seeds_are_different_items():
     _, p = problem()
     for draw in (spread, scatter):
-        centres = draw(p, np.random.default_rng(1), Deadline()).centres
-        assert len(np.unique(centres, axis=0)) == 4
-        assert all((p.points == c).all(axis=1).any() for c in centres)
+        centers = draw(p, np.random.default_rng(1), Deadline()).centers
+        assert len(np.unique(centers, axis=0)) == 4
+        assert all((p.points == c).all(axis=1).any() for c in centers)
 
 
 def test_seeds_of_fewer_points_than_clusters():
     p = Problem.build(np.zeros((5, 2)), 3, Constraints())
     for draw in (spread, scatter):
-        assert draw(p, np.random.default_rng(0), Deadline()).centres.shape == (3, 2)
+        assert draw(p, np.random.default_rng(0), Deadline()).centers.shape == (3, 2)
 
 
 def test_heavy_far_points_are_preferred():
     X = np.concatenate([np.zeros((50, 1)), [[100.0]], [[101.0]]])
     p = Problem.build(X, 2, Constraints())
     for seed in range(20):
-        centres = p.centres_out(seeds(p, np.random.default_rng(seed))).ravel()
-        assert sorted(centres > 50) == [False, True]
+        centers = p.centers_out(seeds(p, np.random.default_rng(seed))).ravel()
+        assert sorted(centers > 50) == [False, True]
 
 
 def test_anchors_are_the_heaviest_groups_that_are_pairwise_apart():
@@ -72,10 +73,10 @@ def test_only_the_first_start_begins_with_anchors():
 def test_match_gives_the_larger_bounds_to_the_fuller_clusters():
     X = np.concatenate([np.zeros((30, 1)), np.full((10, 1), 9.0)])
     p = Problem.build(X, 2, Constraints(size_min=[10, 30], size_max=[10, 30]))
-    centres = p.centres_in(np.array([[0.0], [9.0]]))
-    np.testing.assert_array_equal(match(p, centres), centres[::-1])
+    centers = p.centers_in(np.array([[0.0], [9.0]]))
+    np.testing.assert_array_equal(match(p, centers), centers[::-1])
     p = Problem.build(X, 2, Constraints(size_min=5))
-    np.testing.assert_array_equal(match(p, centres), centres)
+    np.testing.assert_array_equal(match(p, centers), centers)
 
 
 def many(**asked):
@@ -109,8 +110,8 @@ def test_match_counts_a_part_of_very_many_items(monkeypatch):
     monkeypatch.setattr(seeding, "ENOUGH_EACH", 1)
     X = np.repeat([[0.0], [9.0], [30.0]], [7000, 2000, 1000], axis=0)
     p = Problem.build(X, 3, Constraints(size_min=[2000, 7000, 1000]))
-    centres = p.centres_in(np.array([[0.0], [9.0], [30.0]]))
-    np.testing.assert_array_equal(match(p, centres), centres[[1, 0, 2]])
+    centers = p.centers_in(np.array([[0.0], [9.0], [30.0]]))
+    np.testing.assert_array_equal(match(p, centers), centers[[1, 0, 2]])
 
 
 @pytest.mark.parametrize("places", [[0.0, 9.0], [9.0, 0.0]])
@@ -120,8 +121,8 @@ def test_match_counts_samples_not_items(monkeypatch, places):
     X = np.repeat(places, [40, 100])[:, None]
     together = np.arange(40, 140).reshape(10, 10).tolist()
     p = Problem.build(X, 2, Constraints(together, size_min=[100, 40]))
-    centres = p.centres_in(np.array(places)[:, None])
-    np.testing.assert_array_equal(match(p, centres), centres[::-1])
+    centers = p.centers_in(np.array(places)[:, None])
+    np.testing.assert_array_equal(match(p, centers), centers[::-1])
 
 
 def test_clusters_of_known_samples_begin_at_their_means_under_their_labels():
@@ -130,14 +131,14 @@ def test_clusters_of_known_samples_begin_at_their_means_under_their_labels():
     labels = np.repeat([2, 0, 1], 20)
     for before in (Stay(labels, price=1.0), Stay(labels, at_most=3)):
         stay = Problem.build(X, 3, Constraints(stay=before))
-        centres = stay.centres_out(match(stay, seeds(stay, rng, first=True)))
+        centers = stay.centers_out(match(stay, seeds(stay, rng, first=True)))
         for i in range(3):
-            np.testing.assert_allclose(centres[i], X[labels == i].mean(axis=0))
+            np.testing.assert_allclose(centers[i], X[labels == i].mean(axis=0))
     fixed = Problem.build(X, 3, Constraints(fixed={0: 2, 1: 2, 20: 0}))
     home = homes(fixed)
     where = dict(zip(home.items.tolist(), home.clusters.tolist(), strict=True))
     assert where == {fixed.structure.item[p]: i for p, i in ((0, 2), (1, 2), (20, 0))}
-    any_order = fixed.centres_in(np.array([[0.0, 0.0], [0.0, 20.0], [20.0, 0.0]]))
+    any_order = fixed.centers_in(np.array([[0.0, 0.0], [0.0, 20.0], [20.0, 0.0]]))
     np.testing.assert_array_equal(match(fixed, any_order), any_order[[2, 1, 0]])
 
 

@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 import bckm
-from bckm import _arrays
-from bckm.assign import Deadline
-from bckm.assign._flat import FlatAssigner
+from bckm._core import arrays
+from bckm._core.deadline import Deadline
+from bckm.assign._sparse_transport import FlatAssigner
 from bckm.feasibility import feasible_start
 from bckm.kernels import missing
-from bckm.problem import Problem
+from bckm.problem.problem import Problem
 from tests.transport import optimum
 
 FORMATS = {
@@ -69,8 +69,8 @@ def same(one, other):
     np.testing.assert_array_equal(one.labels, other.labels)
     assert one.inertia == pytest.approx(other.inertia, rel=1e-9)
     assert one.lower_bound == pytest.approx(other.lower_bound, rel=1e-9)
-    np.testing.assert_allclose(one.centres, other.centres, atol=1e-12)
-    assert type(one.centres) is np.ndarray
+    np.testing.assert_allclose(one.centers, other.centers, atol=1e-12)
+    assert type(one.centers) is np.ndarray
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -101,8 +101,8 @@ def test_every_format(name, init, weightless):
     expected = bckm.kmeans(dense, K, rules, search="none", **options)
     X = FORMATS[name](dense)
     same(bckm.kmeans(X, K, rules, search="none", **options), expected)
-    moved = bckm.assign_to(X[:50] if name != "coo" else X, expected.centres)
-    same(moved, bckm.assign_to(dense[: X.shape[0] if name == "coo" else 50], expected.centres))
+    moved = bckm.assign_to(X[:50] if name != "coo" else X, expected.centers)
+    same(moved, bckm.assign_to(dense[: X.shape[0] if name == "coo" else 50], expected.centers))
     assert bckm.check(X, K, rules)
 
 
@@ -121,7 +121,7 @@ def test_numbers_of_other_types_and_entries_that_are_stored_twice():
     np.testing.assert_array_equal(twice.data, kept)
 
 
-def test_given_centres_may_be_sparse():
+def test_given_centers_may_be_sparse():
     dense = words(2)
     X = sp.csr_array(dense)
     expected = bckm.kmeans(dense, K, init=dense[:K], search="none")
@@ -156,30 +156,30 @@ def test_equal_samples_have_no_distance():
         result = bckm.kmeans(X, 3, rules, n_init=5, random_state=0)
         assert result.inertia < 1e-24  # the means of equal samples round
         assert result.assignment is bckm.Status.OPTIMAL
-    assert (_arrays.squared_distances(X, rows).min(axis=1) == 0.0).all()
+    assert (arrays.squared_distances(X, rows).min(axis=1) == 0.0).all()
     weight = np.random.default_rng(1).random(15)
-    assert _arrays.totals(X, weight, np.arange(15) // 5, rows).cost == 0.0
+    assert arrays.totals(X, weight, np.arange(15) // 5, rows).cost == 0.0
 
 
-def test_distances_of_rows_and_centres():
-    dense, centres = words(6), words(7)[:5]
+def test_distances_of_rows_and_centers():
+    dense, centers = words(6), words(7)[:5]
     X = sp.csr_array(dense)
-    expected = _arrays.squared_distances(dense, centres)
-    np.testing.assert_allclose(_arrays.squared_distances(X, centres), expected, atol=1e-13)
-    np.testing.assert_allclose(_arrays.squared_distances(centres, X), expected.T, atol=1e-13)
+    expected = arrays.squared_distances(dense, centers)
+    np.testing.assert_allclose(arrays.squared_distances(X, centers), expected, atol=1e-13)
+    np.testing.assert_allclose(arrays.squared_distances(centers, X), expected.T, atol=1e-13)
     prices = np.arange(5.0) / 10
     for given in (None, prices):
-        labels, least = _arrays.nearest(X, centres, given)
-        twins = _arrays.nearest(dense, centres, given)
+        labels, least = arrays.nearest(X, centers, given)
+        twins = arrays.nearest(dense, centers, given)
         np.testing.assert_array_equal(labels, twins[0])
         np.testing.assert_allclose(least, twins[1], atol=1e-13)
 
 
 def test_nearest_in_blocks(monkeypatch):
-    dense, centres = words(6), words(7)[:5]
-    expected = _arrays.nearest(dense, centres)[0]
-    monkeypatch.setattr(_arrays, "BLOCK", 35)
-    np.testing.assert_array_equal(_arrays.nearest(sp.csr_array(dense), centres)[0], expected)
+    dense, centers = words(6), words(7)[:5]
+    expected = arrays.nearest(dense, centers)[0]
+    monkeypatch.setattr(arrays, "BLOCK", 35)
+    np.testing.assert_array_equal(arrays.nearest(sp.csr_array(dense), centers)[0], expected)
 
 
 def test_a_row_without_entries_and_data_without_any():
@@ -193,18 +193,18 @@ def test_a_row_without_entries_and_data_without_any():
 @pytest.mark.skipif(bool(missing), reason="needs the compiled kernels")
 @pytest.mark.parametrize("seed", range(30))
 def test_flat_steps_are_optimal(seed):
-    """On the span of the centres: few or many features, centres that are equal or dependent."""
+    """On the span of the centers: few or many features, centers that are equal or dependent."""
     rng = np.random.default_rng(seed)
     n, d, k = 24, int(rng.choice([1, 3, 30])), int(rng.integers(2, 6))
     dense = rng.integers(0, 3, (n, d)) * (rng.random((n, d)) < 0.4) * 1.0
-    centres = dense[rng.integers(n, size=k)] * rng.integers(0, 2, (k, 1)) + (seed % 2)
+    centers = dense[rng.integers(n, size=k)] * rng.integers(0, 2, (k, 1)) + (seed % 2)
     rules = bckm.Constraints(size_min=n // k - 1, size_max=-(-n // k) + 1)
     weight = rng.random(n) + 0.1 if seed % 3 == 0 else None
     problem = Problem.build(sp.csr_array(dense), k, rules, weight)
     s = problem.structure
     assigner = bckm.assign.choose("auto", problem).prepare(problem)
     assert isinstance(assigner, FlatAssigner)
-    at = problem.centres_in(centres)
+    at = problem.centers_in(centers)
     found = assigner(at, feasible_start(s, problem.rules, Deadline()), Deadline())
     best = optimum(problem.cost(at), s.lower, s.upper)
     assert found.cost == pytest.approx(best, rel=1e-9, abs=1e-12)
@@ -232,8 +232,8 @@ def test_the_problem_is_that_of_dense_data():
     assert inside[0] == pytest.approx(inside[1], rel=1e-12)
     spread = one.variance * one.unit**2, other.variance * other.unit**2
     assert spread[0] == pytest.approx(spread[1], rel=1e-12)
-    points = other.centres_out(other.points)
-    np.testing.assert_allclose(one.centres_out(one.points.toarray()), points, atol=1e-14)
+    points = other.centers_out(other.points)
+    np.testing.assert_allclose(one.centers_out(one.points.toarray()), points, atol=1e-14)
     np.testing.assert_array_equal(one.structure.item, other.structure.item)
 
 
@@ -349,6 +349,6 @@ def test_bad_data(X, message):
         bckm.kmeans(X, 2)
 
 
-def test_features_of_centres():
-    with pytest.raises(ValueError, match="centres have 3 features, X has 12"):
+def test_features_of_centers():
+    with pytest.raises(ValueError, match="centers have 3 features, X has 12"):
         bckm.assign_to(sp.csr_array(words(0)), np.zeros((2, 3)))

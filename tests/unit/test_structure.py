@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bckm import AttributeSum, Constraints, LinearRows, verify
-from bckm.rules import CannotLink, MustLink
-from bckm.structure import Structure, contract, renumber
+from bckm.constraints.rules import CannotLink, MustLink
+from bckm.problem.structure import Structure, contract, renumber
 
 
 def compiled(constraints, n_samples, n_clusters):
@@ -107,7 +107,7 @@ def test_cannot_links_are_lifted_to_items():
     s = compiled(Constraints([(0, 1), (2, 3)], [(1, 3), (0, 2), (4, 1)]), 5, 3)
     assert s.edges.tolist() == [[0, 1], [0, 2]], "two links between the same items are one"
     assert s.contradictions == ()
-    assert s.neighbours.toarray().tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+    assert s.neighbors.toarray().tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
 
 
 def test_contradictions_are_kept_apart():

@@ -8,7 +8,15 @@ import pytest
 import scipy.sparse as sp
 
 from bckm import AttributeSum, Constraints, LinearRows, Violation, verify
-from bckm.rules import CannotLink, MustLink, NonEmpty, RowBound, SizeMax, SizeMin, SumBound
+from bckm.constraints.rules import (
+    CannotLink,
+    MustLink,
+    NonEmpty,
+    RowBound,
+    SizeMax,
+    SizeMin,
+    SumBound,
+)
 
 
 def told(labels, constraints, n_clusters):

@@ -1,7 +1,7 @@
 """Results, models and studies as files: one each, without pickle, written whole or not at all.
 
-The format is that of `bckm._container`: a zip of a JSON header and plain arrays. Loading runs no
-code from the file. Files of older versions stay readable, see ``tests/archives``.
+The format is that of `bckm._storage.container`: a zip of a JSON header and plain arrays. Loading
+runs no code from the file. Files of older versions stay readable, see ``tests/archives``.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from bckm._container import Container, read_container, write_container
-from bckm._fields import Fields
-from bckm._terminal import clean
+from bckm._core.terminal import clean
+from bckm._storage.container import Container, read_container, write_container
+from bckm._storage.fields import Fields
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
 from bckm.archive._study import read_study, study_tree
 from bckm.exceptions import DamagedFileError
-from bckm.result import Result
+from bckm.fit.result import Result
 from bckm.study import Study
 
 if TYPE_CHECKING:
-    from bckm.estimators import ConstrainedKMeans
+    from bckm.estimator import ConstrainedKMeans
 
 KINDS = ("result", "model", "study")
 
@@ -68,7 +68,7 @@ def save(thing: Result | ConstrainedKMeans | Study, path: str | os.PathLike[str]
         kind, tree = "study", study_tree(thing, pool)
     else:
         from bckm.archive._model import model_tree  # needs scikit-learn, which is slow to import
-        from bckm.estimators import ConstrainedKMeans
+        from bckm.estimator import ConstrainedKMeans
 
         if type(thing) is not ConstrainedKMeans:
             raise TypeError(

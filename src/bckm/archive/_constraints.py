@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bckm._fields import Fields, narrow, scalar
-from bckm._listing import Softened
-from bckm._stated import Link, Place
+from bckm._storage.fields import Fields, narrow, scalar
 from bckm.archive._statements import Pool
 from bckm.constraints import Constraints
-from bckm.statements import AttributeSum, LinearRows, Quota, Stay
+from bckm.constraints.expand import Softened
+from bckm.constraints.parse import Link, Place
+from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
 
 
 def constraints_tree(c: Constraints, pool: Pool) -> dict[str, Any]:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bckm._fields import Fields, mapping_of, narrow, scalar
-from bckm._reading import (
-    read_centres,
+from bckm._core.validation import (
+    read_centers,
     read_cluster_count,
     read_jobs,
     read_not_negative,
@@ -20,13 +19,14 @@ from bckm._reading import (
     read_time_limit,
     read_whole,
 )
-from bckm._scaling import Bounds, _Total
+from bckm._storage.fields import Fields, mapping_of, narrow, scalar
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
 from bckm.assign.choose import ENGINES
-from bckm.estimators import ConstrainedKMeans
-from bckm.metric import read_metric
-from bckm.search.explore import SEARCHES
+from bckm.estimator import ConstrainedKMeans
+from bckm.estimator.label_bounds import Bounds, _Total
+from bckm.fit.search.explore import SEARCHES
+from bckm.problem.metric import read_metric
 
 _SIDES = ("size_min", "size_max")
 _OUTPUT = "_sklearn_output_config"  # what `set_output` leaves
@@ -91,7 +91,7 @@ def _init(value: Any, what: str) -> None:
     if isinstance(value, str):
         _one_of(("k-means++", "random"))(value, what)
     else:
-        read_centres(value, what)
+        read_centers(value, what)
 
 
 def _n_init(value: Any, what: str) -> None:
@@ -147,14 +147,14 @@ def _fit(model: ConstrainedKMeans, fields: Fields, pool: Pool) -> None:
     """Set what `fit` sets."""
     result = read_result(fields.of("result"), pool)
     d = fields.whole("n_features")
-    if result.centres.shape[1] != d:
-        raise ValueError(f"centres have {result.centres.shape[1]} features instead of {d}")
+    if result.centers.shape[1] != d:
+        raise ValueError(f"centers have {result.centers.shape[1]} features instead of {d}")
     names = None if fields["feature_names"] is None else fields.texts("feature_names")
     if names is not None and len(names) != d:
         raise ValueError(f"there are {len(names)} names for {d} features")
     space = read_metric(fields.text("metric"))
-    if space.embedded(result.centres).shape != result.embedded.shape:
-        raise ValueError(f"embedded centres do not fit the metric {space.name!r}")
+    if space.embedded(result.centers).shape != result.embedded.shape:
+        raise ValueError(f"embedded centers do not fit the metric {space.name!r}")
     model.n_features_in_ = d
     if names is not None:
         model.feature_names_in_ = np.array(names, object)
@@ -164,7 +164,7 @@ def _fit(model: ConstrainedKMeans, fields: Fields, pool: Pool) -> None:
     model._weight = fields.amount("weight")
     if not model._weight:
         raise ValueError("all weights of the fit are 0")
-    model._bounds = _bounds(fields.of("bounds"), len(result.centres))
+    model._bounds = _bounds(fields.of("bounds"), len(result.centers))
     model._copy(result)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from bckm import rules
-from bckm._fields import Fields, narrow, scalar
-from bckm._steps import history_tree, read_history
+from bckm._core.status import Status
+from bckm._storage.fields import Fields, narrow, scalar
 from bckm.archive._statements import Pool
-from bckm.result import GivenUp, Result, Status
-from bckm.statements import AttributeSum, LinearRows, Quota, Stay
+from bckm.constraints import rules
+from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
+from bckm.fit.result import GivenUp, Result
+from bckm.fit.steps import history_tree, read_history
 
 _SOURCES = {
     rules.SumBound: AttributeSum,
@@ -40,7 +41,7 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
     """Everything but the problem; statements that rules come from go to the pool."""
     return {
         "labels": narrow(result.labels),
-        "centres": result.centres,
+        "centres": result.centers,
         "embedded": result.embedded,
         "prices": result.prices,
         "inertia": float(result.inertia),
@@ -58,15 +59,15 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
 
 def read_result(fields: Fields, pool: Pool) -> Result:
     """A `Result` from a file, without its problem."""
-    centres = fields.floats("centres", (None, None))
-    k = len(centres)
+    centers = fields.floats("centres", (None, None))
+    k = len(centers)
     labels = fields.whole_numbers("labels")
     if not labels.size or not k or labels.max() >= k:
         raise ValueError(f"labels are not between 0 and {k - 1}")
     counters = fields.of("counters")
     return Result(
         labels=labels,
-        centres=centres,
+        centers=centers,
         inertia=fields.amount("inertia"),
         lower_bound=fields.number("lower_bound"),
         status=Status(fields.text("status")),

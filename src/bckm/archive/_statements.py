@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bckm._fields import Fields, narrow, scalar
-from bckm.statements import AttributeSum, LinearRows, Quota, Stay, _objects
+from bckm._storage.fields import Fields, narrow, scalar
+from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay, _objects
 
 Statement = AttributeSum | Quota | Stay | LinearRows
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from bckm._fields import Fields, mapping_of
-from bckm._reading import read_weight
+from bckm._core.validation import read_weight
+from bckm._storage.fields import Fields, mapping_of
 from bckm.archive._constraints import constraints_tree, read_constraints
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
-from bckm.checker import verify
-from bckm.metric import read_metric
+from bckm.problem.metric import read_metric
+from bckm.problem.scaling import SCALINGS, Scaling
 from bckm.study import Study
-from bckm.units import SCALINGS, Scaling
+from bckm.verification import verify
 
 
 def study_tree(study: Study, pool: Pool) -> dict[str, Any]:
@@ -47,8 +47,8 @@ def read_study(fields: Fields, pool: Pool) -> Study:
     d = X.shape[1]
     names, scaling = fields.texts("feature_names"), fields.of("scaling")
     kind, metric = scaling.text("kind"), read_metric(fields.text("metric"))
-    if len(names) != d or result.centres.shape[1] != d or kind not in SCALINGS:
-        raise ValueError(f"features, centres and scaling do not fit data of shape {X.shape}")
+    if len(names) != d or result.centers.shape[1] != d or kind not in SCALINGS:
+        raise ValueError(f"features, centers and scaling do not fit data of shape {X.shape}")
     ids = None if fields["sample_id"] is None else tuple(fields.texts("sample_id"))
     if ids is not None and len(ids) != n:
         raise ValueError(f"there are {len(ids)} ids for {n} samples")

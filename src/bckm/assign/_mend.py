@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bckm._linear import sums_of
-from bckm._types import BoolArray, FloatArray, IntArray
-from bckm.assign._goods import Goods
-from bckm.assign.base import Deadline
-from bckm.structure import Structure
+from bckm._core.deadline import Deadline
+from bckm._core.types import BoolArray, FloatArray, IntArray
+from bckm.assign._dual_lp import Goods
+from bckm.problem.linear import sums_of
+from bckm.problem.structure import Structure
 
 PAIRS = 40  # items of each cluster that are tried in swaps
 PATIENCE = 300  # rounds of moves
@@ -98,7 +98,7 @@ class _Mending:
         """Clusters that hold an item in conflict, (items, k)."""
         taken = np.zeros((items.size, self.k), np.bool_)
         if self.s.conflict_sets:
-            part = self.s.neighbours[items].tocoo()
+            part = self.s.neighbors[items].tocoo()
             taken[part.coords[0], self.labels[part.coords[1]]] = True
         return taken
 
@@ -106,7 +106,7 @@ class _Mending:
         """Whether an item has no conflict in a cluster."""
         if not self.s.conflict_sets:
             return True
-        graph = self.s.neighbours
+        graph = self.s.neighbors
         around = graph.indices[graph.indptr[j] : graph.indptr[j + 1]]
         return not (self.labels[around] == i).any()
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._arrays import squared_distances
-from bckm._types import FloatArray, IntArray
+from bckm._core.arrays import squared_distances
+from bckm._core.types import FloatArray, IntArray
 
 MOST = 0.3  # share of samples that may have to move; more are no small matter
-NUMBERS = 1e8  # products that distances of these to the centres may take
+NUMBERS = 1e8  # products that distances of these to the centers may take
 
 
 def patched(
     points: FloatArray,
-    centres: FloatArray,
+    centers: FloatArray,
     labels: IntArray,
     slack: NDArray[np.float32],
     lower: IntArray,
@@ -27,8 +27,8 @@ def patched(
 
     Parameters
     ----------
-    points, centres : arrays (n, d), (k, d)
-        Samples, one by one, and centres.
+    points, centers : arrays (n, d), (k, d)
+        Samples, one by one, and centers.
     labels : array (n,)
         Clusters that break few bounds.
     slack : array (n,)
@@ -36,7 +36,7 @@ def patched(
     lower, upper : arrays (k,)
         Bounds that n samples can keep.
     """
-    n, k = labels.size, len(centres)
+    n, k = labels.size, len(centers)
     sizes = np.bincount(labels, minlength=k)
     leave = np.maximum(sizes - upper, 0)
     short = int(np.maximum(lower - sizes, 0).sum() - leave.sum())
@@ -54,7 +54,7 @@ def patched(
     rank = np.arange(n) - np.repeat(begin, sizes)
     homeless = order[rank < np.repeat(leave, sizes)]
     found, sizes = labels.copy(), sizes - leave
-    cost = squared_distances(points[homeless], centres)
+    cost = squared_distances(points[homeless], centers)
     while homeless.size:
         missing = np.maximum(lower - sizes, 0)
         room = upper - sizes

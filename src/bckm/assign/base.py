@@ -1,4 +1,4 @@
-"""The interface of every assignment engine: centres in, labels with their bound out."""
+"""The interface of every assignment engine: centers in, labels with their bound out."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from bckm._arrays import Totals
-from bckm._deadline import Deadline as Deadline  # engines take it from here
-from bckm._memory import require
-from bckm._types import FloatArray, IntArray
-from bckm.problem import Feature, Problem
-from bckm.result import Status
+from bckm._core.arrays import Totals
+from bckm._core.deadline import Deadline
+from bckm._core.memory import require
+from bckm._core.status import Status
+from bckm._core.types import FloatArray, IntArray
+from bckm.problem.problem import Feature, Problem
 
 OPTIMALITY = 1e-9  # relative distance of cost and bound at which an assignment counts as optimal
 STEP = 1.5e5  # work of a call beyond what its data take
@@ -23,7 +23,7 @@ COPIES = 3  # arrays of the size of the cost matrix that an engine holds at a ti
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Labels of items for given centres.
+    """Labels of items for given centers.
 
     `status` is OPTIMAL only if ``cost - bound`` is within `OPTIMALITY`, relative to the cost, or
     within `nothing`.
@@ -64,14 +64,14 @@ class Assignment:
 def nothing_of(problem: Problem) -> float:
     """What cost and bound of optimal labels may differ by, however little the labels cost.
 
-    It is what rounding leaves where samples lie at their centres, and a share of what all labels
+    It is what rounding leaves where samples lie at their centers, and a share of what all labels
     cost alike, which is part of the inertia.
     """
     return problem.nothing + OPTIMALITY * problem.fixed
 
 
 class Assigner(ABC):
-    """An engine prepared for one problem; call it with new centres as often as needed."""
+    """An engine prepared for one problem; call it with new centers as often as needed."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -81,18 +81,18 @@ class Assigner(ABC):
         # measured: what is decided by it is the same everywhere
         self.work = 0.0
 
-    def __call__(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def __call__(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign items to clusters, with a bound that no rounding has lifted too high.
 
         See `assign`.
         """
-        found = self.assign(centres, start, deadline)
-        bound = self.problem.certain(found.bound, found.cost, centres, found.prices)
-        nothing = nothing_of(self.problem) + self.problem.touch(centres, found.prices)
+        found = self.assign(centers, start, deadline)
+        bound = self.problem.certain(found.bound, found.cost, centers, found.prices)
+        nothing = nothing_of(self.problem) + self.problem.touch(centers, found.prices)
         return replace(found, bound=bound, nothing=nothing)
 
     @abstractmethod
-    def assign(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def assign(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign items to clusters.
 
         The bound is one on the costs as `Problem.cost` computes them; what rounding may have added
@@ -100,8 +100,8 @@ class Assigner(ABC):
 
         Parameters
         ----------
-        centres : array (k, d)
-            Centre of each cluster, in the units of `Problem.points`.
+        centers : array (k, d)
+            Center of each cluster, in the units of `Problem.points`.
         start : array (m,)
             Feasible labels to fall back on; the loop refuses an answer that is worse.
         deadline : Deadline
@@ -129,10 +129,10 @@ class MatrixAssigner(Assigner):
             "Use fewer samples or clusters; `bckm.assign_to` labels further samples in parts.",
         )
 
-    def assign(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def assign(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; nearest labels that obey are optimal, so they are tried first."""
         self.work += STEP + cost_work(self.problem)
-        cost = self.problem.cost(centres)
+        cost = self.problem.cost(centers)
         nearest = cost.argmin(axis=1)
         if self.structure.feasible(nearest) and self.problem.soft.coupled(nearest) == 0:
             total = float(cost[np.arange(nearest.size), nearest].sum())
@@ -156,7 +156,7 @@ class Engine(ABC):
     """A way to assign; `handles` says which features it can express.
 
     A step of a `swift` one takes about as long as a look at all items. One that `bounds_cheaply` is
-    asked once more at the last centres, for the bound alone.
+    asked once more at the last centers, for the bound alone.
     """
 
     name: ClassVar[str]

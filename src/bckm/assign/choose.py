@@ -5,13 +5,13 @@ from __future__ import annotations
 from bckm.assign.base import Engine
 from bckm.assign.exact import Exact
 from bckm.assign.greedy import Greedy
+from bckm.assign.lagrangian import PriceEngine
 from bckm.assign.nearest import Nearest
-from bckm.assign.prices import PriceEngine
 from bckm.assign.pump import Pump
 from bckm.assign.transport import Transport
 from bckm.exceptions import UnsupportedError
 from bckm.kernels import missing
-from bckm.problem import Feature, Problem
+from bckm.problem.problem import Feature, Problem
 
 ENGINES: dict[str, type[Engine]] = {
     engine.name: engine for engine in (Nearest, Transport, Exact, PriceEngine, Pump, Greedy)

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bckm._types import BoolArray, FloatArray, IntArray
-from bckm.assign._highs import INTEGRAL, TOLERANCE, Model
-from bckm.assign._program import Program
-from bckm.assign._relaxation import Relaxation, Relaxed
-from bckm.assign.base import OPTIMALITY, Assignment, Deadline, Engine, MatrixAssigner
-from bckm.problem import Feature, Problem
-from bckm.structure import Structure
+from bckm._core.deadline import Deadline
+from bckm._core.types import BoolArray, FloatArray, IntArray
+from bckm.assign.base import OPTIMALITY, Assignment, Engine, MatrixAssigner
+from bckm.problem.problem import Feature, Problem
+from bckm.problem.structure import Structure
+from bckm.programs.highs import INTEGRAL, TOLERANCE, Model
+from bckm.programs.program import Program
+from bckm.programs.relaxation import Relaxation, Relaxed
 
 COLUMN, SEARCH = 8e2, 2e6  # work of a column in an LP, and of a tree search
 LOOSE = 1e-8  # the other tolerance for rows with real coefficients,

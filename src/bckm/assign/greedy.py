@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
-from bckm.assign._place import place
-from bckm.assign._repair import repair
-from bckm.assign.base import Assignment, Deadline, Engine, MatrixAssigner
-from bckm.problem import Feature, Problem
-from bckm.structure import Structure
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
+from bckm.assign.base import Assignment, Engine, MatrixAssigner
+from bckm.construct.placement import place
+from bckm.construct.repair import repair
+from bckm.problem.problem import Feature, Problem
+from bckm.problem.structure import Structure
 
 
 def construct(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
-from bckm.assign.base import Assignment, Deadline, Engine, MatrixAssigner
-from bckm.problem import Feature, Problem
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
+from bckm.assign.base import Assignment, Engine, MatrixAssigner
+from bckm.problem.problem import Feature, Problem
 
 
 class NearestAssigner(MatrixAssigner):

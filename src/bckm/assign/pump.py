@@ -24,13 +24,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
-from bckm.assign._highs import INTEGRAL
-from bckm.assign._program import Program
-from bckm.assign._relaxation import Relaxation
-from bckm.assign.base import Assignment, Deadline, Engine, MatrixAssigner
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
+from bckm.assign.base import Assignment, Engine, MatrixAssigner
 from bckm.assign.exact import ExactAssigner
-from bckm.problem import Feature, Problem
+from bckm.problem.problem import Feature, Problem
+from bckm.programs.highs import INTEGRAL
+from bckm.programs.program import Program
+from bckm.programs.relaxation import Relaxation
 
 # The paper's rho_0 = 0.5 is absolute; on its data (512 features) a sample costs about 500.
 FIRST_PENALTY = 1e-3  # of the mean cost of a sample over all clusters

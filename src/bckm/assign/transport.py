@@ -14,19 +14,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._arrays import Totals, squared_distances
-from bckm._arrays import totals as find_totals
-from bckm._deadline import TimeUp
-from bckm._memory import require
-from bckm._rounding import UNIT
-from bckm._types import FloatArray, IntArray
-from bckm.assign._flat import FlatAssigner
-from bckm.assign._market import Bounds, Market, newton
+from bckm._core.arrays import Totals, squared_distances
+from bckm._core.arrays import totals as find_totals
+from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.memory import require
+from bckm._core.rounding import UNIT
+from bckm._core.types import FloatArray, IntArray
 from bckm.assign._patch import patched
-from bckm.assign._prices import PricedAssigner
-from bckm.assign.base import STEP, Assigner, Assignment, Deadline, Engine
+from bckm.assign._sparse_transport import FlatAssigner
+from bckm.assign._transport_highs import PricedAssigner
+from bckm.assign._transport_state import Bounds, Market, newton
+from bckm.assign.base import STEP, Assigner, Assignment, Engine
 from bckm.kernels import missing, native
-from bckm.problem import Feature, Problem
+from bckm.problem.problem import Feature, Problem
 
 COARSER = 8  # each part of the points is an eighth of the one before
 SMALLEST = 8  # points per cluster in the smallest part
@@ -54,44 +54,44 @@ class TransportAssigner(Assigner):
         self.groups = _Groups.of(problem.points, problem.pull)
         self.levels = self._levels()
 
-    def assign(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def assign(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
-        centres = np.ascontiguousarray(centres, np.float64)
+        centers = np.ascontiguousarray(centers, np.float64)
         try:
-            return self._assigned(centres, start, deadline)
+            return self._assigned(centers, start, deadline)
         except TimeUp:
-            return self._in_a_hurry(centres, start)
+            return self._in_a_hurry(centers, start)
 
-    def _in_a_hurry(self, centres: FloatArray, start: IntArray, bound: float = 0.0) -> Assignment:
+    def _in_a_hurry(self, centers: FloatArray, start: IntArray, bound: float = 0.0) -> Assignment:
         """What is known when time is up: labels that are nearly right, or those at hand."""
         market, problem = self.levels[0], self.problem
         label, slack = market.label.astype(np.int64), market.slack
         if self.groups.supply is not None:
             label = np.repeat(label, self.groups.supply)
             slack = np.repeat(slack, self.groups.supply)
-        quick = patched(problem.points, centres, label, slack, self.lower, self.upper)
-        best = Assignment(start, self._totals(start, centres).cost, bound)
-        if quick is not None and (less := self._totals(quick, centres).cost) < best.cost:
+        quick = patched(problem.points, centers, label, slack, self.lower, self.upper)
+        best = Assignment(start, self._totals(start, centers).cost, bound)
+        if quick is not None and (less := self._totals(quick, centers).cost) < best.cost:
             return Assignment(quick, less, bound)
         return best
 
-    def _assigned(self, centres: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+    def _assigned(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         market = self.levels[0]
         looked, paths = market.looked, self.counters["paths"]
-        self._approach(0, centres, market.prices, deadline)
-        found = self._finish(market, centres, start, deadline)
+        self._approach(0, centers, market.prices, deadline)
+        found = self._finish(market, centers, start, deadline)
         rounding = self._rounding(market)
         for _ in range(AGAIN):  # prices that were very large leave rounding behind: from here again
             if found.prices is None or found.cost - found.bound <= EXACT * found.cost:
                 break
-            market.look(centres, found.prices, deadline)
-            again = self._finish(market, centres, start, deadline)
+            market.look(centers, found.prices, deadline)
+            again = self._finish(market, centers, start, deadline)
             if again.prices is None or again.cost - again.bound >= found.cost - found.bound:
                 break
             found, rounding = again, self._rounding(market)
         looked, paths = market.looked - looked, self.counters["paths"] - paths
         self.counters["looked"] += looked
-        k, d = centres.shape
+        k, d = centers.shape
         self.work += STEP + looked * (0.15 * k * d + 10.0) + 0.3 * self.problem.points.size
         self.work += PATH * paths
         return replace(found, bound=found.bound - rounding)
@@ -115,7 +115,7 @@ class TransportAssigner(Assigner):
             step *= COARSER
 
     def _approach(
-        self, depth: int, centres: FloatArray, prices: FloatArray, deadline: Deadline
+        self, depth: int, centers: FloatArray, prices: FloatArray, deadline: Deadline
     ) -> None:
         """Bring a level to prices under which few samples are in the wrong cluster.
 
@@ -124,24 +124,24 @@ class TransportAssigner(Assigner):
         market = self.levels[depth]
         last = depth + 1 == len(self.levels)
         if not last:
-            self._approach(depth + 1, centres, prices, deadline)
+            self._approach(depth + 1, centers, prices, deadline)
             prices = self.levels[depth + 1].prices
         elif prices.any():
-            prices = self._better_than_none(market, centres, prices, deadline)
-        market.look(centres, prices, deadline)
+            prices = self._better_than_none(market, centers, prices, deadline)
+        market.look(centers, prices, deadline)
         if depth > 0 and last and market.trouble > FEW * market.units.sum():
-            self._solve_part(market, centres, deadline)
-        newton(market, centres, ENOUGH[depth > 0] * prices.size, deadline)
+            self._solve_part(market, centers, deadline)
+        newton(market, centers, ENOUGH[depth > 0] * prices.size, deadline)
 
     def _better_than_none(
-        self, market: Market, centres: FloatArray, prices: FloatArray, deadline: Deadline
+        self, market: Market, centers: FloatArray, prices: FloatArray, deadline: Deadline
     ) -> FloatArray:
         """The last prices, or none where these do no better: after large moves they are worse."""
         none = np.zeros_like(prices)
-        market.look(centres, none, deadline)
+        market.look(centers, none, deadline)
         without = market.trouble
         if without > 0:
-            market.look(centres, prices, deadline)
+            market.look(centers, prices, deadline)
         return none if without <= market.trouble else prices
 
     def _learn(self, labels: NDArray[np.int32], units: FloatArray) -> None:
@@ -149,24 +149,24 @@ class TransportAssigner(Assigner):
 
         With the right labels, a part of the points has a little more or less than its share in each
         cluster. Asked for exactly that, it leads to the right prices here, and to nearly the right
-        ones when the centres have moved a little.
+        ones when the centers have moved a little.
         """
         for depth, market in enumerate(self.levels[1:], start=1):
             part = np.bincount(labels[:: COARSER**depth], market.supply, units.size)
             share = part.sum() / units.sum()
             market.bounds = self.levels[0].bounds.scaled(share).moved(part - units * share)
 
-    def _solve_part(self, market: Market, centres: FloatArray, deadline: Deadline) -> None:
+    def _solve_part(self, market: Market, centers: FloatArray, deadline: Deadline) -> None:
         """Prices of the smallest part, exactly."""
         units = round(float(market.units.sum()))
         lower, upper = _whole(market.bounds, units)
-        settled = self._paths(market, centres, lower, upper, self._budget(units), deadline)
-        market.look(centres, settled["prices"], deadline)
+        settled = self._paths(market, centers, lower, upper, self._budget(units), deadline)
+        market.look(centers, settled["prices"], deadline)
 
     def _paths(
         self,
         market: Market,
-        centres: FloatArray,
+        centers: FloatArray,
         lower: IntArray,
         upper: IntArray,
         rows: int,
@@ -176,7 +176,7 @@ class TransportAssigner(Assigner):
         left = min(deadline.left, 1e9)
         settled = native.settle(
             market.points,
-            centres,
+            centers,
             market.prices,
             market.label,
             market.slack,
@@ -196,24 +196,24 @@ class TransportAssigner(Assigner):
         return min(rows, max(2 * k, BYTES // (16 * k)))
 
     def _finish(
-        self, market: Market, centres: FloatArray, start: IntArray, deadline: Deadline
+        self, market: Market, centers: FloatArray, start: IntArray, deadline: Deadline
     ) -> Assignment:
         k = self.structure.n_clusters
         budget = self._budget(ROWS * k + 4 * int(market.trouble))
-        settled = self._paths(market, centres, self.lower, self.upper, budget, deadline)
+        settled = self._paths(market, centers, self.lower, self.upper, budget, deadline)
         if settled["stopped"]:
             bound = market.measure().cost - market.bounds.idle(market.units, market.prices)
-            return self._in_a_hurry(centres, start, bound)
+            return self._in_a_hurry(centers, start, bound)
         # a cluster that need not hold anything has no subsidy: an empty one far away might get any
         prices = np.where(self.lower == 0, np.minimum(settled["prices"], 0.0), settled["prices"])
-        regret = market.look(centres, prices, deadline, keep=True)
+        regret = market.look(centers, prices, deadline, keep=True)
         totals = market.measure()
         cost = totals.cost
         labels = self.groups.expand(market.label, settled)
         units = market.units
         if settled["split_point"].size:  # some samples of a point went elsewhere
-            regret += self._split_regret(centres, prices, settled)
-            totals = self._totals(labels, centres)
+            regret += self._split_regret(centers, prices, settled)
+            totals = self._totals(labels, centers)
             cost = totals.cost
             units = np.bincount(labels, minlength=k).astype(np.float64)
         self._learn(market.label, units)
@@ -241,18 +241,18 @@ class TransportAssigner(Assigner):
         steps = problem.points.shape[1] + market.k + 8 + close.size / 1024
         return float(2 * UNIT * (steps * looked + (market.k + 8) * idle))
 
-    def _totals(self, labels: IntArray, centres: FloatArray) -> Totals:
+    def _totals(self, labels: IntArray, centers: FloatArray) -> Totals:
         problem = self.problem
-        return find_totals(problem.points, problem.pull, labels, centres, problem.threads)
+        return find_totals(problem.points, problem.pull, labels, centers, problem.threads)
 
     def _split_regret(
-        self, centres: FloatArray, prices: FloatArray, settled: native.Settled
+        self, centers: FloatArray, prices: FloatArray, settled: native.Settled
     ) -> float:
         """What samples that left the others of their point cost above their best cluster."""
         problem, first = self.problem, self.groups.first
         assert first is not None
         rows = first[settled["split_point"]]
-        squares = squared_distances(problem.points[rows], centres)
+        squares = squared_distances(problem.points[rows], centers)
         value = squares * problem.pull[rows, None] - prices
         here = value[np.arange(rows.size), settled["split_cluster"]]
         return float(settled["split_units"] @ (here - value.min(axis=1)))
@@ -268,7 +268,7 @@ class _Groups:
 
     @classmethod
     def of(cls, points: FloatArray, pull: FloatArray) -> _Groups:
-        """Find equal points: they are neighbours, because items are ordered by their values."""
+        """Find equal points: they are neighbors, because items are ordered by their values."""
         n = len(pull)
         new = np.ones(n, bool)
         block = max(1, 2**20 // points.shape[1])

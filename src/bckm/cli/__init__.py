@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from bckm._terminal import clean, say
+from bckm._core.terminal import clean, say
 from bckm.cli._errors import BAD_DATA, BUG, KILLED, PIPE_CLOSED, no_memory
 from bckm.cli._outputs import utf8
 from bckm.cli.bench import bench

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from bckm._terminal import clean
+from bckm._core.terminal import clean
 
 BROKEN, USAGE, INFEASIBLE, STOPPED, BAD_DATA, UNDECIDED = 1, 2, 3, 4, 5, 6
 BUG = 70  # not 1, which is an answer of verify
@@ -24,7 +24,7 @@ class Failure(click.ClickException):
 
 def no_memory(error: MemoryError) -> str:
     """What to say, and to do, when memory has run out; the error itself often says nothing."""
-    from bckm._memory import available, gigabytes
+    from bckm._core.memory import available, gigabytes
 
     why = clean(str(error)).rstrip(".")
     if "are available" in why:  # it was asked for before, with numbers and a remedy

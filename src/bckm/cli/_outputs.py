@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bckm._terminal import clean, in_json, say
+from bckm._core.terminal import clean, in_json, say
 from bckm.cli._errors import BAD_DATA, USAGE, Failure, no_memory
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WRITTEN = {"xls": "xlsx", "xlsm": "xlsx", "ods": "xlsx"}  # what can be read but not written
 _REPORTS = (".html", ".htm", ".md", ".markdown")
-_STREAMS = ("--out", "--centres", "--summary", "--json")  # what may go to standard output
+_STREAMS = ("--out", "--centers", "--summary", "--json")  # what may go to standard output
 
 
 def labels_path(data: str, out: str | None) -> str:
@@ -62,7 +62,7 @@ def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) ->
         if option == "--report" and not path.lower().endswith(_REPORTS):
             raise Failure(f"--report {told}: must end in .html or .md.", USAGE)
         suffix = Path(path).suffix.lower().removeprefix(".")
-        if option in ("--out", "--centres") and suffix in _WRITTEN:
+        if option in ("--out", "--centers") and suffix in _WRITTEN:
             raise Failure(
                 f"{option} {told}: .{suffix} files are read only; write .{_WRITTEN[suffix]}.", USAGE
             )
@@ -169,16 +169,16 @@ def labels_writer(table: Table, column: str, labels: Any) -> Callable[[str], str
     return write
 
 
-def centres_writer(study: Study, table: Table, column: str) -> Callable[[str], str | None]:
-    """A row per cluster: its number, its size, its centre in the units of the table."""
+def centers_writer(study: Study, table: Table, column: str) -> Callable[[str], str | None]:
+    """A row per cluster: its number, its size, its center in the units of the table."""
     from bckm.tables import Table as Columns
     from bckm.tables import write_table
 
     def write(path: str) -> None:
         columns: dict[str, Any] = {column: list(range(study.n_clusters))}
         columns["size"] = study.result.sizes.tolist()
-        for name, values in zip(study.feature_names, study.centres.T.tolist(), strict=True):
-            columns[name if name not in columns else f"{name} (centre)"] = values
+        for name, values in zip(study.feature_names, study.centers.T.tolist(), strict=True):
+            columns[name if name not in columns else f"{name} (center)"] = values
         # delimiter and decimal sign as in the table: what reads that one reads this one
         found = replace(Columns.of(columns, format=table.format), decimal=table.decimal_sign())
         write_table(replace(found, origin=table.origin) if table.format == "csv" else found, path)
@@ -188,7 +188,7 @@ def centres_writer(study: Study, table: Table, column: str) -> Callable[[str], s
 
 def write_json(found: Any, path: str = "-") -> None:
     """Write a value as JSON; - is standard output."""
-    from bckm._atomic import atomic
+    from bckm._storage.atomic import atomic
 
     text = in_json(json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False))
     if path == "-":

@@ -8,10 +8,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bckm._terminal import clean, say
+from bckm._core.terminal import clean, say
 
 if TYPE_CHECKING:
-    from bckm.result import Step
+    from bckm.fit.result import Step
 
 EVERY = 2.0  # seconds between two lines where there is no terminal
 
@@ -138,7 +138,7 @@ class Outlook:
 
     def left(self, step: Step) -> str:
         """Time left, in words."""
-        from bckm.report._words import seconds
+        from bckm.report.words import seconds
 
         if self._limit is not None:
             return f"at most {seconds(round(max(self._limit - step.seconds, 0.0)))} left"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bckm._terminal import say
+from bckm._core.terminal import say
 
 if TYPE_CHECKING:
-    from bckm._types import FloatArray
+    from bckm._core.types import FloatArray
 
 _EPILOG = """
 \b
@@ -36,7 +36,7 @@ class _Row:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--peer/--no-peer", default=True, help="Also k-means-constrained, if installed.")
 def bench(samples: int, features: int, clusters: int, seed: int, peer: bool) -> None:
-    """Measure fits of blobs of unequal sizes, all from the same first centres.
+    """Measure fits of blobs of unequal sizes, all from the same first centers.
 
     Plain k-means of scikit-learn; bckm without rules, with clusters of equal size, and with links
     too; k-means-constrained where it is installed. Ratios are against scikit-learn, in one run.
@@ -49,10 +49,10 @@ def bench(samples: int, features: int, clusters: int, seed: int, peer: bool) -> 
     share = rng.dirichlet(np.full(clusters, 2.0))
     where = rng.choice(clusters, samples, p=share)
     X = rng.normal(0, 4, (clusters, features))[where] + rng.normal(0, 1, (samples, features))  # noqa: N806
-    centres = X[rng.choice(samples, clusters, replace=False)]
+    centers = X[rng.choice(samples, clusters, replace=False)]
     pairs = rng.choice(samples, (max(samples // 100, 1), 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    methods = _methods(X, clusters, centres, pairs, peer)
+    methods = _methods(X, clusters, centers, pairs, peer)
     width = max(map(len, methods))
     say(f"{samples} samples, {features} features, {clusters} clusters")
     say(f"{'':{width}}  {'seconds':>8}  {'ratio':>7}  {'inertia':>10}  sizes")
@@ -71,7 +71,7 @@ def bench(samples: int, features: int, clusters: int, seed: int, peer: bool) -> 
 def _methods(
     X: FloatArray,  # noqa: N803
     k: int,
-    centres: FloatArray,
+    centers: FloatArray,
     pairs: Any,
     peer: bool,
 ) -> dict[str, Callable[[], Any]]:
@@ -86,12 +86,12 @@ def _methods(
     links = bckm.Constraints(cannot_link=pairs[:half]) & sizes
 
     def ours(rules: bckm.Constraints | None) -> Any:
-        return bckm.kmeans(X, k, rules, init=centres, search="none").labels
+        return bckm.kmeans(X, k, rules, init=centers, search="none").labels
 
     ours(None)  # what is imported or compiled at first use is nobody's time
-    KMeans(k, init=centres, n_init=1).fit(X[: max(k, 100)])
+    KMeans(k, init=centers, n_init=1).fit(X[: max(k, 100)])
     found: dict[str, Callable[[], Any]] = {
-        "scikit-learn, no rules": lambda: KMeans(k, init=centres, n_init=1).fit(X).labels_,
+        "scikit-learn, no rules": lambda: KMeans(k, init=centers, n_init=1).fit(X).labels_,
         "bckm, no rules": lambda: ours(None),
         "bckm, equal sizes": lambda: ours(sizes),
         f"bckm, equal sizes and {half} links": lambda: ours(links),
@@ -102,7 +102,7 @@ def _methods(
         except ImportError:
             return found
         found["k-means-constrained, equal sizes"] = lambda: (
-            KMeansConstrained(k, low, high, init=centres, n_init=1).fit(X).labels_
+            KMeansConstrained(k, low, high, init=centers, n_init=1).fit(X).labels_
         )
     return found
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bckm._terminal import say
+from bckm._core.terminal import say
 from bckm.cli._errors import INFEASIBLE, UNDECIDED, told
 from bckm.cli._options import (
     data_argument,

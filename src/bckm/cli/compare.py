@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bckm._terminal import say
+from bckm._core.terminal import say
 from bckm.cli._errors import USAGE, Failure, told
 from bckm.cli._options import json_option
 from bckm.cli._outputs import write_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bckm._terminal import say
+from bckm._core.terminal import say
 
 _EPILOG = """
 \b

@@ -28,6 +28,6 @@ def demo(out: str, report: str | None) -> None:
     """Share 240 customers among 8 vans: 28 to 32 each, households together, disputes apart."""
     ensure_writable([], [("-o", out), ("--report", report)])
     with told():
-        from bckm.demo import main
+        from bckm.cli._demo import main
 
         main(out, report)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bckm._terminal import say
+from bckm._core.terminal import say
 from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
 from bckm.cli._options import (
     data_argument,
@@ -28,7 +28,7 @@ from bckm.cli._options import (
 )
 from bckm.cli._outputs import (
     Outputs,
-    centres_writer,
+    centers_writer,
     ensure_shown,
     ensure_writable,
     labels_path,
@@ -41,8 +41,8 @@ from bckm.cli._progress import Progress, progress_to
 from bckm.cli.check import tell
 
 if TYPE_CHECKING:
+    from bckm.fit.result import Result
     from bckm.plan import Asked, Plan
-    from bckm.result import Result
     from bckm.study import Study
     from bckm.tables import Table
 
@@ -68,7 +68,7 @@ FAR = 0.05  # gap of the last assignment from which on a person is told
 @click.option("--label-column", default="cluster", show_default=True, help="What it is called.")
 @click.option("--report", type=_PATH, multiple=True, help="Report, .html or .md.")
 @click.option("--save", type=_PATH, help="All of it as one file, for show and compare.")
-@click.option("--centres", type=_PATH, help="Centres of the clusters, a table.")
+@click.option("--centers", type=_PATH, help="Centers of the clusters, a table.")
 @click.option("--summary", type=_PATH, help="The numbers, in JSON.")
 @click.option("--write-rules", type=_PATH, help="The options as a rules file, TOML.")
 @click.option("--title", help="Of the report.")
@@ -125,7 +125,7 @@ def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
 
 
 def _check_outputs(data: str, plan: Plan, given: dict[str, Any]) -> None:
-    names = ("out", "save", "centres", "summary", "write_rules", "checkpoint")
+    names = ("out", "save", "centers", "summary", "write_rules", "checkpoint")
     outputs = [(f"--{name.replace('_', '-')}", given[name]) for name in names]
     outputs += [("--report", path) for path in given["report"]]
     outputs += [("--json", "-")] if given["as_json"] else []
@@ -135,7 +135,7 @@ def _check_outputs(data: str, plan: Plan, given: dict[str, Any]) -> None:
 
 def _piped(given: dict[str, Any]) -> bool:
     """Whether a table or the like goes to standard output, where words would spoil it."""
-    return "-" in (given["out"], given["centres"], given["summary"])
+    return "-" in (given["out"], given["centers"], given["summary"])
 
 
 @contextmanager
@@ -237,7 +237,7 @@ def _far_from_proven(result: Result) -> list[str]:
 def _kmeans(
     asked: Asked, settings: dict[str, Any], given: dict[str, Any], progress: Progress
 ) -> Result:
-    from bckm.api import kmeans
+    from bckm.fit.kmeans import kmeans
     from bckm.plan import FIT
 
     return kmeans(
@@ -278,7 +278,7 @@ def _written(study: Study, table: Table, plan: Plan, given: dict[str, Any]) -> O
     outputs, column = Outputs(), given["label_column"]
     outputs.write("labels", given["out"], labels_writer(table, column, study.result.labels))
     outputs.write("everything", given["save"], lambda path: save(study, path))
-    outputs.write("centres", given["centres"], centres_writer(study, table, column))
+    outputs.write("centers", given["centers"], centers_writer(study, table, column))
     for path in given["report"]:
         outputs.write("report", path, lambda one: report.write(study, one))
     for path in (given["summary"], "-" if given["as_json"] else None):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bckm._terminal import clean, say
+from bckm._core.terminal import clean, say
 from bckm.cli._errors import BAD_DATA, USAGE, Failure, told
 from bckm.cli._options import json_option
 from bckm.cli._outputs import Outputs, ensure_writable, utf8, write_json

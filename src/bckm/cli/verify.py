@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bckm._terminal import say
+from bckm._core.terminal import say
 from bckm.cli._errors import BROKEN, told
 from bckm.cli._options import (
     data_argument,
@@ -21,7 +21,7 @@ from bckm.cli._options import (
 from bckm.cli._outputs import say_notes, write_json
 
 if TYPE_CHECKING:
-    from bckm._types import IntArray
+    from bckm._core.types import IntArray
     from bckm.plan import AskedRules
     from bckm.tables import Table
 
@@ -53,8 +53,8 @@ def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> Non
     Soft rules that are given up are listed too, but are no reason for the exit code.
     """
     with told():
-        from bckm.checker import verify as check_labels
         from bckm.plan import compile_rules
+        from bckm.verification import verify as check_labels
 
         table, plan = read_data(data, given), plan_of(given)
         labels = _labels(table, plan.id, given)
@@ -132,7 +132,7 @@ def _plain(violations: Any) -> list[dict[str, Any]]:
 
 
 def _say(broken: Any, lost: Any, asked: AskedRules) -> None:
-    from bckm.rules import plural
+    from bckm.constraints.rules import plural
 
     say_notes(asked.notes)
     for one in broken:

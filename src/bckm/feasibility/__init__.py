@@ -1,6 +1,6 @@
 """Can the rules be obeyed? Decided once per fit, before any clustering.
 
-Feasibility does not depend on the centres. Cheap proofs come first, then greedy construction, a
+Feasibility does not depend on the centers. Cheap proofs come first, then greedy construction, a
 complete search of limited size, a dual proof by LP, repair, and an integer program. A solver's
 "infeasible" alone is never passed on: a proof or the complete search must confirm it.
 """
@@ -13,17 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from bckm._deadline import TimeUp
-from bckm._ids import located
-from bckm._reading import read_data, read_n_clusters, read_time_limit, read_whole
-from bckm._types import IntArray
-from bckm.assign.base import Deadline
+from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.types import IntArray
+from bckm._core.validation import read_data, read_n_clusters, read_time_limit, read_whole
 from bckm.constraints import Constraints, as_constraints
+from bckm.constraints.rules import Rule
+from bckm.constraints.sample_id import located
 from bckm.exceptions import InfeasibleError, UndecidedError
 from bckm.feasibility._conflict import Shrinker, tell
 from bckm.feasibility._decide import Verdict, decide, decide_rules
-from bckm.rules import Rule
-from bckm.structure import Structure, contract
+from bckm.problem.structure import Structure, contract
 
 __all__ = ["Feasibility", "Verdict", "check", "feasible_start"]
 

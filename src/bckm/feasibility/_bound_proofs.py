@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from bckm.constraints.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, plural
 from bckm.feasibility._proof import Links, Names, Proof, unique
-from bckm.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, plural
-from bckm.structure import Structure
+from bckm.problem.structure import Structure
 
 
 def size_rules(rules: list[Rule]) -> list[Rule]:

@@ -9,13 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
-from bckm._types import BoolArray
-from bckm.assign._place import place
-from bckm.assign._repair import repair
-from bckm.assign.base import Deadline
-from bckm.feasibility._decide import Verdict, decide_rules
-from bckm.feasibility._proof import Proof
-from bckm.rules import (
+from bckm._core.deadline import Deadline
+from bckm._core.types import BoolArray
+from bckm.constraints.rules import (
     CannotLink,
     Fixed,
     Forbidden,
@@ -31,7 +27,11 @@ from bckm.rules import (
     SumBound,
     plural,
 )
-from bckm.structure import Structure, contract
+from bckm.construct.placement import place
+from bckm.construct.repair import repair
+from bckm.feasibility._decide import Verdict, decide_rules
+from bckm.feasibility._proof import Proof
+from bckm.problem.structure import Structure, contract
 
 FEW = 24  # rules of a proof that are each tried without: more are shrunk by halves
 
@@ -47,7 +47,7 @@ class Shrinker:
 
     def shrink(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
         """Shrink contradicting rules until every proper subset is feasible."""
-        return minimise(self._near_trouble(list(rules)), self._contradicts)
+        return minimize(self._near_trouble(list(rules)), self._contradicts)
 
     def none_spared(self, proof: Proof) -> bool:
         """Whether a proof is a minimal conflict already: without any rule the rest is feasible.
@@ -114,7 +114,7 @@ def _by_distance(links: Sequence[MustLink | CannotLink], start: BoolArray) -> li
     return [links[at] for at in [*near, *far]]
 
 
-def minimise(rules: Sequence[Rule], contradicts: Contradicts) -> tuple[Rule, ...]:
+def minimize(rules: Sequence[Rule], contradicts: Contradicts) -> tuple[Rule, ...]:
     """Shrink contradicting rules until every proper subset is feasible (QuickXplain).
 
     Halves instead of single rules are left out first, so a conflict of c rules among r takes about

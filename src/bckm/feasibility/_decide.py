@@ -7,17 +7,17 @@ from enum import StrEnum
 
 import numpy as np
 
-from bckm._deadline import Deadline, TimeUp
-from bckm._types import IntArray
-from bckm.assign._place import place
+from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.types import IntArray
 from bckm.assign.greedy import construct
+from bckm.constraints.rules import CannotLink, MustLink, Rule
+from bckm.construct.placement import place
 from bckm.feasibility import _exhaustive
 from bckm.feasibility._proof import Proof
 from bckm.feasibility._proofs import find_proof
 from bckm.feasibility._reduced import Reduced
 from bckm.feasibility._solver import FeasibilityProgram
-from bckm.rules import CannotLink, MustLink, Rule
-from bckm.structure import Structure, contract
+from bckm.problem.structure import Structure, contract
 
 QUICK_NODES = 500
 CONFIRM_NODES = 400_000

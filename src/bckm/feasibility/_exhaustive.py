@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
-from bckm.assign.base import Deadline
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
 from bckm.feasibility._reduced import Reduced
 
 LARGEST_TABLE = 10_000_000  # numbers in the table of rows; larger problems are left to the solver
@@ -62,9 +62,9 @@ class _Search:
 
     def _sequence(self, types: IntArray) -> list[int]:
         """Most conflicts with earlier items first: contradictions show early."""
-        neighbours, count = self.s.neighbours, self.s.count
-        degree = np.diff(neighbours.indptr).astype(np.int64)
-        # one number per item: earlier neighbours before degree before count
+        neighbors, count = self.s.neighbors, self.s.count
+        degree = np.diff(neighbors.indptr).astype(np.int64)
+        # one number per item: earlier neighbors before degree before count
         unit = int(count.max(initial=0)) + 1
         weight = unit * (int(degree.max(initial=0)) + 1)
         score = np.full(self.s.n_items, -1, np.int64)
@@ -74,7 +74,7 @@ class _Search:
             t = int(score.argmax())
             order.append(t)
             score[t] = -1
-            around = neighbours.indices[neighbours.indptr[t] : neighbours.indptr[t + 1]]
+            around = neighbors.indices[neighbors.indptr[t] : neighbors.indptr[t + 1]]
             score[around[score[around] >= 0]] += weight
         return order
 
@@ -112,9 +112,9 @@ class _Search:
         held = [0] * self.k  # items in each cluster
         activity = np.zeros((n + 1, self.s.rows.shape[0]))
         where: dict[int, int] = {}  # cluster of each placed type that has conflicts
-        neighbours = self.s.neighbours
+        neighbors = self.s.neighbors
         around = [
-            neighbours.indices[neighbours.indptr[t] : neighbours.indptr[t + 1]].tolist()
+            neighbors.indices[neighbors.indptr[t] : neighbors.indptr[t + 1]].tolist()
             for t in self.order
         ]
         if not self._promising(0, sizes, activity[0]):

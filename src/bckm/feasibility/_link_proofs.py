@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 
-from bckm._types import IntArray
+from bckm._core.types import IntArray
+from bckm.constraints.rules import CannotLink, MustLink, Rule
 from bckm.feasibility._proof import Links, Names, Proof, unique
-from bckm.rules import CannotLink, MustLink, Rule
-from bckm.structure import Structure
+from bckm.problem.structure import Structure
 
 
 def _clusters(s: Structure) -> str:
@@ -83,7 +83,7 @@ def odd_cycle(rules: list[Rule], s: Structure) -> Proof | None:
     for root in np.unique(s.edges):
         if seen[root]:
             continue
-        order, before = breadth_first_order(s.neighbours, root, directed=False)
+        order, before = breadth_first_order(s.neighbors, root, directed=False)
         seen[order] = True
         depth = np.full(s.n_items, -1)
         depth[root] = 0

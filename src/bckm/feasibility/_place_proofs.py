@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from bckm.constraints.rules import Fixed, Forbidden, MovedMax, MustLink, Rule, plural
 from bckm.feasibility._bound_proofs import lower_rule, size_rules, upper_rule
 from bckm.feasibility._link_proofs import story_of
 from bckm.feasibility._proof import Links, Names, Proof, unique
-from bckm.rules import Fixed, Forbidden, MovedMax, MustLink, Rule, plural
-from bckm.structure import Structure
+from bckm.problem.structure import Structure
 
 _LOOKED = 20  # of many like contradictions, those whose chains are compared
 

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
-from bckm._types import IntArray, Sparse
-from bckm.rules import (
+from bckm._core.types import IntArray, Sparse
+from bckm.constraints.rules import (
     CannotLink,
     Fixed,
     Forbidden,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bckm._deadline import Deadline
+from bckm._core.deadline import Deadline
+from bckm.constraints.rules import Rule
 from bckm.feasibility import _bound_proofs as bounds
 from bckm.feasibility import _link_proofs as links
 from bckm.feasibility import _place_proofs as places
 from bckm.feasibility import _sum_proofs as sums
 from bckm.feasibility._proof import Proof
-from bckm.rules import Rule
-from bckm.structure import Structure
+from bckm.problem.structure import Structure
 
 
 def find_proof(rules: list[Rule], s: Structure, deadline: Deadline) -> Proof | None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bckm._types import IntArray
-from bckm.structure import Structure
+from bckm._core.types import IntArray
+from bckm.problem.structure import Structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +44,8 @@ class Reduced:
     @classmethod
     def of(cls, s: Structure) -> Reduced:
         """Reduce a structure."""
-        colouring = _only_conflicts(s)
-        aside = _peel(s) if colouring else []
+        coloring = _only_conflicts(s)
+        aside = _peel(s) if coloring else []
         kept = np.setdiff1d(np.arange(s.n_items), aside)
         tied = np.zeros(s.n_items, bool)
         tied[s.edges.ravel()] = True
@@ -59,7 +59,7 @@ class Reduced:
         structure = replace(
             s,
             count=s.count[first],
-            lower=np.zeros_like(s.lower) if colouring else s.lower,
+            lower=np.zeros_like(s.lower) if coloring else s.lower,
             conflict_sets=tuple(
                 part for sets in s.conflict_sets if len(part := _present(position, sets)) > 1
             ),
@@ -86,7 +86,7 @@ class Reduced:
                 return None
             labels[group] = np.repeat(np.arange(s.n_clusters), amount)
         for j in self.aside:
-            around = s.neighbours.indices[s.neighbours.indptr[j] : s.neighbours.indptr[j + 1]]
+            around = s.neighbors.indices[s.neighbors.indptr[j] : s.neighbors.indptr[j + 1]]
             taken = set(labels[around].tolist())
             labels[j] = next(i for i in range(s.n_clusters) if i not in taken)
         if _only_conflicts(s):
@@ -123,14 +123,14 @@ def _present(position: IntArray, items: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _only_conflicts(s: Structure) -> bool:
-    """Conflicts decide alone: a proper colouring of m >= k items can always use all k colours."""
+    """Conflicts decide alone: a proper coloring of m >= k items can always use all k colors."""
     loose = (s.lower <= 1).all() and (s.upper >= s.item.size).all()
     return bool(loose and not s.has_rows and s.n_items >= (s.lower > 0).sum())
 
 
 def _peel(s: Structure) -> list[int]:
     """Set aside items with fewer than k conflicts, again and again; last ones out come first."""
-    indptr, indices = s.neighbours.indptr, s.neighbours.indices
+    indptr, indices = s.neighbors.indptr, s.neighbors.indices
     degree = np.diff(indptr)
     out = degree < s.n_clusters
     stack = np.flatnonzero(out).tolist()

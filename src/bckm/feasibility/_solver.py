@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from bckm._types import IntArray
-from bckm.assign._highs import Model
-from bckm.assign._program import Program
-from bckm.assign.base import Deadline
+from bckm._core.deadline import Deadline
+from bckm._core.types import IntArray
 from bckm.feasibility._reduced import Reduced
+from bckm.programs.highs import Model
+from bckm.programs.program import Program
 
 SAFETY = 1e-10  # share of the sum of all terms by which a dual proof must clear zero
 
@@ -42,7 +42,7 @@ class FeasibilityProgram:
     def proven_infeasible(self, deadline: Deadline) -> bool:
         """Whether prices of the coupling rows prove infeasibility.
 
-        The LP minimises how much the rows are violated. If that is positive, its prices say so for
+        The LP minimizes how much the rows are violated. If that is positive, its prices say so for
         all shares; the claim is recomputed here, with a margin for round-off.
         """
         rows = self._program.lower.size

@@ -9,12 +9,12 @@ from itertools import accumulate
 
 import numpy as np
 
-from bckm._kept import allowed, group_sums, smallest
-from bckm._linear import as_sum
-from bckm._types import FloatArray
+from bckm._core.tolerance import allowed, group_sums, smallest
+from bckm._core.types import FloatArray
+from bckm.constraints.rules import Fixed, Forbidden, QuotaBound, Rule, SumBound, plural
 from bckm.feasibility._proof import Links, Names, Proof, unique
-from bckm.rules import Fixed, Forbidden, QuotaBound, Rule, SumBound, plural
-from bckm.structure import Structure
+from bckm.problem.linear import as_sum
+from bckm.problem.structure import Structure
 
 
 @dataclass(eq=False)

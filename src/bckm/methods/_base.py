@@ -19,15 +19,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from bckm._deadline import Deadline
-from bckm._reading import read_data, read_n_clusters, read_whole, refuse_masked
-from bckm._types import FloatArray, IntArray
-from bckm.checker import Violation, verify
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
+from bckm._core.validation import read_data, read_n_clusters, read_whole, refuse_masked
 from bckm.constraints import Constraints
-from bckm.problem import Problem
-from bckm.seeding import spread
+from bckm.fit.seeding import spread
+from bckm.problem.problem import Problem
+from bckm.verification import Violation, verify
 
-SEED_ITERATIONS = 100  # of the k-means that gives first centres; as in the paper
+SEED_ITERATIONS = 100  # of the k-means that gives first centers; as in the paper
 
 
 class MethodFailure(RuntimeError):  # noqa: N818 - no error: a result
@@ -62,7 +62,7 @@ class Task:
 
     @cached_property
     def points(self) -> FloatArray:
-        """X centred and divided by a power of two, so that no scale is too small or too large."""
+        """X centered and divided by a power of two, so that no scale is too small or too large."""
         return np.asarray(self.plain.points[self.plain.structure.item])
 
 
@@ -76,13 +76,13 @@ class Found:
         Cluster of each sample.
     n_iter : int or None
         Iterations; None for a method that does not iterate.
-    centres : array (k, d) or None
-        Centres that empty clusters keep, in the units of X.
+    centers : array (k, d) or None
+        Centers that empty clusters keep, in the units of X.
     """
 
     labels: IntArray
     n_iter: int | None = None
-    centres: FloatArray | None = None
+    centers: FloatArray | None = None
 
 
 class Method(ClusterMixin, BaseEstimator):
@@ -93,11 +93,11 @@ class Method(ClusterMixin, BaseEstimator):
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters. An empty cluster keeps the last centre it had, or is NaN where the
-        method has no centres.
+        Means of the clusters. An empty cluster keeps the last center it had, or is NaN where the
+        method has no centers.
     inertia_ : float
         Sum of squared distances of samples to the mean of their cluster, whatever the method itself
-        minimises: all methods can be compared.
+        minimizes: all methods can be compared.
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Samples in each cluster.
     n_iter_ : int
@@ -173,12 +173,12 @@ class Method(ClusterMixin, BaseEstimator):
         item_labels = np.empty_like(found.labels)
         item_labels[plain.structure.item] = found.labels
         fallback = np.full((task.n_clusters, task.X.shape[1]), np.nan)
-        if found.centres is not None:
-            fallback = plain.centres_in(found.centres)
-        centres = plain.means(item_labels, fallback)
+        if found.centers is not None:
+            fallback = plain.centers_in(found.centers)
+        centers = plain.means(item_labels, fallback)
         self.labels_ = found.labels.astype(np.int32)
-        self.cluster_centers_ = plain.centres_out(centres)
-        self.inertia_ = plain.objective(plain.within(item_labels, centres))
+        self.cluster_centers_ = plain.centers_out(centers)
+        self.inertia_ = plain.objective(plain.within(item_labels, centers))
         self.cluster_sizes_ = np.bincount(found.labels, minlength=task.n_clusters)
         if found.n_iter is not None:
             self.n_iter_ = found.n_iter
@@ -187,14 +187,14 @@ class Method(ClusterMixin, BaseEstimator):
 
 
 def seeds(task: Task, init: Any, n_init: Any) -> FloatArray:
-    """First centres (k, d), in the units of the points of `task`.
+    """First centers (k, d), in the units of the points of `task`.
 
     Parameters
     ----------
     task : Task
         What to cluster.
     init : {"k-means", "k-means++"} or array (k, d)
-        Converged plain k-means (the paper's choice), its seeding alone, or centres.
+        Converged plain k-means (the paper's choice), its seeding alone, or centers.
     n_init : int
         Starts of the plain k-means; the best is kept.
     """
@@ -204,14 +204,14 @@ def seeds(task: Task, init: Any, n_init: Any) -> FloatArray:
             return np.asarray(plain_kmeans(task, number).cluster_centers_)
         if init == "k-means++":
             rng = np.random.default_rng(task.random.randint(2**31))
-            return spread(task.plain, rng, Deadline()).centres
+            return spread(task.plain, rng, Deadline()).centers
         raise ValueError(f"init must be 'k-means', 'k-means++' or an array; got {init!r}.")
     refuse_masked(init, "init")
-    centres = check_array(init, dtype=np.float64, input_name="init")
+    centers = check_array(init, dtype=np.float64, input_name="init")
     shape = (task.n_clusters, task.X.shape[1])
-    if centres.shape != shape:
-        raise ValueError(f"init has shape {centres.shape}; {shape} was expected.")
-    return task.plain.centres_in(centres)
+    if centers.shape != shape:
+        raise ValueError(f"init has shape {centers.shape}; {shape} was expected.")
+    return task.plain.centers_in(centers)
 
 
 def plain_kmeans(task: Task, n_init: int) -> Any:
@@ -227,24 +227,24 @@ def plain_kmeans(task: Task, n_init: int) -> Any:
 
 def alternate(
     problem: Problem,
-    centres: FloatArray,
+    centers: FloatArray,
     assign: Callable[[FloatArray], IntArray],
     max_iter: Any,
 ) -> Found:
     """Assign and update until the labels stand still or come back.
 
-    Unlike `bckm.lloyd.alternate` this loop takes any labels: nothing is checked, the inertia may
-    rise, and an assignment that is no function of the costs alone may run in circles. Labels that
-    were seen before end it, since all that follows would repeat.
+    Unlike `bckm.fit.lloyd.alternate` this loop takes any labels: nothing is checked, the inertia
+    may rise, and an assignment that is no function of the costs alone may run in circles. Labels
+    that were seen before end it, since all that follows would repeat.
 
     Parameters
     ----------
     problem : Problem
-        Its items are assigned; its centres are their means.
-    centres : array (k, d)
-        First centres.
+        Its items are assigned; its centers are their means.
+    centers : array (k, d)
+        First centers.
     assign : callable
-        Labels of items from centres.
+        Labels of items from centers.
     max_iter : int
         Largest number of assignments.
     """
@@ -253,12 +253,12 @@ def alternate(
     n_iter, limit = 0, read_whole(max_iter, "max_iter")
     while n_iter < limit:
         n_iter += 1
-        labels = assign(centres)
+        labels = assign(centers)
         if (key := labels.tobytes()) in seen:
             break
         seen.add(key)
-        centres = problem.means(labels, centres)
-    return Found(problem.structure.expand(labels), n_iter, problem.centres_out(centres))
+        centers = problem.means(labels, centers)
+    return Found(problem.structure.expand(labels), n_iter, problem.centers_out(centers))
 
 
 def _random(random_state: Any) -> np.random.RandomState:

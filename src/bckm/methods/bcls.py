@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from bckm._reading import read_not_negative, read_whole
-from bckm._types import FloatArray
+from bckm._core.types import FloatArray
+from bckm._core.validation import read_not_negative, read_whole
 from bckm.methods._base import Found, Method, Task, plain_kmeans
 
 
@@ -31,7 +31,7 @@ class BCLS(Method):
     n_clusters : int, default=8
         Number of clusters, k.
     gamma : float, default=1.0
-        Weight of the map, positive. X is centred and divided by the root of its mean squared row
+        Weight of the map, positive. X is centered and divided by the root of its mean squared row
         length first, so gamma does not depend on the unit of X. Much larger values make the map
         vague: at 100 all samples may end in one cluster (see mu).
     lam : float, default=10.0
@@ -153,8 +153,8 @@ class Ridge:
     def __call__(self, target: FloatArray) -> FloatArray:
         """Fit and predict the target, (n, k)."""
         mean = target.mean(axis=0)
-        centred: FloatArray = target - mean
-        inner = centred if self._right is None else self._right @ centred
+        centered: FloatArray = target - mean
+        inner = centered if self._right is None else self._right @ centered
         return np.asarray(self._left @ inner + mean)
 
 

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from bckm._types import FloatArray, IntArray
+from bckm._core.types import FloatArray, IntArray
 from bckm.methods._base import Found, Method, Task, alternate, seeds
 
 
 class BKM(Method):
     """Balanced k-means: sizes differ by at most one, and every assignment step is optimal.
 
-    Solves, over labels y and centres c::
+    Solves, over labels y and centers c::
 
         min  sum_p |x_p - c_{y_p}|^2
         s.t. #{p : y_p = i} = floor(N / k) + [i < N mod k]   for every cluster i,
 
     by alternating assignments and means, a local optimum. A step is an assignment problem on an
-    N x N matrix: each centre appears once for each of its slots, and the Hungarian method gives
+    N x N matrix: each center appears once for each of its slots, and the Hungarian method gives
     each sample one slot. The original promises exactly these sizes. It knows no links: `fit`
     accepts and ignores them.
 
@@ -30,17 +30,17 @@ class BKM(Method):
         Number of clusters, k.
     init : {"k-means", "k-means++"} or array-like of shape (n_clusters, n_features), \
             default="k-means"
-        First centres: those of plain k-means as in the paper, its seeding alone, or given ones.
+        First centers: those of plain k-means as in the paper, its seeding alone, or given ones.
     n_init : int, default=10
-        Starts of the plain k-means that gives the first centres.
+        Starts of the plain k-means that gives the first centers.
     max_iter : int, default=100
         Assignment steps at most; it ends when labels stand still.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the first centres.
+        Seed of the first centers.
 
     Notes
     -----
-    Memory grows with N^2: 8 N^2 bytes. The original draws random samples as first centres; where N
+    Memory grows with N^2: 8 N^2 bytes. The original draws random samples as first centers; where N
     is no multiple of k it leaves open which clusters are larger: here the first N mod k, always.
 
     References
@@ -74,8 +74,8 @@ class BKM(Method):
     def _cluster(self, task: Task) -> Found:
         problem = task.plain
 
-        def assign(centres: FloatArray) -> IntArray:
-            return assign_to_slots(problem.cost(centres))
+        def assign(centers: FloatArray) -> IntArray:
+            return assign_to_slots(problem.cost(centers))
 
         return alternate(problem, seeds(task, self.init, self.n_init), assign, self.max_iter)
 

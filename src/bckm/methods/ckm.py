@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from bckm._types import FloatArray, IntArray, Sparse
-from bckm.assign._highs import INTEGRAL, Model
-from bckm.assign.base import Deadline
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm.constraints import Constraints
 from bckm.methods._base import Found, Method, MethodFailure, Task, alternate, seeds
-from bckm.problem import Problem
-from bckm.structure import Structure
+from bckm.problem.problem import Problem
+from bckm.problem.structure import Structure
+from bckm.programs.highs import INTEGRAL, Model
 
 
 class CKMFailure(MethodFailure):
@@ -33,7 +33,7 @@ class CKMFailure(MethodFailure):
 class CKM(Method):
     """Constrained k-means of Bradley, Bennett and Demiriz: least sizes, by linear programming.
 
-    Solves, over shares S of items j (must-link components of count_j samples) and centres c::
+    Solves, over shares S of items j (must-link components of count_j samples) and centers c::
 
         min  sum_ij S_ij count_j |x_j - c_i|^2
         s.t. sum_i S_ij = 1                              for every item j,
@@ -57,13 +57,13 @@ class CKM(Method):
         Largest number of samples; an addition to the original.
     init : {"k-means", "k-means++"} or array-like of shape (n_clusters, n_features), \
             default="k-means"
-        First centres: those of plain k-means as in the paper, its seeding alone, or given ones.
+        First centers: those of plain k-means as in the paper, its seeding alone, or given ones.
     n_init : int, default=10
-        Starts of the plain k-means that gives the first centres.
+        Starts of the plain k-means that gives the first centers.
     max_iter : int, default=100
         Assignment steps at most; it ends when labels stand still or come back.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the first centres.
+        Seed of the first centers.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class CKM(Method):
     Notes
     -----
     Left open by the paper: how shares become labels (argmax, the first of equal ones), and whether
-    centres are means of shares or of labels (of labels here). Bounds that differ between clusters
-    belong to the rows of the first centres, in their order; the original does not match them.
+    centers are means of shares or of labels (of labels here). Bounds that differ between clusters
+    belong to the rows of the first centers, in their order; the original does not match them.
     Cannot-link sets become pairs, as in the paper: rows for whole sets would be tighter.
 
     References
@@ -118,14 +118,14 @@ class CKM(Method):
 
     def _cluster(self, task: Task) -> Found:
         step = _LinearStep(task.problem)
-        centres = seeds(task, self.init, self.n_init)
-        found = alternate(task.problem, centres, step, self.max_iter)
+        centers = seeds(task, self.init, self.n_init)
+        found = alternate(task.problem, centers, step, self.max_iter)
         self.n_fractional_ = step.n_fractional
         return found
 
 
 class _LinearStep:
-    """The assignment step: one linear program, solved again for new centres."""
+    """The assignment step: one linear program, solved again for new centers."""
 
     def __init__(self, problem: Problem) -> None:
         s = problem.structure
@@ -134,8 +134,8 @@ class _LinearStep:
         self._model = _model(s)
         self.n_fractional = 0
 
-    def __call__(self, centres: FloatArray) -> IntArray:
-        cost = self._problem.cost(centres)
+    def __call__(self, centers: FloatArray) -> IntArray:
+        cost = self._problem.cost(centers)
         # every item is assigned once, so a row shift changes no argmin
         shifted = cost - cost.min(axis=1, keepdims=True)
         solution = self._model.solve(shifted.ravel(), Deadline())

@@ -12,8 +12,8 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
-from bckm._reading import read_whole
-from bckm._types import FloatArray, IntArray, Sparse
+from bckm._core.types import FloatArray, IntArray, Sparse
+from bckm._core.validation import read_whole
 from bckm.methods._base import Found, Method, Task
 
 DENSE = 500  # samples up to which a dense eigendecomposition is faster than a sparse one
@@ -27,8 +27,8 @@ STILL = 1e-6  # relative movement at which it ends
 class CKSC(Method):
     """Constrained clustering by spectral kernel learning.
 
-    Let F (N x m, rows f_p of unit length) hold the m smoothest eigenvectors of the normalised
-    Laplacian of a nearest-neighbour graph. The kernel K = F A F' is learnt from the links::
+    Let F (N x m, rows f_p of unit length) hold the m smoothest eigenvectors of the normalized
+    Laplacian of a nearest-neighbor graph. The kernel K = F A F' is learnt from the links::
 
         min over A >= 0 (positive semidefinite)
             sum_p (f_p' A f_p - 1)^2 + sum_{p,q must-linked} (f_p' A f_q - 1)^2
@@ -44,10 +44,10 @@ class CKSC(Method):
     n_clusters : int, default=8
         Number of clusters, k.
     n_neighbors : int, default=5
-        Neighbours of each sample in the graph; an edge stands when either end asks for it.
+        Neighbors of each sample in the graph; an edge stands when either end asks for it.
     scale : {"local", "median"}, default="local"
         Weights ``exp(-|x_p - x_q|^2 / (s_p s_q))``: s_p is the distance of p to its last
-        neighbour, or the median of these distances for all p. Both grow with X, so the unit
+        neighbor, or the median of these distances for all p. Both grow with X, so the unit
         of X does not matter.
     n_eigenvectors : int, default=None
         Number m of eigenvectors, the trivial one included. None is n_clusters without links, as in
@@ -73,7 +73,7 @@ class CKSC(Method):
     The original solves a semidefinite program over the same cone; here accelerated projected
     gradient, with the quadratic form in the m (m + 1) / 2 entries of A built once. A link of more
     than two samples counts as all its pairs; links that others entail are not added. The
-    default of 5 neighbours was chosen among 5, 10 and 20 by NMI on ORL, UMIST, Yale, Yale B and
+    default of 5 neighbors was chosen among 5, 10 and 20 by NMI on ORL, UMIST, Yale, Yale B and
     MNIST with links, that is with their classes in view; one seed each.
 
     References
@@ -117,7 +117,7 @@ class CKSC(Method):
         n, k = task.points.shape[0], task.n_clusters
         if self.scale not in ("local", "median"):
             raise ValueError(f"scale must be 'local' or 'median'; got {self.scale!r}.")
-        neighbours = read_whole(self.n_neighbors, "n_neighbors")
+        neighbors = read_whole(self.n_neighbors, "n_neighbors")
         together = _pairs(task.constraints.must_link)
         apart = _pairs(task.constraints.cannot_link)
         linked = len(together) + len(apart) > 0
@@ -127,19 +127,19 @@ class CKSC(Method):
         n_init = read_whole(self.n_init, "n_init")
         max_iter = read_whole(self.max_iter, "max_iter")
 
-        graph = _graph(task.points, min(neighbours, n - 1), local=self.scale == "local")
+        graph = _graph(task.points, min(neighbors, n - 1), local=self.scale == "local")
         rows = smoothest(graph, m, task.random)
         self.kernel_, steps = learn_kernel(rows, together, apart)
         model = KMeans(k, n_init=n_init, max_iter=max_iter, random_state=task.random)
         return Found(model.fit(rows @ _root(self.kernel_)).labels_, steps)
 
 
-def _graph(points: FloatArray, neighbours: int, *, local: bool) -> Sparse:
-    """Weights of the symmetric nearest-neighbour graph, (n, n)."""
+def _graph(points: FloatArray, neighbors: int, *, local: bool) -> Sparse:
+    """Weights of the symmetric nearest-neighbor graph, (n, n)."""
     n = len(points)
-    if neighbours == 0:  # one sample
+    if neighbors == 0:  # one sample
         return sp.csr_array((n, n))
-    distance, other = NearestNeighbors(n_neighbors=neighbours).fit(points).kneighbors()
+    distance, other = NearestNeighbors(n_neighbors=neighbors).fit(points).kneighbors()
     width = distance[:, -1]
     some = width[width > 0]
     median = float(np.median(some)) if some.size else 1.0
@@ -147,7 +147,7 @@ def _graph(points: FloatArray, neighbours: int, *, local: bool) -> Sparse:
     width = np.maximum(width, 1e-6 * median) if local else np.full(n, median)
     weight = np.exp(-(distance**2) / (width[:, None] * width[other]))
     weight = np.maximum(weight, WEAKEST)
-    here = np.repeat(np.arange(n), neighbours)
+    here = np.repeat(np.arange(n), neighbors)
     one_way = sp.csr_array((weight.ravel(), (here, other.ravel())), (n, n))
     return one_way.maximum(one_way.T)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from bckm._types import BoolArray, FloatArray, IntArray
+from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.methods._base import Found, Method, MethodFailure, Task, alternate, seeds
 
 
@@ -40,17 +40,17 @@ class COPFailure(MethodFailure):
 
 
 class COP(Method):
-    """COP-k-means: samples in order, each to the nearest centre that breaks no link.
+    """COP-k-means: samples in order, each to the nearest center that breaks no link.
 
-    Seeks labels y and centres c of small::
+    Seeks labels y and centers c of small::
 
         sum_p |x_p - c_{y_p}|^2
         s.t.  y_p = y_q    for must-linked samples p, q,
               y_p != y_q   for cannot-linked samples p, q,
 
     by alternating assignments and means. In an assignment the samples come in order; each takes
-    the nearest centre that violates no link with the samples already placed, links being closed
-    under what they entail. Where no centre is left the method fails: it neither looks ahead nor
+    the nearest center that violates no link with the samples already placed, links being closed
+    under what they entail. Where no center is left the method fails: it neither looks ahead nor
     takes a step back, so it may fail although labels exist. When it succeeds, all links hold. No
     step is optimal, the inertia may rise, and the result depends on the order. It knows no sizes;
     clusters may be empty.
@@ -63,13 +63,13 @@ class COP(Method):
         Order of the samples: that of the rows of X, or a random one, drawn once for a fit.
     init : {"k-means", "k-means++"} or array-like of shape (n_clusters, n_features), \
             default="k-means"
-        First centres: those of plain k-means as in the paper, its seeding alone, or given ones.
+        First centers: those of plain k-means as in the paper, its seeding alone, or given ones.
     n_init : int, default=10
-        Starts of the plain k-means that gives the first centres.
+        Starts of the plain k-means that gives the first centers.
     max_iter : int, default=100
         Assignment steps at most; it ends when labels stand still or come back.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the first centres and of the random order.
+        Seed of the first centers and of the random order.
 
     Notes
     -----
@@ -112,11 +112,11 @@ class COP(Method):
     def _cluster(self, task: Task) -> Found:
         if self.order not in ("given", "random"):
             raise ValueError(f"order must be 'given' or 'random'; got {self.order!r}.")
-        centres = seeds(task, self.init, self.n_init)
+        centers = seeds(task, self.init, self.n_init)
         order = np.arange(len(task.X))
         if self.order == "random":
             order = task.random.permutation(order)
-        return alternate(task.problem, centres, _Placement(task, order), self.max_iter)
+        return alternate(task.problem, centers, _Placement(task, order), self.max_iter)
 
 
 class _Placement:
@@ -131,18 +131,18 @@ class _Placement:
         np.minimum.at(comes, s.item, rank)
         self._lead: IntArray = order[comes]
         self._points = task.points[self._lead]  # (m, d)
-        linked = np.flatnonzero(np.diff(s.neighbours.indptr) > 0)
+        linked = np.flatnonzero(np.diff(s.neighbors.indptr) > 0)
         # items without a conflict neither block nor are blocked: their turn does not matter
         self._linked: list[int] = linked[np.argsort(comes[linked])].tolist()
-        self._indptr, self._indices = s.neighbours.indptr, s.neighbours.indices
+        self._indptr, self._indices = s.neighbors.indptr, s.neighbors.indices
 
-    def __call__(self, centres: FloatArray) -> IntArray:
-        cost = cdist(self._points, centres, "sqeuclidean")
+    def __call__(self, centers: FloatArray) -> IntArray:
+        cost = cdist(self._points, centers, "sqeuclidean")
         labels: IntArray = cost.argmin(axis=1).astype(np.int64)
         blocked: BoolArray = np.zeros(cost.shape, bool)
         for j in self._linked:
             if blocked[j].all():
-                sample, k = int(self._lead[j]), len(centres)
+                sample, k = int(self._lead[j]), len(centers)
                 raise COPFailure(
                     f"COP fails at sample {sample}: each of the {k} clusters holds a sample that "
                     "it must be apart from.",

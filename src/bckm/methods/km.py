@@ -6,14 +6,14 @@ from typing import Any
 
 from sklearn.cluster import KMeans
 
-from bckm._reading import read_not_negative, read_whole
+from bckm._core.validation import read_not_negative, read_whole
 from bckm.methods._base import Found, Method, Task
 
 
 class KM(Method):
     """Plain k-means: scikit-learn's `KMeans` with the settings of the paper.
 
-    Solves, over labels y and centres c::
+    Solves, over labels y and centers c::
 
         min  sum_p |x_p - c_{y_p}|^2,
 
@@ -35,8 +35,8 @@ class KM(Method):
 
     Notes
     -----
-    Labels are those of `KMeans`. Centres and inertia are those of the labels, as for every method
-    here; `KMeans`, where it stops by `tol`, keeps the centres of the step before.
+    Labels are those of `KMeans`. Centers and inertia are those of the labels, as for every method
+    here; `KMeans`, where it stops by `tol`, keeps the centers of the step before.
 
     References
     ----------

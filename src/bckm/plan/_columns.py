@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
+from bckm._core.types import FloatArray, IntArray
 from bckm.plan._model import Plan, PlanError, near
 from bckm.tables import Table, TableError
-from bckm.tables._errors import some
+from bckm.tables.errors import some
 
 # Columns that mark some rows: the others are in no group
 _NO = {

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from bckm._stated import Link, label_links
-from bckm._terminal import clean
-from bckm._types import FloatArray
+from bckm._core.terminal import clean
+from bckm._core.types import FloatArray
 from bckm.constraints import Constraints
+from bckm.constraints.parse import Link, label_links
+from bckm.constraints.statements import AttributeSum, Quota, Stay
 from bckm.plan._columns import Reader, read_features
 from bckm.plan._links import read_links_file
 from bckm.plan._model import Clause, Plan, PlanError
 from bckm.plan._partners import note_of_partners, read_partners
-from bckm.statements import AttributeSum, Quota, Stay
+from bckm.problem.scaling import Scaling
 from bckm.tables import Table, TableError
-from bckm.units import Scaling
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

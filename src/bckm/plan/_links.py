@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bckm._stated import Link
 from bckm.constraints import Constraints
+from bckm.constraints.parse import Link
 from bckm.plan._columns import Reader
 from bckm.tables import TableError, read_table
 

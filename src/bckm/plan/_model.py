@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from bckm.metric import METRICS
-from bckm.tables._errors import near as nearest
-from bckm.units import SCALINGS
+from bckm.problem.metric import METRICS
+from bckm.problem.scaling import SCALINGS
+from bckm.tables.errors import near as nearest
 
 MISSING = ("error", "mean", "median")
 SOLVERS = ("auto", "nearest", "transport", "exact", "prices", "pump", "greedy")

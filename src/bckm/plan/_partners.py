@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from bckm._stated import Link
-from bckm._terminal import clean
+from bckm._core.terminal import clean
+from bckm.constraints.parse import Link
 from bckm.plan._columns import Reader
-from bckm.tables._cells import no_number, text_of
-from bckm.tables._errors import some
+from bckm.tables.cells import no_number, text_of
+from bckm.tables.errors import some
 
 _BETWEEN = re.compile(r"[;,]")
 _WHOLE = re.compile(r"0|[1-9][0-9]*")

@@ -11,8 +11,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from bckm._atomic import atomic
-from bckm._terminal import clean
+from bckm._core.terminal import clean
+from bckm._storage.atomic import atomic
 from bckm.plan._model import FIT, KINDS, SETTINGS, Clause, Plan, PlanError, near
 
 

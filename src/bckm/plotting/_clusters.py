@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
+from bckm._core.types import FloatArray, IntArray
+from bckm.constraints.rules import plural
 from bckm.plotting._drawing import INK, PALE, Display, heading, plain_ticks, say, span, tidy
 from bckm.plotting._numbers import write_numbers
-from bckm.rules import plural
 from bckm.study import Study
-from bckm.views import WRONG, Links, Plane, Style, clean, links, palette, plane, shown
+from bckm.study.views import WRONG, Links, Plane, Style, clean, links, palette, plane, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,25 +36,25 @@ _HEAVY = 5_000  # points beyond which they become pixels in vector files
 class ClustersDisplay(Display):
     """Clusters in the plane, with the links between their samples.
 
-    Clusters have a colour and a marker, and their number at the centre. Must-links are solid lines,
+    Clusters have a color and a marker, and their number at the center. Must-links are solid lines,
     cannot-links dashed ones; those that are not kept are thick and red.
 
     Parameters
     ----------
     plane : Plane
-        Where samples and centres lie, from `bckm.views.plane`.
+        Where samples and centers lie, from `bckm.study.views.plane`.
     labels : array of shape (n_samples,)
         Cluster of each sample.
     styles : list of Style
-        From `bckm.views.palette`.
+        From `bckm.study.views.palette`.
     links : Links
-        From `bckm.views.links`.
+        From `bckm.study.views.links`.
     samples : array of int, optional
         Which samples to draw; all by default.
     title, note : str
         Above the picture; the note is smaller.
     names : sequence of str, optional
-        What is written at the centres; the number of each cluster by default.
+        What is written at the centers; the number of each cluster by default.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class ClustersDisplay(Display):
     scatter_ : list of PathCollection
         The samples of each cluster.
     numbers_ : list of Annotation
-        The numbers at the centres.
+        The numbers at the centers.
     links_ : dict of LineCollection
         By "together" and "apart", and whether these links are kept.
     outlines_ : list of Polygon
@@ -120,7 +120,7 @@ class ClustersDisplay(Display):
         display = cls(
             plane=found,
             labels=study.result.labels,
-            styles=palette(found.centres),
+            styles=palette(found.centers),
             links=links(study, most_links),
             samples=shown(study, most_samples),
             title=title,
@@ -166,7 +166,7 @@ class ClustersDisplay(Display):
         self._frame(ax, adjustable)
         self.numbers_: list[Annotation] = []
         if numbers:
-            self.numbers_ = write_numbers(ax, self.plane.centres, self.styles, self.names)
+            self.numbers_ = write_numbers(ax, self.plane.centers, self.styles, self.names)
         if legend and self.links_:
             ax.legend(
                 handles=self.handles(), loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=4,
@@ -190,7 +190,7 @@ class ClustersDisplay(Display):
                     self.plane.points[mine, 0],
                     self.plane.points[mine, 1],
                     s=area * _AREAS.get(style.marker, 1.0),
-                    color=style.colour,
+                    color=style.color,
                     marker=style.marker,
                     alpha=opacity,
                     linewidths=0,
@@ -208,7 +208,7 @@ class ClustersDisplay(Display):
             corners = hull(self.plane.points[drawn[self.labels[drawn] == i]])
             if len(corners) > 1:
                 shape = Polygon(
-                    corners, facecolor=style.colour, edgecolor=style.colour, alpha=0.12, zorder=0.8
+                    corners, facecolor=style.color, edgecolor=style.color, alpha=0.12, zorder=0.8
                 )
                 self.ax_.add_patch(shape)
                 found.append(shape)

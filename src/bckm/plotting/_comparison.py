@@ -7,21 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
-from bckm.api import kmeans
-from bckm.checker import verify
+from bckm._core.types import FloatArray, IntArray
+from bckm.constraints.rules import plural
+from bckm.fit.kmeans import kmeans
 from bckm.plotting._clusters import ClustersDisplay
 from bckm.plotting._drawing import Display, figures, pyplot
-from bckm.rules import plural
 from bckm.study import Study
-from bckm.views import clean, links, matched, palette, plane, shown
+from bckm.study.views import clean, links, matched, palette, plane, shown
+from bckm.verification import verify
 
 
 @dataclass(eq=False)
 class ComparisonDisplay(Display):
     """Two clusterings of the same samples, as without and with rules.
 
-    Clusters that have most samples in common have the same number, colour and marker on both
+    Clusters that have most samples in common have the same number, color and marker on both
     sides. Both are judged by the same rules: those of the second.
 
     Parameters
@@ -87,8 +87,8 @@ class ComparisonDisplay(Display):
         number = matched(before.result.labels, after.result.labels, k)
         called = names or (before.title, after.title)
         found, picked = plane(after), shown(after, most_samples)
-        centres = _centres(after.result.labels, found.points, k)
-        styles = palette(centres)
+        centers = _centers(after.result.labels, found.points, k)
+        styles = palette(centers)
         judged = replace(before, constraints=after.constraints)
         sides = []
         for study, name, label in (
@@ -97,7 +97,7 @@ class ComparisonDisplay(Display):
         ):
             sides.append(
                 ClustersDisplay(
-                    plane=replace(found, centres=_centres(label, found.points, k)),
+                    plane=replace(found, centers=_centers(label, found.points, k)),
                     labels=label,
                     styles=styles,
                     links=links(study, most_links),
@@ -184,7 +184,7 @@ def plain(study: Study) -> Study:
     return replace(study, result=result, title="plain k-means")
 
 
-def _centres(labels: IntArray, points: FloatArray, k: int) -> FloatArray:
+def _centers(labels: IntArray, points: FloatArray, k: int) -> FloatArray:
     """Means in the plane, which is one for both sides; NaN where a cluster is empty."""
     size = np.bincount(labels, minlength=k)
     sums = np.stack([np.bincount(labels, column, k) for column in points.T], axis=1)

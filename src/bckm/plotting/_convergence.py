@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bckm.constraints import Constraints
+from bckm.fit.result import Result
 from bckm.plotting._drawing import PALE, Display, figures, heading, say, tidy
-from bckm.result import Result
 from bckm.study import Study
-from bckm.views import COLOURS, MARKERS, Convergence, convergence
+from bckm.study.views import COLORS, MARKERS, Convergence, convergence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,15 +26,15 @@ _STEEP = 20.0  # a fall by such a factor is drawn on a logarithmic scale
 class ConvergenceDisplay(Display):
     """The inertia after each step, and how far its assignment can have been from the best.
 
-    A filled marker is an assignment that is proven to be the best at its centres. Under an open one
-    hangs a bar as long as the gap between what it cost at these centres and what no labels can get
+    A filled marker is an assignment that is proven to be the best at its centers. Under an open one
+    hangs a bar as long as the gap between what it cost at these centers and what no labels can get
     below there: a better assignment can be at most that much better. Open diamonds are rounds of
     moves, which prove nothing.
 
     Parameters
     ----------
     courses : mapping of str to Convergence
-        From `bckm.views.convergence`, by what they are called in the legend.
+        From `bckm.study.views.convergence`, by what they are called in the legend.
     label : str
         What falls.
 
@@ -178,15 +178,15 @@ class ConvergenceDisplay(Display):
 
     def _draw(self, ax: Axes, at: int, name: str, course: Convergence, x: str, gaps: bool) -> None:
         where = course.iteration if x == "iteration" else course.seconds
-        colour = COLOURS[at % len(COLOURS)]
+        color = COLORS[at % len(COLORS)]
         marker = "o" if len(self.courses) == 1 else MARKERS[at % len(MARKERS)]
         moves = np.array([kind == "moves" for kind in course.kind], bool)
         size = 5.5 if where.size <= 60 else 3.0
-        (line,) = ax.plot(where, course.inertia, color=colour, linewidth=1.5, zorder=2)
+        (line,) = ax.plot(where, course.inertia, color=color, linewidth=1.5, zorder=2)
         line.set(label=name, marker=marker, markersize=size)
         line.set_markevery(np.flatnonzero(course.optimal).tolist())
         self.lines_.append(line)
-        hollow = {"markerfacecolor": "white", "markeredgecolor": colour, "markeredgewidth": 1.3}
+        hollow = {"markerfacecolor": "white", "markeredgecolor": color, "markeredgewidth": 1.3}
         opened = ~course.optimal & ~moves
         for those, shape, kept in ((opened, marker, self.open_), (moves, "D", self.moves_)):
             (marks,) = ax.plot(where[those], course.inertia[those], linestyle="", zorder=3)
@@ -197,7 +197,7 @@ class ConvergenceDisplay(Display):
             top = course.inertia[hangs]
             down = np.maximum(course.assigned[hangs] - course.bound[hangs], 0.0)
             bars = ax.vlines(where[hangs], top - down, top)
-            bars.set(color=colour, alpha=0.35, linewidth=5, zorder=1)
+            bars.set(color=color, alpha=0.35, linewidth=5, zorder=1)
             self.gaps_.append(bars)
 
     def _values(self) -> Any:
@@ -212,11 +212,11 @@ class ConvergenceDisplay(Display):
 
         alone = len(self.courses) == 1
         shape = self.lines_[0].get_marker() if alone else "o"
-        colour = COLOURS[0] if alone else PALE
+        color = COLORS[0] if alone else PALE
         handles = [] if alone else list(self.lines_)
         kinds = (
-            (any(one.optimal.any() for one in self.courses.values()), shape, colour,
-             "assignment, proven the best at its centres"),
+            (any(one.optimal.any() for one in self.courses.values()), shape, color,
+             "assignment, proven the best at its centers"),
             (any(len(one.get_xydata()) for one in self.open_), shape, "white",  # type: ignore[arg-type]
              "assignment; bar: the most a better one could save" if self.gaps_ else
              "assignment, not proven the best"),
@@ -226,7 +226,7 @@ class ConvergenceDisplay(Display):
         for there, marker, inside, told in kinds:
             if there:
                 look = Line2D([], [], linestyle="", marker=marker, markersize=5.5, label=told)
-                look.set(markerfacecolor=inside, markeredgecolor=colour, markeredgewidth=1.3)
+                look.set(markerfacecolor=inside, markeredgecolor=color, markeredgewidth=1.3)
                 handles.append(look)
         if handles:
             # a label that begins with "_" would be left out, so none does
@@ -238,7 +238,7 @@ class ConvergenceDisplay(Display):
     def _title(self) -> str:
         number = sum(course.inertia.size > 0 for course in self.courses.values())
         if not number:
-            return "No steps: the centres were given"
+            return "No steps: the centers were given"
         if len(self.courses) > 1:
             last = {
                 name: float(course.inertia[-1])

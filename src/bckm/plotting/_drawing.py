@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from bckm.constraints import Constraints, as_constraints
 from bckm.study import Study
-from bckm.views import clean
+from bckm.study.views import clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

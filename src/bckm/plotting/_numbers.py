@@ -1,4 +1,4 @@
-"""Numbers of clusters at their centres, moved aside where they would cover each other."""
+"""Numbers of clusters at their centers, moved aside where they would cover each other."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bckm._types import FloatArray
+from bckm._core.types import FloatArray
 from bckm.plotting._drawing import INK, say
-from bckm.views import Style
+from bckm.study.views import Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,18 +19,18 @@ _ROUNDS = 300
 
 
 def write_numbers(
-    ax: Axes, centres: FloatArray, styles: Sequence[Style], names: Sequence[str] | None = None
+    ax: Axes, centers: FloatArray, styles: Sequence[Style], names: Sequence[str] | None = None
 ) -> list[Annotation]:
-    """Write what each cluster is called at its centre; a thin line leads to one that had to move.
+    """Write what each cluster is called at its center; a thin line leads to one that had to move.
 
-    Centres that are NaN (clusters that are nowhere) get nothing.
+    Centers that are NaN (clusters that are nowhere) get nothing.
     """
-    there = np.flatnonzero(np.isfinite(centres).all(axis=1))
-    words = [str(i) for i in range(len(centres))] if names is None else list(names)
+    there = np.flatnonzero(np.isfinite(centers).all(axis=1))
+    words = [str(i) for i in range(len(centers))] if names is None else list(names)
     font = 9.0 if there.size <= 20 else 7.5 if there.size <= 80 else 6.0
     ax.apply_aspect()
     pixel = 72.0 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
-    places = ax.transData.transform(centres[there]) * pixel  # in points
+    places = ax.transData.transform(centers[there]) * pixel  # in points
     box = np.array([[0.62 * font * len(words[i]) + 0.75 * font, 1.75 * font] for i in there])
     room = np.reshape(ax.get_window_extent().extents, (2, 2)) * pixel
     moved = pushed_apart(places, box.reshape(-1, 2), room)
@@ -38,10 +38,10 @@ def write_numbers(
     for at, i in enumerate(there.tolist()):
         step = moved[at] - places[at]
         far = float(np.hypot(*step)) > 0.9 * font
-        colour = styles[i].colour
+        color = styles[i].color
         artist = ax.annotate(
             "",
-            tuple(centres[i]),
+            tuple(centers[i]),
             tuple(step),
             textcoords="offset points",
             ha="center",
@@ -50,10 +50,10 @@ def write_numbers(
             color=INK,
             zorder=5,
             bbox={
-                "boxstyle": "round,pad=0.22", "facecolor": "white", "edgecolor": colour,
+                "boxstyle": "round,pad=0.22", "facecolor": "white", "edgecolor": color,
                 "linewidth": 1.1, "alpha": 0.92,
             },
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.8, "shrinkB": 0.0}
+            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.8, "shrinkB": 0.0}
             if far
             else None,
         )  # fmt: skip

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bckm._types import IntArray
+from bckm._core.types import IntArray
 from bckm.plotting._drawing import INK, PALE, Display, heading, say, tidy
 from bckm.study import Study
-from bckm.views import Silhouette, Style, palette, plane, silhouette
+from bckm.study.views import Silhouette, Style, palette, plane, silhouette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +27,9 @@ class SilhouetteDisplay(Display):
     Parameters
     ----------
     silhouette : Silhouette
-        From `bckm.views.silhouette`.
+        From `bckm.study.views.silhouette`.
     styles : list of Style
-        From `bckm.views.palette`.
+        From `bckm.study.views.palette`.
     n_samples : int, optional
         How many there are in all, where some were chosen.
 
@@ -75,7 +75,7 @@ class SilhouetteDisplay(Display):
             Further arguments of `plot`.
         """
         found = silhouette(study, most)
-        styles = palette(plane(study).centres)
+        styles = palette(plane(study).centers)
         return cls(found, styles, study.n_samples).plot(ax, **plot)
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None) -> Self:
@@ -102,7 +102,7 @@ class SilhouetteDisplay(Display):
             start += sizes[i]
             edges = np.repeat(top[i] + np.arange(sizes[i] + 1), 2)[1:-1]
             band = ax.fill_betweenx(
-                edges, 0.0, np.repeat(mine, 2), color=style.colour, linewidth=0.0, zorder=2
+                edges, 0.0, np.repeat(mine, 2), color=style.color, linewidth=0.0, zorder=2
             )
             self.bands_.append(band)
         self.mean_ = ax.axvline(float(values.mean()), color=INK, linewidth=1.2, linestyle="--")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
+from bckm._core.types import FloatArray, IntArray
+from bckm.constraints.rules import plural
 from bckm.plotting._drawing import INK, PALE, Display, figures, heading, say, thinned, tidy
-from bckm.rules import plural
 from bckm.study import Study
-from bckm.views import COLOURS, WRONG, Amount, amounts, clean
+from bckm.study.views import COLORS, WRONG, Amount, amounts, clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ class SizesDisplay(Display):
     Parameters
     ----------
     amount : Amount
-        From `bckm.views.amounts`.
+        From `bckm.study.views.amounts`.
 
     Attributes
     ----------
@@ -72,8 +72,8 @@ class SizesDisplay(Display):
         study : Study
             What to show.
         name : str
-            Which of ``bckm.views.amounts(study)``: "size", the name of a sum, or that of a quota
-            and a category, as in "colour: red".
+            Which of ``bckm.study.views.amounts(study)``: "size", the name of a sum, or that of a
+            quota and a category, as in "color: red".
         ax : Axes, optional
             Where to draw.
         **plot
@@ -138,7 +138,7 @@ class SizesDisplay(Display):
             np.arange(values.size),
             values,
             width=0.68,
-            color=[WRONG if wrong else COLOURS[0] for wrong in broken],
+            color=[WRONG if wrong else COLORS[0] for wrong in broken],
             zorder=2,
         )
         for bar, wrong in zip(bars, broken, strict=True):

@@ -2,7 +2,7 @@
 
 Every form tells the same facts (`_facts`). Text from data becomes HTML in one place (`_html`),
 Markdown in one place (`_markdown.safe`), and lines of a terminal in one place
-(`bckm._terminal.clean`).
+(`bckm._core.terminal.clean`).
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def write(study: Study, path: str | os.PathLike[str]) -> None:
     """
     import json
 
-    from bckm._atomic import atomic
+    from bckm._storage.atomic import atomic
 
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix in (".html", ".htm"):

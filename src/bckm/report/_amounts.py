@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bckm import views
-from bckm.report._words import beyond, exact, number, share
+from bckm.report.words import beyond, exact, number, share
+from bckm.study import views
 
 
 def writer(amount: views.Amount) -> Callable[[float], str]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bckm import views
-from bckm._types import FloatArray
+from bckm._core.types import FloatArray
 from bckm.report._amounts import bound_writer, held, writer
 from bckm.report._html import Child, Element, el
 from bckm.report._svg import (
@@ -23,8 +22,8 @@ from bckm.report._svg import (
     x_axis,
     y_axis,
 )
-from bckm.report._words import Name, between, counted, exact, number, plain, visible
-from bckm.study import Study
+from bckm.report.words import Name, between, counted, exact, number, plain, visible
+from bckm.study import Study, views
 
 POINTS = 5_000  # drawn in the plane
 TIPS = 2_000  # points up to which each says its name
@@ -78,7 +77,7 @@ def _extent(values: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[f
 
 
 def _band(frame: Frame, lower: FloatArray, upper: FloatArray) -> tuple[list[Child], list[Child]]:
-    """What is allowed, and its edges; neighbours with the same bounds share a piece."""
+    """What is allowed, and its edges; neighbors with the same bounds share a piece."""
     found: list[Child] = []
     edges: list[Child] = []
     bottom, top = frame.y_range
@@ -100,7 +99,7 @@ def _columns(frame: Frame, amount: views.Amount) -> tuple[list[Child], list[Chil
     values, wrong, words = amount.values, amount.broken, held(amount)
     from_zero = frame.y_range[0] <= 0
     room = frame.width / values.size
-    labelled = values.size <= _LABELS and _LETTER * max(map(len, words)) < room
+    labeled = values.size <= _LABELS and _LETTER * max(map(len, words)) < room
     width = max(min(0.62 * room, 34.0), 1.0)
     found: list[Child] = []
     told: list[Child] = []
@@ -119,9 +118,9 @@ def _columns(frame: Frame, amount: views.Amount) -> tuple[list[Child], list[Chil
             one = el("circle", cx=short(x), cy=short(y), r=short(min(0.4 * room, 5)), class_=kind)
         one.children = (title,)
         found.append(one)
-        if wrong[i]:  # not by colour alone
+        if wrong[i]:  # not by color alone
             found.append(el("path", d=mark(x, frame.top - 12, "^", 4), class_="off"))
-        if labelled:
+        if labeled:
             told.append(text(x, min(y, frame.y(max(value, 0))) - 7, words[i], class_="value"))
     return found, told
 
@@ -151,7 +150,7 @@ def plane_chart(study: Study, plane: views.Plane, links: views.Links) -> tuple[E
     """Samples as marks, links as lines, clusters by their numbers; and how many are drawn."""
     shown = views.shown(study, POINTS)
     frame, height = _plane_frame(plane)
-    styles = views.palette(plane.centres)
+    styles = views.palette(plane.centers)
     places = frame.places(plane.points)
     labels = study.result.labels
     radius = 3.0 if shown.size <= 600 else 2.3 if shown.size <= TIPS else 1.8
@@ -174,7 +173,7 @@ def plane_chart(study: Study, plane: views.Plane, links: views.Links) -> tuple[E
         box(frame.left, frame.top, frame.width, frame.height, "frame"),
         _lines(places, links),
         groups,
-        _numbers(frame, frame.places(plane.centres), styles),
+        _numbers(frame, frame.places(plane.centers), styles),
         text(middle, height - 6, visible(plane.x_label, 50), class_="axis")
         if plane.x_label
         else None,
@@ -193,7 +192,7 @@ def plane_chart(study: Study, plane: views.Plane, links: views.Links) -> tuple[E
 
 def _plane_frame(plane: views.Plane) -> tuple[Frame, float]:
     """A frame in which distances are true, if they can be, and the height of its picture."""
-    every = np.concatenate([plane.points, plane.centres])
+    every = np.concatenate([plane.points, plane.centers])
     low, high = every.min(axis=0), every.max(axis=0)
     x, y = (list(padded(low[j], high[j], 0.04)) for j in (0, 1))
     left, bottom = (24.0, 26.0) if plane.kind == "pca" else (58.0, 42.0)
@@ -218,9 +217,9 @@ def _plane_axes(frame: Frame, kind: str) -> list[Child]:
     return [*found, *x_axis(frame, ticks(*frame.x_range), exact)]
 
 
-def colour_class(style: views.Style) -> str:
-    """The class of the stylesheet with the colour of a cluster."""
-    return f"c{views.COLOURS.index(style.colour)}"
+def color_class(style: views.Style) -> str:
+    """The class of the stylesheet with the color of a cluster."""
+    return f"c{views.COLORS.index(style.color)}"
 
 
 def _cloud(
@@ -233,7 +232,7 @@ def _cloud(
     tips: bool,
 ) -> Element:
     """The samples of one cluster; one path, or one each where they say their names."""
-    kind = f"cloud {colour_class(style)} {'dots' if style.marker == 'o' else 'marks'}"
+    kind = f"cloud {color_class(style)} {'dots' if style.marker == 'o' else 'marks'}"
     kind += "" if radius > 2 else " small"
     paths = [mark(x, y, style.marker, radius) for x, y in places[samples].tolist()]
     if not tips:
@@ -265,20 +264,20 @@ def _lines(places: FloatArray, links: views.Links) -> list[Child]:
     return found
 
 
-def _numbers(frame: Frame, centres: FloatArray, styles: Sequence[views.Style]) -> Element:
-    """Numbers of clusters at their centres, or as near to them as there is room."""
+def _numbers(frame: Frame, centers: FloatArray, styles: Sequence[views.Style]) -> Element:
+    """Numbers of clusters at their centers, or as near to them as there is room."""
     many = len(styles) > _NUMBERED
     radius = 7.0 if many else 9.5
-    places = _apart(frame, centres, 2 * radius + 0.5)
+    places = _apart(frame, centers, 2 * radius + 0.5)
     found: list[Child] = []
     for i, style in enumerate(styles):
-        (x, y), (x0, y0) = places[i].tolist(), centres[i].tolist()
+        (x, y), (x0, y0) = places[i].tolist(), centers[i].tolist()
         parts: list[Child] = []
         if abs(x - x0) + abs(y - y0) > 3:
             parts = [segment(x0, y0, x, y, "leader")]
         parts.append(el("circle", cx=short(x), cy=short(y), r=short(radius), class_="hub"))
         parts.append(text(x, y + (3 if many else 4), f"{i}", class_="hubs"))
-        found.append(el("g", parts, class_=colour_class(style)))
+        found.append(el("g", parts, class_=color_class(style)))
     return el("g", found, class_="crowd" if many else None)
 
 
@@ -326,7 +325,7 @@ def convergence_chart(course: views.Convergence) -> Element:
 
 
 def _course(frame: Frame, course: views.Convergence) -> Element:
-    """A line with a hollow dot for each assignment and a full one where the centres have moved."""
+    """A line with a hollow dot for each assignment and a full one where the centers have moved."""
     way: list[tuple[float, float]] = []
     dots: list[Child] = []
     many = course.iteration.size

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bckm._types import IntArray
+from bckm._core.types import IntArray
 from bckm.report._facts import gap_of, gap_told
 from bckm.report._markdown import safe, table
-from bckm.report._words import Name, number, plain, seconds, share, visible
+from bckm.report.words import Name, number, plain, seconds, share, visible
 from bckm.study import Study
 
 

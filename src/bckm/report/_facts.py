@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from bckm import views
-from bckm._arrays import blocks
-from bckm._types import FloatArray, IntArray
-from bckm.metric import read_metric
+from bckm._core.arrays import blocks
+from bckm._core.status import Status
+from bckm._core.types import FloatArray, IntArray
+from bckm.constraints.rules import CannotLink, Fixed, Forbidden, MustLink
+from bckm.fit.result import GivenUp
+from bckm.problem.metric import read_metric
 from bckm.report._sentences import Words, bare
 from bckm.report._topics import Checked, check_rules
-from bckm.report._words import (
+from bckm.report.words import (
     Name,
     Sentence,
     Told,
@@ -28,9 +30,7 @@ from bckm.report._words import (
     seconds,
     share,
 )
-from bckm.result import GivenUp, Status
-from bckm.rules import CannotLink, Fixed, Forbidden, MustLink
-from bckm.study import Study
+from bckm.study import Study, views
 
 MEMBERS = 3  # samples named for each cluster
 TOLD = 0.5  # standard deviations from which on a feature stands out
@@ -49,9 +49,9 @@ class Cluster:
     share : float
         Of the inertia.
     distance : float
-        Root of the mean squared distance of its samples from the centre; NaN if it is empty.
+        Root of the mean squared distance of its samples from the center; NaN if it is empty.
     members : tuple of str
-        Samples nearest to the centre.
+        Samples nearest to the center.
     features : tuple of (str, str, float)
         What stands out: feature, mean, and standard deviations from the mean of all.
     """
@@ -83,7 +83,7 @@ class Facts:
     clusters : tuple of Cluster
         One each.
     gap : float or None
-        How far the last assignment can be from the best one for these centres.
+        How far the last assignment can be from the best one for these centers.
     versions : dict of str to str
         Of the libraries.
     """
@@ -159,11 +159,11 @@ class Facts:
         message = result.status.message
         told = [f"{message[:1].upper()}{message[1:]}."]
         if result.assignment is Status.OPTIMAL or (self.gap is not None and self.gap <= TINY):
-            told.append("The last assignment is proven to be the best for these centres.")
+            told.append("The last assignment is proven to be the best for these centers.")
         elif self.gap is not None:
             told.append(
                 f"The last assignment is at most {share(self.gap)} above the best for these "
-                "centres, which is proven by a bound."
+                "centers, which is proven by a bound."
             )
         else:
             told.append("Nothing is proven about the last assignment.")
@@ -200,7 +200,7 @@ class Facts:
             unit = "in squared units of the scaled features"
         of = "" if self.study.sample_weight is None else ", times their weights"
         return (
-            "Inertia: sum of the squared distances of all samples from the centre of their "
+            "Inertia: sum of the squared distances of all samples from the center of their "
             f"cluster{of}, {unit}; smaller is tighter."
         )
 
@@ -302,12 +302,12 @@ def _versions(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def squares(study: Study) -> FloatArray:
-    """Squared distance of each sample from its centre, in the units of the inertia, (n,)."""
+    """Squared distance of each sample from its center, in the units of the inertia, (n,)."""
     points = read_metric(study.metric).embedded(study.scaled)
-    centres, labels = study.result.embedded, study.result.labels
+    centers, labels = study.result.embedded, study.result.labels
     found = np.empty(study.n_samples)
     for part in blocks(study.n_samples, points.shape[1]):
-        found[part] = ((points[part] - centres[labels[part]]) ** 2).sum(axis=1)
+        found[part] = ((points[part] - centers[labels[part]]) ** 2).sum(axis=1)
     return found
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bckm import views
 from bckm.report._charts import LINES, amount_chart, convergence_chart, plane_chart
 from bckm.report._facts import Facts
 from bckm.report._html import Child, Element, el
 from bckm.report._parts import Part, scrolled
 from bckm.report._style import heat_class
-from bckm.report._words import Name, counted, measured, share, signed
+from bckm.report.words import Name, counted, measured, share, signed
+from bckm.study import views
 
 FEATURES = 30  # rows of the profile before the rest is folded away
 CHARTS = 24  # pictures of amounts
@@ -83,7 +83,7 @@ def plane(facts: Facts) -> Part:
             el(
                 "figure",
                 drawn,
-                el("figcaption", told, " Numbers stand at the centres of clusters."),
+                el("figcaption", told, " Numbers stand at the centers of clusters."),
                 el("figcaption", legend, class_="legend") if legend else None,
             ),
         ],
@@ -158,8 +158,8 @@ def course(facts: Facts) -> Part | None:
     bound = bool(np.isfinite(course.bound).any())
     keys: list[Child] = []
     if "assign" in course.kind:
-        keys.append(el("span", el("span", class_="key ring"), "samples assigned to centres"))
-        keys.append(el("span", el("span", class_="key ball"), "centres moved to the means"))
+        keys.append(el("span", el("span", class_="key ring"), "samples assigned to centers"))
+        keys.append(el("span", el("span", class_="key ball"), "centers moved to the means"))
     if "moves" in course.kind:
         keys.append(el("span", el("span", class_="key gem"), "single samples moved"))
     if bound:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from bckm._terminal import clean
-from bckm.report._words import Name, visible
+from bckm._core.terminal import clean
+from bckm.report.words import Name, visible
 
 _SVG = frozenset(["circle", "g", "line", "path", "polyline", "rect", "svg", "text"])
 _VOID = frozenset(["meta"])

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bckm import views
-from bckm._terminal import clean
+from bckm._core.terminal import clean
 from bckm.report._amounts import bound_writer, held
 from bckm.report._facts import PAID_AND_SAVED, Cluster, Facts, saved_told, written
 from bckm.report._topics import Topic
-from bckm.report._words import (
+from bckm.report.words import (
     Name,
     between,
     measured,
@@ -25,6 +24,7 @@ from bckm.report._words import (
     signed,
     visible,
 )
+from bckm.study import views
 
 SHOWN = 10  # sentences about rules of one kind
 LOSSES = 50  # given-up rules
@@ -105,7 +105,7 @@ def _came_out(facts: Facts) -> list[str]:
     lines += [facts.meaning, ""]
     loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:4]
     loaded = [held(load) for load in loads]
-    head = ["Cluster", "Stands out by", "Nearest to its centre", "Size"]
+    head = ["Cluster", "Stands out by", "Nearest to its center", "Size"]
     head += [_told([Name(one.name)]) for one in loads]
     rows = (
         [

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bckm import views
 from bckm.report import _figures
 from bckm.report._amounts import bound_writer, held
-from bckm.report._charts import colour_class
+from bckm.report._charts import color_class
 from bckm.report._facts import PAID_AND_SAVED, Facts, saved_told, written
 from bckm.report._html import Child, Element, el
 from bckm.report._parts import Part, bullets, table
 from bckm.report._style import stylesheet
 from bckm.report._svg import mark
 from bckm.report._topics import Topic
-from bckm.report._words import Name, Told, between, counted, listed, number, share, visible
+from bckm.report.words import Name, Told, between, counted, listed, number, share, visible
+from bckm.study import views
 
 SHOWN = 5  # sentences before the rest is folded away
 LOSSES = 20  # given-up rules before the rest is folded away
@@ -156,8 +156,8 @@ def _came_out(facts: Facts) -> Part:
     head: list[tuple[Child, str | None]] = [("Cluster", None)]
     head += [((_title(size), _bounds(size)), "n"), ("Stands out by", "wide-text")]
     head += [((_title(one), _bounds(one)), "n") for one in loads]
-    head += [("Inertia", "n"), ("Distance", "n"), ("Nearest to its centre", "names")]
-    styles = views.palette(views.plane(facts.study).centres)
+    head += [("Inertia", "n"), ("Distance", "n"), ("Nearest to its center", "names")]
+    styles = views.palette(views.plane(facts.study).centers)
     sizes, *loaded = [_held(one) for one in (size, *loads)]
     rows: list[list[Child]] = [
         [
@@ -173,7 +173,7 @@ def _came_out(facts: Facts) -> Part:
     ]
     caption = (
         "Each cluster; small print: what is allowed. Inertia: its share of the whole. Distance: "
-        "root of the mean squared distance from the centre"
+        "root of the mean squared distance from the center"
         f"{' in km' if facts.study.metric == 'haversine' else ''}"
         f"{', after scaling' if facts.study.scaling.kind != 'none' else ''}."
     )
@@ -189,7 +189,7 @@ def _came_out(facts: Facts) -> Part:
 
 def _steps(facts: Facts) -> str:
     """What the other tiles mean."""
-    told = "Gap: how far the last assignment can be from the best one for these centres."
+    told = "Gap: how far the last assignment can be from the best one for these centers."
     if not facts.total(soft=True)[0]:
         return told
     return f"Penalty: what given-up soft rules cost. Objective: inertia and penalty. {told}"
@@ -231,7 +231,7 @@ def _swatch(style: views.Style) -> Element:
         "svg",
         el("path", d=mark(7, 7, style.marker, 4.2)),
         viewBox="0 0 14 14",
-        class_=f"swatch {kind} {colour_class(style)}",
+        class_=f"swatch {kind} {color_class(style)}",
         aria_hidden="true",
     )
 

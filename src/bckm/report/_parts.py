@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bckm.report._html import Child, Element, el
-from bckm.report._words import Sentence
+from bckm.report.words import Sentence
 
 
 @dataclass(frozen=True, eq=False)

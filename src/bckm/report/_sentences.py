@@ -7,20 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bckm.checker import Violation
-from bckm.report._words import (
-    Name,
-    Sentence,
-    Told,
-    between,
-    beyond,
-    counted,
-    exact,
-    listed,
-    number,
-    share,
-)
-from bckm.rules import (
+from bckm.constraints.rules import (
     CannotLink,
     Fixed,
     Forbidden,
@@ -36,7 +23,20 @@ from bckm.rules import (
     SoftRule,
     SumBound,
 )
+from bckm.report.words import (
+    Name,
+    Sentence,
+    Told,
+    between,
+    beyond,
+    counted,
+    exact,
+    listed,
+    number,
+    share,
+)
 from bckm.study import Study
+from bckm.verification import Violation
 
 Range = tuple[float, float]
 

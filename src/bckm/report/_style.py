@@ -1,9 +1,9 @@
-"""The stylesheet of a report: system fonts, one accent colour, light, dark and on paper."""
+"""The stylesheet of a report: system fonts, one accent color, light, dark and on paper."""
 
 from __future__ import annotations
 
-from bckm import views
 from bckm.report._html import Css
+from bckm.study import views
 
 _DARK_GROUND = "#12171c"
 _CONTRAST = 5.0  # of marks on the dark ground
@@ -181,8 +181,8 @@ figure,.topic,.cards div,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
 
 def stylesheet() -> Css:
     """The whole stylesheet."""
-    light = "".join(f".c{i}{{color:{one}}}" for i, one in enumerate(views.COLOURS))
-    dark = "".join(f".c{i}{{color:{lighter(one)}}}" for i, one in enumerate(views.COLOURS))
+    light = "".join(f".c{i}{{color:{one}}}" for i, one in enumerate(views.COLORS))
+    dark = "".join(f".c{i}{{color:{lighter(one)}}}" for i, one in enumerate(views.COLORS))
     return Css(
         f":root{{{_LIGHT_WORDS}}}{_RULES}{light}{_heat(_HEAT_LIGHT)}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{_DARK_WORDS}}}{dark}"
@@ -190,8 +190,8 @@ def stylesheet() -> Css:
     )
 
 
-def lighter(colour: str) -> str:
-    """A colour mixed with as much white as a dark ground needs.
+def lighter(color: str) -> str:
+    """A color mixed with as much white as a dark ground needs.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def lighter(colour: str) -> str:
     >>> lighter("#ffcc00"), lighter("#000000")
     ('#ffcc00', '#878787')
     """
-    parts = _parts(colour)
+    parts = _parts(color)
     for step in range(101):
         mixed = [round(one + (255 - one) * step / 100) for one in parts]
         if _luminance(mixed) + 0.05 >= _CONTRAST * (_luminance(_parts(_DARK_GROUND)) + 0.05):
@@ -207,8 +207,8 @@ def lighter(colour: str) -> str:
     return "#" + "".join(f"{one:02x}" for one in mixed)
 
 
-def _parts(colour: str) -> list[int]:
-    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+def _parts(color: str) -> list[int]:
+    return [int(color[at : at + 2], 16) for at in (1, 3, 5)]
 
 
 def _luminance(parts: list[int]) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bckm._types import FloatArray
+from bckm._core.types import FloatArray
 from bckm.report._html import Child, Element, el
 
 

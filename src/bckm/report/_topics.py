@@ -9,10 +9,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from bckm.checker import Violation, verify
-from bckm.report._sentences import Words, bare
-from bckm.report._words import Sentence, counted, number
-from bckm.rules import (
+from bckm.constraints.rules import (
     CannotLink,
     Fixed,
     Forbidden,
@@ -28,7 +25,10 @@ from bckm.rules import (
     SoftRule,
     SumBound,
 )
+from bckm.report._sentences import Words, bare
+from bckm.report.words import Sentence, counted, number
 from bckm.study import Study
+from bckm.verification import Violation, verify
 
 MOST = 200  # sentences about rules of one kind
 

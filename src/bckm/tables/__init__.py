@@ -4,9 +4,9 @@
 file it came from. What a kind of file needs is imported when such a file is met.
 """
 
-from bckm.tables._errors import NoFileError, OptionError, TableError, UnknownColumnError
 from bckm.tables._files import Written, read_table, write_table
 from bckm.tables._table import FORMATS, Table
+from bckm.tables.errors import NoFileError, OptionError, TableError, UnknownColumnError
 
 __all__ = [
     "FORMATS",

@@ -11,13 +11,13 @@ from itertools import islice
 
 import numpy as np
 
-from bckm.tables._cells import Cells, listed, text_of
-from bckm.tables._errors import OptionError, TableError, shown
 from bckm.tables._formulas import guarded, unguarded
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import check_memory
 from bckm.tables._table import Table
 from bckm.tables._text import Encoding, decoded, without_nul
+from bckm.tables.cells import Cells, listed, text_of
+from bckm.tables.errors import OptionError, TableError, shown
 
 _DELIMITERS = ",;\t|"
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "space": " "}

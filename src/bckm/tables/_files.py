@@ -13,13 +13,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from bckm._atomic import atomic
-from bckm._memory import uncollected
-from bckm._terminal import clean, say
+from bckm._core.memory import uncollected
+from bckm._core.terminal import clean, say
+from bckm._storage.atomic import atomic
 from bckm.tables._csv import csv_bytes, read_csv
-from bckm.tables._errors import NoFileError, OptionError, TableError, near
 from bckm.tables._limits import LIMIT, read_all, read_file, unzipped
 from bckm.tables._table import FORMATS, Table
+from bckm.tables.errors import NoFileError, OptionError, TableError, near
 
 _SUFFIXES = {
     ".csv": "csv",

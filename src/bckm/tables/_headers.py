@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bckm.tables._errors import TableError, shown
 from bckm.tables._numbers import parse
+from bckm.tables.errors import TableError, shown
 
 
 def checked_names(names: Sequence[str], source: str, *, numbers: bool = False) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bckm.tables._cells import listed, text_of, typed
-from bckm.tables._errors import TableError, shown
 from bckm.tables._limits import LIMIT, check_size
 from bckm.tables._table import Table
 from bckm.tables._text import Encoding, decoded
+from bckm.tables.cells import listed, text_of, typed
+from bckm.tables.errors import TableError, shown
 
 
 def read(

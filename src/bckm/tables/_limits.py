@@ -10,8 +10,8 @@ import zlib
 from collections.abc import Iterator
 from typing import IO
 
-from bckm._memory import gigabytes, require
-from bckm.tables._errors import TableError, shown
+from bckm._core.memory import gigabytes, require
+from bckm.tables.errors import TableError, shown
 
 LIMIT = 10**9  # bytes that a file may hold, unpacked, unless more is asked for
 _PIECE = 2**22

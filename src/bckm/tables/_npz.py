@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from bckm.tables._cells import is_text, listed, text_of, typed
-from bckm.tables._errors import TableError, shown
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, members
 from bckm.tables._table import Table
 from bckm.tables._text import expressible, without_nul
+from bckm.tables.cells import is_text, listed, text_of, typed
+from bckm.tables.errors import TableError, shown
 
 _NAMES = ("feature_names", "columns")  # arrays that may name the columns of the matrix
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # equal data give equal files

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bckm._types import BoolArray, FloatArray
-from bckm.tables._cells import Cells, listed, no_number
+from bckm._core.types import BoolArray, FloatArray
+from bckm.tables.cells import Cells, listed, no_number
 
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+|[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?\s*")
 _COMMA_GROUPS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bckm.tables._cells import Cells, listed, text_of, typed
-from bckm.tables._errors import TableError, needed, shown
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, check_size
 from bckm.tables._table import Table
 from bckm.tables._text import expressible
+from bckm.tables.cells import Cells, listed, text_of, typed
+from bckm.tables.errors import TableError, needed, shown
 
 
 def read(

@@ -9,10 +9,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from bckm._types import FloatArray, IntArray
-from bckm.tables._cells import Cells, text_of, texts_of
-from bckm.tables._errors import TableError, UnknownColumnError, shown
+from bckm._core.types import FloatArray, IntArray
 from bckm.tables._numbers import Parsed, has_decimal_commas, parse
+from bckm.tables.cells import Cells, text_of, texts_of
+from bckm.tables.errors import TableError, UnknownColumnError, shown
 
 FORMATS = ("csv", "tsv", "parquet", "xlsx", "jsonl", "npz")
 _SHOWN = 3  # rows in a message
@@ -205,7 +205,7 @@ class Table:
         >>> Table.of({"id": ["a", "b", "a"]}).ids("id")
         Traceback (most recent call last):
             ...
-        bckm.tables._errors.TableError: column 'id' of the table: the id 'a' is in row 1 and in \
+        bckm.tables.errors.TableError: column 'id' of the table: the id 'a' is in row 1 and in \
 row 3; ids must be different.
         """
         name = self.column(name)

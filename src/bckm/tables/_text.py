@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-from bckm.tables._errors import OptionError, TableError
+from bckm.tables.errors import OptionError, TableError
 
 _BOMS = (  # the longer ones first: UTF-32 begins like UTF-16
     (codecs.BOM_UTF8, "utf-8"),

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bckm.tables._cells import Cells, listed, text_of, typed
-from bckm.tables._errors import OptionError, TableError, near, needed, shown
 from bckm.tables._extent import n_cells
 from bckm.tables._formulas import risky
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, check_memory, check_size, members
 from bckm.tables._table import Table
 from bckm.tables._text import expressible
+from bckm.tables.cells import Cells, listed, text_of, typed
+from bckm.tables.errors import OptionError, TableError, near, needed, shown
 
 _MOST_ROWS = 1_048_576  # of a sheet, with the header
 _MOST_COLUMNS = 16_384

@@ -52,11 +52,11 @@ def test_options_offer_what_the_library_takes():
     """They are written twice, since help is not to import what computes."""
     from bckm.assign import ENGINES
     from bckm.cli.fit import fit
-    from bckm.metric import METRICS
+    from bckm.fit.search.explore import SEARCHES
     from bckm.plan import _model as plan
-    from bckm.search.explore import SEARCHES
+    from bckm.problem.metric import METRICS
+    from bckm.problem.scaling import SCALINGS
     from bckm.tables._table import FORMATS
-    from bckm.units import SCALINGS
 
     offered = {one.name: tuple(getattr(one.type, "choices", ())) for one in fit.params}
     assert offered["search"] == plan.SEARCHES == SEARCHES

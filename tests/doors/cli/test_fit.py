@@ -134,7 +134,7 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--out", "."), 2, "is a directory"),
         (("-k", 3, "--checkpoint", "pipe"), 2, "no ordinary file"),
         (("-k", 3, "--out", "-", "--json"), 2, "--out and --json cannot both go"),
-        (("-k", 3, "--centres", "-", "--summary", "-"), 2, "--centres and --summary cannot"),
+        (("-k", 3, "--centers", "-", "--summary", "-"), 2, "--centers and --summary cannot"),
         (("-k", 3, "--solver", "nearest", "--size", "9:", "--columns", "x_km"), 2, "nearest"),
         (("-k", 3, "--metric", "haversine", "--columns", "x_km"), 2, "latitude"),
         (("-k", 3, "--metric", "haversine", "--scale", "robust"), 2, "degrees"),
@@ -171,9 +171,9 @@ def test_an_answer_far_from_proven_is_told(run, tmp_path):
     assert "--search global" in answer.out
 
 
-def test_centres_are_written_as_the_table_is(run, tmp_path):
+def test_centers_are_written_as_the_table_is(run, tmp_path):
     (tmp_path / "d.csv").write_text("name;x\nann;0,5\nbob;1,5\njoe;9,5\n")
-    assert run("fit", "d.csv", "-k", 1, "--centres", "c.csv").code == 0
+    assert run("fit", "d.csv", "-k", 1, "--centers", "c.csv").code == 0
     assert (tmp_path / "c.csv").read_text().splitlines()[1].startswith("0;3;3,8333")
 
 
@@ -218,7 +218,7 @@ def test_a_time_limit_gives_an_answer_and_code_4(run, customers, tmp_path):
     assert "time limit" in answer.out
 
 
-@pytest.mark.parametrize("option", ["--out", "--centres", "--summary"])
+@pytest.mark.parametrize("option", ["--out", "--centers", "--summary"])
 def test_what_goes_to_stdout_is_alone_there(run, customers, option):
     outputs = {"--out": "labels.csv", option: "-"}
     named = [one for pair in outputs.items() for one in pair]
@@ -239,7 +239,7 @@ def test_what_goes_to_stdout_is_alone_there(run, customers, option):
 def test_pipes_take_all_that_comes(run, customers, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDWR)
-    named = [one for name in ("-o", "--centres", "--summary") for one in (name, "pipe")]
+    named = [one for name in ("-o", "--centers", "--summary") for one in (name, "pipe")]
     assert run("fit", customers, "-k", 3, *FEATURES, *QUICK, *named).code == 0
     found = os.read(reader, 100_000)
     os.close(reader)
@@ -271,7 +271,7 @@ def test_what_cannot_be_written_does_not_keep_the_rest_from_it(run, customers, m
 )
 def test_how_tables_are_written_and_weighed(run, tmp_path, data, args):
     (tmp_path / "d.csv").write_bytes(data.encode("latin-1"))
-    named = ("--weight", "w", "--centres", "c.jsonl", "--title", "Two rows")
+    named = ("--weight", "w", "--centers", "c.jsonl", "--title", "Two rows")
     answer = run("fit", "d.csv", "-k", 1, *named, *args)
     assert answer.code == 0, answer.err
     assert answer.out.startswith("Two rows\n")
@@ -291,11 +291,11 @@ def test_seeds_count(run, customers):
     assert plain == zero != one
 
 
-def test_a_feature_called_size_has_a_centre_too(run, tmp_path):
+def test_a_feature_called_size_has_a_center_too(run, tmp_path):
     (tmp_path / "d.csv").write_text("size\n1\n2\n8\n9\n")
-    assert run("fit", "d.csv", "-k", 2, "--centres", "c.csv").code == 0
+    assert run("fit", "d.csv", "-k", 2, "--centers", "c.csv").code == 0
     rows = read(tmp_path / "c.csv")
-    assert {(row["size"], row["size (centre)"]) for row in rows} == {("2", "1.5"), ("2", "8.5")}
+    assert {(row["size"], row["size (center)"]) for row in rows} == {("2", "1.5"), ("2", "8.5")}
 
 
 def test_a_kind_of_file_that_is_only_read_gets_another_suffix():
@@ -324,19 +324,19 @@ def test_a_reader_of_a_refusal_knows_how_columns_were_read(run, tmp_path, verb):
 
 
 def test_all_outputs(run, customers, tmp_path):
-    outputs = ("--report", "r.html", "--report", "r.md", "--save", "f.bckm", "--centres", "c.csv")
+    outputs = ("--report", "r.html", "--report", "r.md", "--save", "f.bckm", "--centers", "c.csv")
     more = ("--summary", "s.json", "--write-rules", "r.toml", "--scale", "standard")
     answer = run("fit", customers, "-k", 3, "--size", "90:110", *FEATURES, *outputs, *more)
     assert answer.code == 0
     assert "<script" not in (tmp_path / "r.html").read_text()
     assert "standard" in (tmp_path / "r.html").read_text()
-    centres = read(tmp_path / "c.csv")
-    assert [row["cluster"] for row in centres] == ["0", "1", "2"]
+    centers = read(tmp_path / "c.csv")
+    assert [row["cluster"] for row in centers] == ["0", "1", "2"]
     rows = read(tmp_path / "customers-clusters.csv")
     mine = [float(row["x_km"]) for row in rows if row["cluster"] == "1"]
-    assert float(centres[1]["x_km"]) == pytest.approx(np.mean(mine))  # in the units of the table
+    assert float(centers[1]["x_km"]) == pytest.approx(np.mean(mine))  # in the units of the table
     summary = json.loads((tmp_path / "s.json").read_text())
-    assert summary["sizes"] == [int(row["size"]) for row in centres]
+    assert summary["sizes"] == [int(row["size"]) for row in centers]
     shown = run("show", "f.bckm")
     assert shown.code == 0
     assert json.loads(run("show", "f.bckm", "--json").out) == summary

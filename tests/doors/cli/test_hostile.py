@@ -37,7 +37,7 @@ def test_no_formulas_and_no_markup_come_out(run, table, tmp_path, suffix):
     (tmp_path / "rules.toml").write_text("\n".join([*rules, f"column = {quoted(NAMES[3])}"]))
     options = ("--id", NAMES[0], "--columns", "x", "--title", NAMES[5], "--together", NAMES[2])
     out = f"out.{suffix}"
-    outputs = ("-o", out, "--report", "r.html", "--report", "r.md", "--centres", "c.csv")
+    outputs = ("-o", out, "--report", "r.html", "--report", "r.md", "--centers", "c.csv")
     answer = run(
         *("fit", f"data.{suffix}", "--rules", "rules.toml", *options, *outputs),
         *("--label-column", "=cmd()", "--search", "none", "--n-init", 1),

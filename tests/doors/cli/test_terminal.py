@@ -18,7 +18,7 @@ from bckm.cli._options import _columns_of
 from bckm.tables import Table, write_table
 
 SOURCES = sorted(Path(bckm.__file__).parent.rglob("*.py"))
-# a colour, a title, the 8-bit form of these, a wiped line, a turned direction, a line of its own
+# a color, a title, the 8-bit form of these, a wiped line, a turned direction, a line of its own
 EVIL = "ab\x1b[31mc\x1b]0;t\x07\x9b2Jd\x7f\x08\re\u202ef\u2066g\u2028\nFORGED: all is well"
 TURNING = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -193,7 +193,7 @@ def test_nothing_in_a_bug_or_a_warning_is_obeyed(run, customers, monkeypatch):
         warnings.warn(EVIL, RuntimeWarning, stacklevel=1)
         raise ZeroDivisionError(EVIL)
 
-    monkeypatch.setattr("bckm.api.kmeans", broken)
+    monkeypatch.setattr("bckm.fit.kmeans.kmeans", broken)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         answer = run("fit", customers, "-k", 2, "--columns", "x_km")

@@ -1,0 +1,289 @@
+"""Prices under which samples, each choosing its best cluster, respect the size bounds.
+
+The dual of the assignment under l <= size <= u has one unknown per cluster, its price:
+
+    max over prices of  sum_j min_i (c_ji - price_i) + sum_i (l_i price_i+ - u_i price_i-)
+
+A positive price is a subsidy that draws samples to a cluster that would be too small. `Market`
+knows the best cluster of each point at the present prices and brings that up to date when prices or
+centers move; `newton` raises the dual by Newton steps until few samples are in the wrong cluster.
+The exact end is `kernels.native.settle`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bckm._core.arrays import Totals, squared_distances
+from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.types import FloatArray, IntArray
+from bckm.kernels import native
+
+PROGRESS = 0.75  # a step that leaves more than this share of the trouble is slow
+MOST = 40  # steps: from prices that are far too large it would take forever
+ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
+UNKNOWN = -3e38  # slack of a point that must be looked at, whatever the drift
+PATIENCE = 2  # slow steps before Newton gives way to exact paths
+TRIES, SHORTER = 4, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """How many samples each cluster may hold."""
+
+    lower: FloatArray
+    upper: FloatArray
+
+    def scaled(self, share: float) -> Bounds:
+        """Bounds for a part of the samples."""
+        return Bounds(self.lower * share, self.upper * share)
+
+    def moved(self, units: FloatArray) -> Bounds:
+        """Bounds that ask for so many more samples."""
+        return Bounds(self.lower + units, self.upper + units)
+
+    def slope(self, units: FloatArray, prices: FloatArray) -> FloatArray:
+        """Gradient of the dual; zero where samples and prices are in balance.
+
+        Where a price is zero the dual has a kink: there it is the smallest subgradient.
+        """
+        short, over = self.lower - units, self.upper - units
+        at_zero = np.maximum(short, 0.0) + np.minimum(over, 0.0)
+        return np.where(prices > 0, short, np.where(prices < 0, over, at_zero))
+
+    def idle(self, units: FloatArray, prices: FloatArray) -> float:
+        """What the prices of bounds that do not bind cost: the gap of complementary slackness."""
+        subsidy, tax = np.maximum(prices, 0.0), np.maximum(-prices, 0.0)
+        return float(subsidy @ (units - self.lower) + tax @ (self.upper - units))
+
+    def shifted(self, prices: FloatArray, units: float) -> FloatArray:
+        """Prices moved by a constant to where the dual is largest: no sample changes its mind.
+
+        Along the constant the dual is concave and piecewise linear with kinks at the prices of
+        clusters that have room, so one of these becomes zero. Where one is zero, the others find
+        their prices from there.
+        """
+        loose = np.flatnonzero(self.lower < self.upper)
+        if loose.size == 0 or not prices[loose].all():
+            return prices
+        order = loose[np.argsort(-prices[loose], kind="stable")]
+        # with the dearest subsidies removed one by one, ever fewer clusters may hold their upper
+        held = self.upper.sum() - np.cumsum((self.upper - self.lower)[order])
+        where = min(int(np.searchsorted(-held, -units, side="left")), order.size - 1)
+        zero = float(prices[order[where]])
+        return prices - zero
+
+
+class Market:
+    """Points, and what is known about the best cluster of each at the last centers and prices.
+
+    Attributes
+    ----------
+    label, runner, detour, slack : arrays (n,)
+        Best and second best cluster, their difference, and a proven bound; see `sweep.hpp`.
+    units : array (k,)
+        Samples in each cluster.
+    looked : int
+        Points whose distances had to be computed, in total.
+    """
+
+    def __init__(
+        self,
+        points: native.Points,
+        supply: IntArray | None,
+        bounds: Bounds,
+        weights: tuple[float, float],
+        threads: int,
+    ) -> None:
+        self.points = points
+        self.supply = supply  # samples at each point; None: one
+        self.bounds = bounds
+        self.threads = threads
+        self.k = bounds.lower.size
+        self.weights = weights  # smallest and largest weight of a point in the cost
+        self.label = np.zeros(points.n, np.int32)
+        self.runner = np.zeros(points.n, np.int32)
+        self.detour = np.zeros(points.n, np.float32)
+        self.slack = np.full(points.n, UNKNOWN, np.float32)
+        self.radius: NDArray[np.float32] | None = None  # |x - c_label| when it was measured
+        self.measured = False  # whether that is at the last centers and labels
+        self.reach = np.zeros(self.k)  # largest radius in each cluster
+        self.centers: FloatArray | None = None
+        self.prices = np.zeros(self.k)
+        self.units = np.zeros(self.k)
+        self.units[0] = points.n if supply is None else supply.sum()  # all labels are 0 at first
+        self.looked = 0
+        self.cost = 0.0  # of the labels, but for a constant, while the centers stay
+
+    @property
+    def dual(self) -> float:
+        """Value of the dual at the last prices, but for a constant, while the centers stay."""
+        return self.cost - self.bounds.idle(self.units, self.prices)
+
+    @property
+    def slope(self) -> FloatArray:
+        """Gradient of the dual."""
+        return self.bounds.slope(self.units, self.prices)
+
+    @property
+    def trouble(self) -> float:
+        """Samples in the wrong cluster."""
+        return float(np.abs(self.slope).sum()) / 2
+
+    def look(
+        self, centers: FloatArray, prices: FloatArray, deadline: Deadline, *, keep: bool = False
+    ) -> float:
+        """Bring what is known to these centers and prices; return the regret of kept labels.
+
+        With `keep`, labels stay as they are, and the regret is what they cost above the best ones.
+        If the deadline passes in the middle, it raises `TimeUp` and knows nothing any more.
+        """
+        fixed, slope = self._drift(centers, prices)
+        if self.centers is None or not np.array_equal(centers, self.centers):
+            self.cost = 0.0
+        try:
+            gained, looked, regret, change = native.sweep(
+                self.points,
+                centers,
+                prices,
+                self.label,
+                self.runner,
+                self.detour,
+                self.slack,
+                self.radius if slope.any() else None,
+                fixed,
+                slope,
+                keep,
+                self.threads,
+                deadline.left,
+            )
+        except native.Stopped:
+            self.units = np.bincount(self.label, self.supply, self.k).astype(np.float64)
+            self.centers = None
+            raise TimeUp from None
+        self.centers, self.prices = centers, prices
+        self.units = self.units + gained
+        self.looked += looked
+        self.cost += change
+        self.measured = self.measured and keep  # radii belong to labels
+        return float(regret)
+
+    def relabel(self, before: NDArray[np.int32]) -> None:
+        """Take note of labels that were changed from outside."""
+        moved = np.flatnonzero(self.label != before)
+        weight = None if self.supply is None else self.supply[moved]
+        self.units = self.units + np.bincount(self.label[moved], weight, self.k)
+        self.units -= np.bincount(before[moved], weight, self.k)
+        self.slack[moved] = UNKNOWN
+        self.measured = False
+
+    def direction(self) -> FloatArray | None:
+        """Newton step; None where no sample is near enough to a border to measure a curvature."""
+        bounds, prices, slope = self.bounds, self.prices, self.slope
+        active = (slope != 0) | (prices != 0) | (bounds.lower == bounds.upper)
+        return native.border_step(
+            self.points,
+            prices,
+            self.label,
+            self.runner,
+            self.detour,
+            slope,
+            active,
+            self.threads,
+        )
+
+    def measure(self) -> Totals:
+        """Totals of the labels at the last centers; makes the next change of centers cheaper."""
+        if self.radius is None:
+            self.radius = np.empty(self.points.n, np.float32)
+        assert self.centers is not None
+        sums, mass, cost, self.reach = native.totals(
+            self.points, self.label, self.centers, self.radius, self.threads
+        )
+        self.measured = True
+        return Totals(sums, mass, cost)
+
+    def _drift(self, centers: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """By how much slacks may have shrunk: fixed + slope * radius, for each label.
+
+        For a point x with label a, in any other cluster i, the difference of values changes by
+
+            w (T_ai - 2 (x - c_a) (m_i - m_a)) - dprice_i + dprice_a
+
+        where m are the moves of the centers and T_ai = 2 (c_i - c_a) m_i + |m_i|^2 - |m_a|^2. The
+        product is at most radius |m_i - m_a|. The worst case over i is convex in the radius, so it
+        lies below the chord from 0 to the largest radius of the cluster.
+        """
+        none = np.zeros(self.k)
+        still = self.centers is not None and np.array_equal(centers, self.centers)
+        if self.centers is None or not (still or self.measured):
+            self.slack.fill(UNKNOWN)
+            return none, none
+        rise = prices - self.prices
+        if still:
+            others = _largest_other(np.broadcast_to(rise, (self.k, self.k)))
+            return others - rise + ROUNDING * float(np.abs(rise).max()), none
+        old, move = self.centers - self.centers.mean(axis=0), centers - self.centers
+        square = np.square(move).sum(axis=1)
+        apart = np.sqrt(squared_distances(move, move))
+        turn = 2 * (np.einsum("id,id->i", old, move) - old @ move.T) + square - square[:, None]
+        ends = []
+        for reach in (none, self.reach):
+            worst = np.full(self.k, -np.inf)
+            for weight in self.weights:  # linear in the weight: the extremes are enough
+                way = 2 * reach[:, None] * apart
+                worst = np.maximum(worst, _largest_other(rise - weight * (turn - way)) - rise)
+            ends.append(worst)
+        slope = (ends[1] - ends[0]) / np.maximum(self.reach, 1e-300)
+        # rounding of all this, from the size of the terms: they may cancel
+        far = float(np.sqrt(np.square(old).sum(axis=1).max())) + float(self.reach.max())
+        scale = max(self.weights) * (far * float(np.sqrt(square.max())) + float(square.max()))
+        return ends[0] + ROUNDING * (scale + float(np.abs(rise).max())), slope
+
+
+def _largest_other(table: FloatArray) -> FloatArray:
+    """Largest entry of each row but for the one on the diagonal."""
+    others = np.array(table)
+    np.fill_diagonal(others, -np.inf)
+    largest: FloatArray = others.max(axis=1)
+    return np.where(np.isfinite(largest), largest, 0.0)  # k = 1
+
+
+def newton(market: Market, centers: FloatArray, target: float, deadline: Deadline) -> None:
+    """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow.
+
+    The curvature comes from the samples at the borders: how many would change cluster when a price
+    moves by their slack.
+    """
+    total, slow = float(market.units.sum()), 0
+    for _ in range(MOST):
+        if market.trouble <= target or slow >= PATIENCE or deadline.passed:
+            return
+        step, slope = market.direction(), market.slope
+        if step is None:
+            return
+        before, dual, trouble = market.prices, market.dual, market.trouble
+        for _ in range(TRIES):
+            prices = market.bounds.shifted(_walk(market.bounds, before, step, slope), total)
+            market.look(centers, prices, deadline)
+            if market.dual > dual:
+                break
+            # where the slope along the step, now negative, was zero
+            rising, falling = float(step @ slope), float(step @ market.slope)
+            share = rising / (rising - falling) if rising > falling else 0.0
+            step *= np.clip(share, *SHORTER)
+        else:
+            market.look(centers, before, deadline)
+            return
+        slow = slow + 1 if market.trouble > PROGRESS * trouble else 0
+
+
+def _walk(bounds: Bounds, prices: FloatArray, step: FloatArray, slope: FloatArray) -> FloatArray:
+    """Prices after a step; where the dual has its kink, no price jumps over zero."""
+    after = prices + step
+    side = np.where(prices != 0, prices, slope)  # from zero, a price goes where the dual rises
+    crosses = (after * side < 0) & (bounds.lower < bounds.upper)
+    return np.where(crosses, 0.0, after)

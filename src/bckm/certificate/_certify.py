@@ -1,0 +1,320 @@
+"""`certify`: a proof of how far a clustering can be from the best one there is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from bckm._core.deadline import Deadline
+from bckm._core.types import IntArray
+from bckm._core.validation import read_not_negative, read_time_limit
+from bckm.certificate._relaxation import Multipliers, Relaxation
+from bckm.certificate._solve import Solver
+from bckm.fit.result import CERTIFIABLE, Result
+from bckm.problem.problem import Feature, Problem
+
+ROUNDS = 50  # of new stars
+ITERATIONS = 40  # in each round
+LOOK = 20  # iterations between two bounds
+STILL = 8  # rounds within which ...
+PROGRESS = 0.01  # ... this share of the gap must close
+
+
+class Ending(StrEnum):
+    """How a search for a bound ended; `message` says it in a sentence.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> result = bckm.kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0)
+    >>> bckm.certify(result).status.message
+    'the gap is within tol'
+    """
+
+    CLOSED = "closed"
+    EXHAUSTED = "exhausted"
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def message(self) -> str:
+        """One sentence for a person."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Ending.CLOSED: "the gap is within tol",
+    Ending.EXHAUSTED: "the bound stopped rising: the relaxation gives no more",
+    Ending.ITERATION_LIMIT: "stopped at the iteration limit: the bound might still rise",
+    Ending.TIME_LIMIT: "stopped at the time limit: the bound might still rise",
+    Ending.INTERRUPTED: "stopped by the user: the bound might still rise",
+}
+
+
+@dataclass(frozen=True)
+class BoundStep:
+    """A look at the bound on the way.
+
+    Attributes
+    ----------
+    iteration : int
+        Counted from 0, where nothing but the eigenvalues of the data is known.
+    lower_bound, gap : float
+        The best so far, see `Certificate`.
+    cuts : int
+        Inequalities in use.
+    seconds : float
+        Since the search began.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> result = bckm.kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0)
+    >>> steps = []
+    >>> certificate = bckm.certify(result, on_step=steps.append)
+    >>> steps[-1].lower_bound == certificate.lower_bound
+    True
+    """
+
+    iteration: int
+    lower_bound: float
+    gap: float
+    cuts: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A lower bound on the inertia of every clustering that obeys the rules.
+
+    Attributes
+    ----------
+    inertia : float
+        Of the clustering that was looked at.
+    lower_bound : float
+        No clustering that obeys the rules has a smaller inertia, wherever its centers are. In the
+        units of X, and safe against rounding.
+    gap : float
+        (inertia - lower_bound) / inertia; 0 where the inertia is 0.
+    status : Ending
+        CLOSED, EXHAUSTED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED.
+    seconds : float
+        Time it took.
+    iterations : int
+        Of the method behind it.
+    rules : tuple of str
+        Kinds of rules that the bound makes use of.
+    left_out : tuple of str
+        Kinds of rules that it does not know: it holds without them, too, and may be weak.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> result = bckm.kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0)
+    >>> print(bckm.certify(result))
+    within ... % of the optimum: no clustering that obeys the rules has an inertia below 0.9999...
+    """
+
+    inertia: float
+    lower_bound: float
+    gap: float
+    status: Ending
+    seconds: float
+    iterations: int
+    rules: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    def __str__(self) -> str:
+        text = (
+            f"within {_rounded(100 * self.gap, 2, ROUND_CEILING)} % of the optimum: no clustering "
+            "that obeys the rules has an inertia below "
+            f"{_rounded(self.lower_bound, 7, ROUND_FLOOR)} (this one: {self.inertia:.7g})"
+        )
+        if self.left_out:
+            text += f"; {' and '.join(self.left_out)} were left out"
+        if self.status is not Ending.CLOSED:
+            text += f"; {self.status.message}"
+        return text
+
+
+def certify(
+    result: Result,
+    *,
+    tol: float = 1e-4,
+    time_limit: float | None = None,
+    on_step: Callable[[BoundStep], None] | None = None,
+) -> Certificate:
+    """Prove how far a clustering can be from the best one that obeys the same rules.
+
+    The bound is that of a semidefinite relaxation of the whole problem (labels and centers),
+    tightened by inequalities that its solution breaks. Whatever the method behind it does, the
+    number that is returned follows from weak duality, with an allowance for rounding. It knows
+    must-links, cannot-links and, of sizes, the smallest and the largest bound; linear rows are left
+    out. It takes seconds for 200 items (samples, where must-linked ones count once), and the time
+    grows with the cube of their number.
+
+    Parameters
+    ----------
+    result : Result
+        From `bckm.kmeans`, or `result_` of an estimator, with at most 2,000 items.
+    tol : float
+        Stop at this gap.
+    time_limit : float, optional
+        Seconds; the best bound found by then is returned.
+    on_step : callable, optional
+        Called with a `BoundStep` at each look. Ctrl-C (or KeyboardInterrupt raised here) ends the
+        search with the best bound so far.
+
+    Returns
+    -------
+    Certificate
+        The bound, the gap and how the search ended.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
+    >>> rules = bckm.Constraints(cannot_link=[(0, 1)], size_min=2, size_max=2)
+    >>> certificate = bckm.certify(bckm.kmeans(X, 3, rules, random_state=0))
+    >>> certificate.gap <= 1e-4, certificate.rules
+    (True, ('size bounds', 'cannot-links'))
+    """
+    began = time.perf_counter()
+    tol, deadline = read_not_negative(tol, "tol"), Deadline.after(read_time_limit(time_limit))
+    if on_step is not None and not callable(on_step):
+        raise TypeError(f"on_step must be callable; got {on_step!r}.")
+    problem = _problem_of(result)
+    search = _Search(problem, result.objective, tol, deadline, on_step, began)
+    try:
+        status = search.run(_item_labels(problem, result))
+    except KeyboardInterrupt:
+        status = Ending.INTERRUPTED
+    rules = _rules(problem)
+    return Certificate(
+        inertia=result.objective,
+        lower_bound=search.lower_bound,
+        gap=search.gap,
+        status=status,
+        seconds=time.perf_counter() - began,
+        iterations=search.iterations,
+        rules=rules.used,
+        left_out=rules.left_out,
+    )
+
+
+class _Search:
+    """Rounds of iterations and new stars, and the best bound so far."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        inertia: float,
+        tol: float,
+        deadline: Deadline,
+        on_step: Callable[[BoundStep], None] | None,
+        began: float,
+    ) -> None:
+        self.problem, self.inertia, self.tol = problem, inertia, tol
+        self.deadline, self.on_step, self.began = deadline, on_step, began
+        self.lower_bound = 0.0
+        self.iterations = 0
+
+    @property
+    def gap(self) -> float:
+        """Share of the inertia that is not proven."""
+        if self.inertia <= self.problem.nothing * self.problem.scale:
+            return 0.0
+        return 1 - self.lower_bound / self.inertia
+
+    def run(self, labels: IntArray) -> Ending:
+        """Raise the bound until an end is reached; labels are those of items."""
+        relaxation = Relaxation.of(self.problem)
+        self._look(relaxation, relaxation.at_zero)
+        solver = Solver(relaxation, labels[relaxation.items])
+        gaps = [self.gap]
+        while self.gap > self.tol:
+            if self.deadline.passed:
+                return Ending.TIME_LIMIT
+            if self.iterations == ROUNDS * ITERATIONS:
+                return Ending.ITERATION_LIMIT
+            for _ in range(LOOK):
+                solver.iterate()
+                self.iterations += 1
+                if self.deadline.passed:
+                    break
+            self._look(relaxation, solver.multipliers)
+            solver.adjust()
+            if self.iterations % ITERATIONS == 0:
+                gaps.append(self.gap)
+                if len(gaps) > STILL and gaps[-1] > (1 - PROGRESS) * gaps[-1 - STILL]:
+                    return Ending.EXHAUSTED
+                solver.cut()
+        return Ending.CLOSED
+
+    def _look(self, relaxation: Relaxation, multipliers: Multipliers) -> None:
+        cost = max(0.0, relaxation.bound(multipliers)) * relaxation.scale
+        known = (self.inertia - self.problem.objective(0.0)) / self.problem.scale
+        bound = min(self.problem.bound_out(self.problem.certain(cost, known)), self.inertia)
+        self.lower_bound = max(self.lower_bound, bound)
+        if self.on_step is not None:
+            seconds = time.perf_counter() - self.began
+            cuts = multipliers.weights.size
+            self.on_step(BoundStep(self.iterations, self.lower_bound, self.gap, cuts, seconds))
+
+
+def _problem_of(result: Any) -> Problem:
+    """The problem that a result answers; refuses what is not certifiable."""
+    if not isinstance(result, Result):
+        raise TypeError(f"certify takes the Result of bckm.kmeans; got {result!r:.60}.")
+    problem = result.problem
+    if problem is None:
+        raise ValueError(
+            f"this result of {result.labels.size:,} samples does not carry its problem: certify "
+            f"takes at most {CERTIFIABLE:,} items (samples, where must-linked ones count once) "
+            "and no result that was loaded from a file; certify before you save."
+        )
+    return problem
+
+
+def _item_labels(problem: Problem, result: Result) -> IntArray:
+    """Labels of items; refuses a result whose inertia is not one around means."""
+    labels = np.empty(problem.structure.n_items, np.int64)
+    labels[problem.structure.item] = result.labels
+    centers = problem.centers_in(result.embedded)
+    around_means = problem.objective(problem.recentered(labels, centers)[1])
+    nothing = problem.nothing * problem.scale
+    if result.objective > around_means * (1 + 1e-6) + nothing:
+        raise ValueError(
+            f"the centers of this result are not the means of its clusters: its inertia is "
+            f"{result.objective:.7g}, that around the means {around_means:.7g}. Results of "
+            "bckm.assign_to cannot be certified; bckm.kmeans starts from centers with init=."
+        )
+    return labels
+
+
+@dataclass(frozen=True)
+class _Rules:
+    used: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def _rules(problem: Problem) -> _Rules:
+    """Kinds of rules of a problem, with and without an effect on the bound."""
+    used = [f.words for f in (Feature.SIZES, Feature.CONFLICTS) if f in problem.features]
+    if (problem.structure.count > 1).any():
+        used.insert(0, "must-links")
+    others = (Feature.ROWS, Feature.PLACES, Feature.TIES, Feature.WISHES)
+    left_out = tuple(feature.words for feature in others if feature in problem.features)
+    return _Rules(tuple(used), left_out)
+
+
+def _rounded(value: float, digits: int, way: str) -> str:
+    """A number with so many digits, never rounded the other way."""
+    return f"{float(Context(digits, way).create_decimal_from_float(value)):.{digits}g}"

@@ -1,0 +1,289 @@
+"""From `Constraints` to single rules, and to the same rules about other samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bckm._core.types import FloatArray, IntArray
+from bckm.constraints.parse import Link, Place
+from bckm.constraints.rules import (
+    CannotLink,
+    Fixed,
+    Forbidden,
+    Moved,
+    MovedMax,
+    MustLink,
+    NonEmpty,
+    QuotaBound,
+    RowBound,
+    Rule,
+    SizeMax,
+    SizeMin,
+    SoftRule,
+    SumBound,
+    name_samples,
+)
+from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
+
+if TYPE_CHECKING:
+    from bckm.constraints import Constraints
+
+
+@dataclass(frozen=True, eq=False)
+class Softened:
+    """Rules that may be given up, and what each violation costs."""
+
+    constraints: Constraints
+    weight: FloatArray  # one number, or one per link
+    relative: bool
+
+
+def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
+    """The rules of `Constraints`, as if none were soft."""
+    found = [*_links(c.must_link, MustLink, n_samples, "must_link")]
+    found += _links(c.cannot_link, CannotLink, n_samples, "cannot_link")
+    for value, cluster in _per_cluster(c.size_min, n_clusters, "size_min"):
+        if value > 0:
+            found.append(SizeMin(int(value), cluster))
+    for value, cluster in _per_cluster(c.size_max, n_clusters, "size_max"):
+        if value < n_samples:
+            found.append(SizeMax(int(value), cluster))
+    if c.size_min is None:
+        found.append(NonEmpty())
+    for kind, places, what in ((Fixed, c.fixed, "fixed"), (Forbidden, c.forbidden, "forbidden")):
+        for place in places:
+            _check_place(place, n_samples, n_clusters, what)
+            found.append(kind(place.sample, place.cluster, place.ids))
+    for block in c.rows:
+        found += _block_rules(block, n_samples, n_clusters)
+    for stay in c.stay:
+        _check_length(stay, n_samples)
+        if stay.values.max(initial=-1) >= n_clusters:
+            raise ValueError(
+                f"Stay names cluster {stay.values.max()}; there are clusters 0 to {n_clusters - 1}."
+            )
+        if stay.at_most is not None and stay.at_most < n_samples:
+            found.append(MovedMax(stay, stay.at_most))
+        found += [
+            Fixed(p, int(stay.values[p])) for p in np.flatnonzero(stay.prices == np.inf).tolist()
+        ]
+    return found
+
+
+def priced_rules(part: Softened, n_samples: int, n_clusters: int) -> list[SoftRule]:
+    """The rules of a softened `Constraints` with their prices; links pair by pair."""
+    c = part.constraints
+    prices = np.broadcast_to(part.weight, len(c.must_link) + len(c.cannot_link)).tolist()
+    found = []
+    kinds: list[tuple[Any, str]] = [(MustLink, "must_link")] * len(c.must_link)
+    kinds += [(CannotLink, "cannot_link")] * len(c.cannot_link)
+    links = [*c.must_link, *c.cannot_link]
+    for link, (kind, what), price in zip(links, kinds, prices, strict=True):
+        for rule in _links(_pairs(link), kind, n_samples, what):
+            found.append(SoftRule(rule, price, part.relative))
+    if part.weight.ndim == 0:
+        plain = c._with(must_link=(), cannot_link=())
+        found += [
+            SoftRule(rule, float(part.weight), part.relative)
+            for rule in hard_rules(plain, n_samples, n_clusters)
+            if not isinstance(rule, NonEmpty)
+        ]
+    return found
+
+
+def stay_rules(stays: tuple[Stay, ...]) -> list[SoftRule]:
+    """Moves that cost something; a `Stay` knows the price of each sample itself."""
+    return [SoftRule(Moved(stay), 1.0, stay.relative) for stay in stays if stay.paid.any()]
+
+
+def _pairs(link: Link) -> Iterator[Link]:
+    names = link.ids or (None,) * len(link)
+    for (p, a), (q, b) in combinations(zip(link, names, strict=True), 2):
+        yield Link((p, q), link.why, (a, b) if link.ids else None, link.among)
+
+
+def _links(links: Any, kind: Any, n_samples: int, what: str) -> Iterator[Rule]:
+    for link in links:
+        if max(link) >= n_samples:
+            raise ValueError(
+                f"{what} names {name_samples(link)}, but the data have samples 0 to "
+                f"{n_samples - 1}."
+            )
+        if link.among not in (None, n_samples):
+            raise ValueError(
+                f"{link.why} comes from {link.among} values; the data have {n_samples} samples."
+            )
+        if len(link) > 1:  # a sample is always together with itself
+            why = link.why or what.replace("_", "-")
+            yield kind(tuple(link), why, link.ids)
+
+
+def _check_place(place: Place, n_samples: int, n_clusters: int, what: str) -> None:
+    if place.sample >= n_samples:
+        raise ValueError(
+            f"{what} names sample {place.sample}, but the data have samples 0 to {n_samples - 1}."
+        )
+    if place.cluster >= n_clusters:
+        raise ValueError(
+            f"{what} names cluster {place.cluster}; there are clusters 0 to {n_clusters - 1}."
+        )
+
+
+def _check_length(block: Any, n_samples: int) -> None:
+    if block.values.size != n_samples:
+        raise ValueError(
+            f"values of {block.name!r} has {block.values.size} numbers; the data have "
+            f"{n_samples} samples."
+        )
+
+
+def _block_rules(
+    block: LinearRows | AttributeSum | Quota, n_samples: int, n_clusters: int
+) -> list[Rule]:
+    if isinstance(block, LinearRows):
+        return _row_rules(block, n_samples, n_clusters)
+    _check_length(block, n_samples)
+    if isinstance(block, Quota):
+        return [QuotaBound(block, *bound) for bound in block.bounds()]
+    sides: tuple[tuple[Literal["min", "max"], FloatArray | None, str], ...] = (
+        ("min", block.lower, f"lower of {block.name!r}"),
+        ("max", block.upper, f"upper of {block.name!r}"),
+    )
+    return [
+        SumBound(block, side, float(value), cluster)
+        for side, bounds, what in sides
+        for value, cluster in _per_cluster(bounds, n_clusters, what)
+        if np.isfinite(value)
+    ]
+
+
+def _row_rules(block: LinearRows, n_samples: int, n_clusters: int) -> list[Rule]:
+    if block.A.shape[1] != n_samples * n_clusters:
+        raise ValueError(
+            f"A of {block.name!r} has {block.A.shape[1]} columns; "
+            f"{n_samples} samples x {n_clusters} clusters need {n_samples * n_clusters}."
+        )
+    found: list[Rule] = []
+    for r in range(block.A.shape[0]):
+        if np.isfinite(block.lower[r]):
+            found.append(RowBound(block, "min", float(block.lower[r]), r))
+        if np.isfinite(block.upper[r]):
+            found.append(RowBound(block, "max", float(block.upper[r]), r))
+    return found
+
+
+def _per_cluster(bounds: Any, n_clusters: int, what: str) -> list[tuple[float, int | None]]:
+    """Pair each bound with its cluster; a scalar is one rule for every cluster (None)."""
+    if bounds is None:
+        return []
+    if bounds.ndim == 0:
+        return [(bounds.item(), None)]
+    if bounds.size != n_clusters:
+        raise ValueError(
+            f"{what} has {bounds.size} values; give one number, or one for each of the "
+            f"{n_clusters} clusters."
+        )
+    return list(zip(bounds.tolist(), range(n_clusters), strict=True))
+
+
+class Mover:
+    """Brings rules to other samples: where each one is now, and what had to be left out.
+
+    Parameters
+    ----------
+    places : dict
+        New position of each sample, by its old name.
+    order : callable
+        Of a statement with values per sample, the places of the values of the new samples.
+    named : bool
+        Whether old names are ids, which rules then remember.
+    """
+
+    def __init__(
+        self, places: dict[Any, int], order: Callable[[Any], IntArray], *, named: bool
+    ) -> None:
+        self.places, self.order, self.named = places, order, named
+        self.dropped: list[str] = []
+
+    def links(self, links: tuple[Link, ...], what: str) -> tuple[list[int], tuple[Link, ...]]:
+        """The links that keep at least two samples, and which these were."""
+        kept, found = [], []
+        for at, link in enumerate(links):
+            present = tuple(p for p in link if p in self.places)
+            if len(present) < len(link):
+                self.dropped.append(f"{link.why or what} of {name_samples(link)}")
+            if len(present) > 1:
+                kept.append(at)
+                ids = present if self.named else link.ids and _kept_ids(link, self.places)
+                found.append(Link((self.places[p] for p in present), link.why, ids or None))
+        return kept, tuple(found)
+
+    def spots(self, spots: tuple[Place, ...], what: str) -> tuple[Place, ...]:
+        """What is fixed or forbidden for samples that are there."""
+        found = []
+        for spot in spots:
+            if spot.sample in self.places:
+                ids = (spot.sample,) if self.named else spot.ids
+                found.append(Place(self.places[spot.sample], spot.cluster, ids))
+            else:
+                self.dropped.append(f"{what} of sample {spot.sample!r}")
+        return tuple(found)
+
+    def __call__(self, c: Constraints) -> Constraints:
+        """The same rules about the new samples."""
+        rows: list[AttributeSum | Quota] = []
+        for block in c.rows:
+            if isinstance(block, LinearRows):
+                raise TypeError(
+                    "LinearRows name columns, not samples: state them for these samples."
+                )
+            rows.append(block.taken(self.order(block), self.named))
+        _, together = self.links(c.must_link, "must-link")
+        _, apart = self.links(c.cannot_link, "cannot-link")
+        soft = []
+        for part in c.softened:
+            inner, weight = part.constraints, part.weight
+            if weight.ndim:
+                before = len(self.dropped)
+                kept = self.links(inner.must_link, "")[0]
+                at = len(inner.must_link)
+                kept = [*kept, *(at + q for q in self.links(inner.cannot_link, "")[0])]
+                del self.dropped[before:]
+                weight = weight[kept]
+            soft.append(Softened(self(inner), weight, part.relative))
+        return c._with(
+            must_link=together,
+            cannot_link=apart,
+            fixed=self.spots(c.fixed, "fixed place"),
+            forbidden=self.spots(c.forbidden, "forbidden place"),
+            rows=tuple(rows),
+            stay=tuple(stay.taken(self.order(stay), self.named) for stay in c.stay),
+            softened=tuple(soft),
+            by="position",
+        )
+
+
+def _kept_ids(link: Link, places: dict[Any, int]) -> tuple[Any, ...]:
+    assert link.ids is not None
+    return tuple(name for p, name in zip(link, link.ids, strict=True) if p in places)
+
+
+def order_of(block: Any, ids: list[Any]) -> IntArray:
+    """Where the values of these samples are in a statement by id."""
+    if block.ids is None:
+        raise ValueError(
+            f"values of {block.name!r} belong to no ids; rules about sample ids take a mapping of "
+            "ids to values, or a pandas series."
+        )
+    where = {one: at for at, one in enumerate(block.ids.tolist())}
+    absent = [one for one in ids if one not in where]
+    if absent:
+        raise ValueError(
+            f"{block.name!r} has no value for {len(absent)} samples, first {absent[0]!r}."
+        )
+    return np.array([where[one] for one in ids], np.int64)

@@ -1,0 +1,275 @@
+"""Reading what a person states about samples: links, groups, labels, places, demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bckm._core.validation import read_numbers
+from bckm.constraints.statements import AttributeSum, categorize
+
+
+class Link(tuple[Any, ...]):
+    """Samples that a link names; `why` says in which words, `ids` what they were called.
+
+    One that comes from values per sample knows of how many: it is `among` these.
+    """
+
+    why: str
+    ids: tuple[Any, ...] | None
+    among: int | None
+
+    def __new__(
+        cls,
+        samples: Iterable[Any],
+        why: str = "",
+        ids: tuple[Any, ...] | None = None,
+        among: int | None = None,
+    ) -> Link:
+        """Name samples."""
+        link = super().__new__(cls, samples)
+        link.why, link.ids, link.among = why, ids, among
+        return link
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (tuple(self), self.why, self.ids, self.among)
+
+
+class Frozen:
+    """An object whose attributes do not change."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Constraints are frozen; join new rules with & instead of {name}=.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Constraints are frozen; {name} cannot be deleted.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A sample and a cluster that it is fixed to, or that is forbidden to it."""
+
+    sample: Any
+    cluster: int
+    ids: tuple[Any, ...] | None = None
+
+
+def read_links(links: Any, what: str, by: str) -> tuple[Link, ...]:
+    """Read pairs or sets of samples; nothing here depends on the number of samples."""
+    if links is None:
+        return ()
+    if hasattr(links, "to_numpy"):  # pandas and polars
+        links = links.to_numpy()
+    no_list = isinstance(links, str | bytes) or not isinstance(links, Iterable)
+    if no_list or (isinstance(links, np.ndarray) and links.ndim == 0):
+        raise TypeError(f"{what} must hold pairs or sets of sample indices; got {links!r}.")
+    found: list[Link] = []
+    for link in links.tolist() if isinstance(links, np.ndarray) else links:
+        if isinstance(link, str | bytes) or not isinstance(link, Iterable):
+            raise ValueError(
+                f"{what} must hold pairs or sets of sample indices; got the single value {link!r}."
+                f" For one pair write {what}=[(a, b)]."
+            )
+        members = [_sample(p, what, by, link) for p in link]
+        if not members:
+            raise ValueError(f"{what} holds an empty link.")
+        # sets have no order of their own; sorting makes messages and results repeatable
+        ordered = sorted(members, key=_key) if isinstance(link, set | frozenset) else members
+        found.append(Link(ordered, link.why) if isinstance(link, Link) else Link(ordered))
+    return tuple(found)
+
+
+def read_together(links: Any, by: str) -> tuple[Link, ...]:
+    """Read must-links; a sample named twice counts once."""
+    found = read_links(links, "must_link", by)
+    return tuple(Link(dict.fromkeys(link), link.why) for link in found)
+
+
+def read_apart(links: Any, by: str) -> tuple[Link, ...]:
+    """Read cannot-links; no sample can be apart from itself."""
+    found = read_links(links, "cannot_link", by)
+    for samples in found:
+        if len(set(samples)) < len(samples):
+            twice = next(p for p in samples if samples.count(p) > 1)
+            raise ValueError(f"cannot_link asks sample {twice!r} to be apart from itself.")
+    return found
+
+
+def _key(sample: Any) -> tuple[str, Any]:
+    return (
+        type(sample).__name__,
+        sample if isinstance(sample, int | float | str) else repr(sample),
+    )
+
+
+def _sample(p: Any, what: str, by: str, where: Any) -> Any:
+    if by == "sample_id":
+        p = p.item() if isinstance(p, np.generic) else p
+        try:
+            hash(p)
+        except TypeError:
+            raise ValueError(f"{what} takes sample ids; {p!r} cannot be one.") from None
+        return p
+    if isinstance(p, bool | np.bool_) or not isinstance(p, int | np.integer):
+        raise ValueError(
+            f"{what} takes sample indices (integers); got {p!r} in {where!r}. "
+            "Rules about ids are stated with by='sample_id'."
+        )
+    if p < 0:
+        raise ValueError(
+            f"{what} takes sample indices from 0 on; got {p} (indices do not count "
+            f"from the end here)."
+        )
+    return int(p)
+
+
+def read_places(places: Any, what: str, by: str) -> tuple[Place, ...]:
+    """Read pairs of a sample and a cluster, or a mapping from one to the other."""
+    if places is None:
+        return ()
+    if hasattr(places, "to_numpy"):
+        places = places.to_numpy()
+    if isinstance(places, np.ndarray):
+        places = places.tolist()
+    if isinstance(places, str | bytes) or not isinstance(places, Iterable):
+        raise TypeError(f"{what} must hold pairs (sample, cluster); got {places!r}.")
+    found = []
+    for pair in places.items() if isinstance(places, Mapping) else places:
+        if isinstance(pair, str | bytes) or not isinstance(pair, Iterable):
+            raise ValueError(f"{what} must hold pairs (sample, cluster); got {pair!r}.")
+        two = tuple(pair)
+        if len(two) != 2:
+            raise ValueError(f"{what} must hold pairs (sample, cluster); got {pair!r}.")
+        cluster = two[1]
+        if isinstance(cluster, bool) or not isinstance(cluster, int | np.integer) or cluster < 0:
+            raise ValueError(f"{what} takes clusters from 0 on; got {cluster!r} in {pair!r}.")
+        found.append(Place(_sample(two[0], what, by, pair), int(cluster)))
+    return tuple(dict.fromkeys(found))
+
+
+def read_blocks(blocks: Any, kind: Any, words: str, by: str) -> tuple[Any, ...]:
+    """Read one statement or a list of them; keys of a mapping are ids, never positions."""
+    if blocks is None:
+        return ()
+    found = tuple(blocks) if isinstance(blocks, list | tuple) else (blocks,)
+    for block in found:
+        if not isinstance(block, kind):
+            raise TypeError(f"{words}, one or a list; got {block!r:.60}.")
+        if by == "position" and getattr(block, "keyed", False) and block.ids is not None:
+            raise ValueError(
+                f"values of {block.name!r} are a mapping, which names samples by ids: state these "
+                "rules with by='sample_id', or give a list in the order of the rows of X."
+            )
+    return found
+
+
+def group_links(groups: Any, by: str) -> tuple[Link, ...]:
+    """One link per group of several samples."""
+    if groups is None:
+        return ()
+    names: list[Any] | range
+    if by == "sample_id":
+        if not hasattr(groups, "items"):
+            raise ValueError("groups of rules about ids must be a mapping of ids to groups.")
+        pairs = list(groups.items())
+        names, groups = [name for name, _ in pairs], [group for _, group in pairs]
+    categories, number = categorize(groups, "groups")
+    names = names if by == "sample_id" else range(number.size)
+    order = np.argsort(number, kind="stable")
+    cuts = np.searchsorted(number[order], np.arange(len(categories) + 1))
+    members = [order[a:b] for a, b in pairwise(cuts)]
+    among = None if by == "sample_id" else number.size
+    return tuple(
+        Link([names[p] for p in part], f"group {name!r}", among=among)
+        for name, part in zip(categories, members, strict=True)
+        if part.size > 1
+    )
+
+
+def label_links(y: Any, every_pair: bool) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
+    """Must-links and cannot-links of partial labels; -1 is unknown.
+
+    Samples of one label are together, so one of each suffices to keep labels apart; unless these
+    links may be given up, and every pair counts.
+    """
+    labels, number = categorize(y, "y")
+    unknown = [at for at, one in enumerate(labels) if isinstance(one, int | float) and one == -1]
+    number = np.where(np.isin(number, unknown), -1, number)
+    members = [np.flatnonzero(number == at).tolist() for at in range(len(labels))]
+    together = tuple(
+        Link(samples, f"label {labels[at]!r}", among=number.size)
+        for at, samples in enumerate(members)
+        if len(samples) > 1
+    )
+    if every_pair:
+        known = np.flatnonzero(number >= 0)
+        a, b = (known[side] for side in np.triu_indices(known.size, 1))
+        differ = number[a] != number[b]
+        pairs = zip(a[differ].tolist(), b[differ].tolist(), strict=True)
+        return together, tuple(Link(pair, "labels", among=number.size) for pair in pairs)
+    first = [samples[0] for samples in members if samples]
+    return together, (Link(first, "labels", among=number.size),) if len(first) > 1 else ()
+
+
+def demand_blocks(demand: Any, size_min: Any, size_max: Any) -> tuple[AttributeSum, ...]:
+    """Size bounds as bounds on sums of the demand, one statement per resource."""
+    if size_min is None and size_max is None:
+        raise ValueError("demand is given without bounds: size_min or size_max bound its sums.")
+    columns = _resources(demand)
+    names = list(columns)
+    return tuple(
+        AttributeSum(
+            values,
+            _of_resource(size_min, names, at, "size_min"),
+            _of_resource(size_max, names, at, "size_max"),
+            name,
+        )
+        for at, (name, values) in enumerate(columns.items())
+    )
+
+
+def _resources(demand: Any) -> dict[str, Any]:
+    """Columns of the demand by name; one resource is called 'demand'."""
+    if isinstance(demand, Mapping) and any(np.ndim(v) > 0 for v in demand.values()):
+        return dict(demand)
+    if hasattr(demand, "columns"):  # a frame
+        return {str(name): demand[name] for name in demand.columns}
+    if isinstance(demand, Mapping) or hasattr(demand, "to_numpy"):
+        return {"demand": demand}
+    values = read_numbers(demand, "demand")
+    if values.ndim == 2:
+        return {f"demand[{at}]": column for at, column in enumerate(values.T)}
+    return {"demand": values}
+
+
+def _of_resource(bound: Any, names: list[str], at: int, what: str) -> Any:
+    """The part of a bound that concerns one of several resources."""
+    if bound is None:
+        return None
+    if isinstance(bound, Mapping):
+        unknown = set(bound) - set(names)
+        if unknown:
+            raise ValueError(f"{what} names {min(map(str, unknown))!r}, which demand does not.")
+        return bound.get(names[at])
+    if len(names) == 1:
+        return bound
+    array = read_numbers(bound, what, finite=False)
+    if array.ndim == 0 or array.shape[-1] != len(names) or array.ndim > 2:
+        raise ValueError(
+            f"{what} has shape {array.shape}; demand has {len(names)} resources: give one bound "
+            f"for each, or shape (n_clusters, {len(names)})."
+        )
+    return array[..., at]

@@ -1,0 +1,221 @@
+"""Single rules: the atoms that a person states and a conflict names.
+
+A rule says what it asks in words (`str(rule)`). It neither solves nor checks anything: the compiler
+of `bckm.problem.structure` and the checker of `bckm.verify` each read rules in their own way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
+
+_SHOWN = 6  # samples named in a sentence before it is shortened
+
+
+def name_samples(samples: tuple[int, ...], ids: tuple[object, ...] | None = None) -> str:
+    """Name samples in a sentence, by their ids if they have any: 'samples 3, 5 and 9'."""
+    names = [repr(one) for one in (samples if ids is None else ids)]
+    if len(names) > _SHOWN:
+        head = ", ".join(names[: _SHOWN - 1])
+        return f"samples {head} and {len(names) - _SHOWN + 1} more"
+    if len(names) == 1:
+        return f"sample {names[0]}"
+    return f"samples {', '.join(names[:-1])} and {names[-1]}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Count in words: '1 cluster', '3 clusters'."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _where(cluster: int | None) -> str:
+    return "every cluster" if cluster is None else f"cluster {cluster}"
+
+
+def _limit(side: str, value: float | str) -> str:
+    return f"{'at least' if side == 'min' else 'at most'} {value}"
+
+
+@dataclass(frozen=True, slots=True)
+class MustLink:
+    """These samples share one cluster; `why` names a group or label that asks for it."""
+
+    samples: tuple[int, ...]
+    why: str = "must-link"
+    ids: tuple[object, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.why}: {name_samples(self.samples, self.ids)} together"
+
+
+@dataclass(frozen=True, slots=True)
+class CannotLink:
+    """No two of these samples share a cluster."""
+
+    samples: tuple[int, ...]
+    why: str = "cannot-link"
+    ids: tuple[object, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.why}: {name_samples(self.samples, self.ids)} apart"
+
+
+@dataclass(frozen=True, slots=True)
+class SizeMin:
+    """A cluster (or each, when `cluster` is None) holds at least `value` samples."""
+
+    value: int
+    cluster: int | None = None
+
+    def __str__(self) -> str:
+        return f"size_min: at least {plural(self.value, 'sample')} in {_where(self.cluster)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SizeMax:
+    """A cluster (or each, when `cluster` is None) holds at most `value` samples."""
+
+    value: int
+    cluster: int | None = None
+
+    def __str__(self) -> str:
+        return f"size_max: at most {plural(self.value, 'sample')} in {_where(self.cluster)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NonEmpty:
+    """No cluster is empty; implied unless `size_min` is stated."""
+
+    def __str__(self) -> str:
+        return "no cluster may be empty (implied; size_min=0 allows empty clusters)"
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A sample and the cluster it lies in."""
+
+    sample: int
+    cluster: int
+    ids: tuple[object, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"fixed: {name_samples((self.sample,), self.ids)} in cluster {self.cluster}"
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """A sample and a cluster it does not lie in."""
+
+    sample: int
+    cluster: int
+    ids: tuple[object, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"forbidden: {name_samples((self.sample,), self.ids)} not in cluster {self.cluster}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SumBound:
+    """One side of an `AttributeSum`, in one cluster or in each."""
+
+    source: AttributeSum
+    side: Literal["min", "max"]
+    value: float
+    cluster: int | None = None
+
+    def __str__(self) -> str:
+        words = _limit(self.side, f"{self.value:.15g}")
+        return f"sum of {self.source.name}: {words} in {_where(self.cluster)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuotaBound:
+    """One side of a `Quota` for one category: a number of samples, or a share of each cluster."""
+
+    source: Quota
+    category: int
+    side: Literal["min", "max"]
+    value: float
+    share: bool
+
+    def __str__(self) -> str:
+        shown = f"{100 * self.value:.6g} %" if self.share else f"{self.value:.15g}"
+        which = repr(self.source.categories[self.category])
+        return f"quota of {self.source.name}: {_limit(self.side, shown)} {which} in every cluster"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowBound:
+    """One side of one row of `LinearRows`."""
+
+    source: LinearRows
+    side: Literal["min", "max"]
+    value: float
+    row: int
+
+    def __str__(self) -> str:
+        return f"{self.source.name}[{self.row}]: {_limit(self.side, f'{self.value:.15g}')}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedMax:
+    """At most so many samples leave the cluster of their previous label."""
+
+    source: Stay
+    value: int
+
+    def __str__(self) -> str:
+        return f"stay: at most {plural(self.value, 'sample')} may change their cluster"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moved:
+    """No sample leaves the cluster of its previous label; stated only softly, a price for each."""
+
+    source: Stay
+
+    def __str__(self) -> str:
+        return "stay: samples keep their previous cluster"
+
+
+Rule = (
+    MustLink
+    | CannotLink
+    | SizeMin
+    | SizeMax
+    | NonEmpty
+    | Fixed
+    | Forbidden
+    | SumBound
+    | QuotaBound
+    | RowBound
+    | MovedMax
+    | Moved
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SoftRule:
+    """A rule that may be given up at a price.
+
+    Attributes
+    ----------
+    rule : Rule
+        What is asked; of links a pair.
+    weight : float
+        Price of each unit of violation: a pair, a sample beyond a size, a unit of a sum.
+    relative : bool
+        Whether the price is in units of inertia (False) or of the mean squared distance of a
+        weighted sample from the center of all data (True: a confidence, free of scale).
+    """
+
+    rule: Rule
+    weight: float
+    relative: bool
+
+    def __str__(self) -> str:
+        kind = "confidence" if self.relative else "price"
+        return f"{self.rule} (soft, {kind} {self.weight:.6g})"

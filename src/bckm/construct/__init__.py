@@ -1,0 +1,1 @@
+"""Labels that obey: placement and repair."""

@@ -1,0 +1,335 @@
+"""Placing items one by one, hardest first, where they break least."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import scipy.sparse as sp
+
+from bckm._core.arrays import blocks
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray, Sparse
+from bckm.problem.structure import Structure
+
+LISTEN = 1024  # items between two looks at the clock
+
+
+def place(
+    s: Structure,
+    cost: FloatArray | None,
+    deadline: Deadline,
+    rng: np.random.Generator | None = None,
+) -> IntArray:
+    """Put every item into its cheapest cluster that has room, hardest items first.
+
+    Without costs every cluster is as cheap as the first, unless sums are bounded: then the one
+    that misses most of what the item brings. The many items that ask nothing but room for one
+    sample are placed at once. Raises `TimeUp` at the deadline.
+    """
+    return _Placer(s, cost, deadline, rng).run()
+
+
+class _Placer:
+    """Labels, and what clusters hold so far."""
+
+    def __init__(
+        self,
+        s: Structure,
+        cost: FloatArray | None,
+        deadline: Deadline,
+        rng: np.random.Generator | None,
+    ) -> None:
+        self.s, self.cost, self.deadline = s, cost, deadline
+        m, k = s.n_items, s.n_clusters
+        self.labels = np.full(m, -1)
+        self.sizes = np.zeros(k, np.int64)
+        self.remaining = int(s.count.sum())
+        self.room = Room(s) if s.loads.number else None
+        self.wishes = _wishes(s)
+        self.blocked = np.zeros((m, k), bool)  # forbidden, or a neighbor is in the cluster
+        self.blocked.ravel()[s.closed] = True
+        if rng is not None:
+            self.regret = rng.permutation(m) / m
+        else:
+            self.regret = np.zeros(m) if cost is None else _regret(cost)
+
+    def run(self) -> IntArray:
+        s, labels, regret = self.s, self.labels, self.regret
+        degree = np.diff(s.neighbors.indptr)
+        saturation = self.blocked.sum(axis=1) if s.closed.size else np.zeros(s.n_items, np.int64)
+        large = s.count if self.room is None else self.room.share
+        tied = (degree > 0) | (saturation > 0)
+        hard = np.flatnonzero(tied)
+        hard = hard[np.lexsort((-regret[hard], -large[hard], -degree[hard]))]
+        self._saturating(hard, saturation)
+        # then large items, which need most room; then costly ones
+        at_once = ~tied & (s.count == 1)
+        if self.cost is not None or self.room is not None or self.wishes is not None:
+            at_once[:] = False
+        rest = np.flatnonzero(~tied & ~at_once)
+        rest = rest[np.lexsort((-regret[rest], -large[rest]))]
+        if self.cost is None and self.wishes is not None and self.room is None:
+            rest = self._as_wished(rest, self.wishes)
+        elif self.cost is None and self.room is None:
+            rest = rest[self._by_size(rest) :]
+        elif self.cost is None and self.room is not None and self.wishes is None:
+            rest = rest[self._quickly(rest.tolist(), self.room) :]
+        for number, j in enumerate(rest.tolist()):
+            if number % LISTEN == 0:
+                self.deadline.check()
+            self._put(j)
+        labels[at_once] = _fill(s, self.sizes, int(at_once.sum()))
+        return labels
+
+    def _saturating(self, hard: IntArray, saturation: IntArray) -> None:
+        """Items in conflict: fewest choices first (DSATUR)."""
+        s, labels, blocked = self.s, self.labels, self.blocked
+        indptr, indices = s.neighbors.indptr, s.neighbors.indices
+        rank = dict(zip(hard.tolist(), range(hard.size), strict=True))
+        heap = [(-int(saturation[j]), at, j) for j, at in rank.items()]
+        heapq.heapify(heap)
+        number = 0
+        while heap:
+            if number % LISTEN == 0:
+                self.deadline.check()
+            number += 1
+            fewer, _, j = heapq.heappop(heap)
+            if labels[j] >= 0 or -fewer < saturation[j]:  # an entry from before it was blocked more
+                continue
+            self._put(j)
+            around = indices[indptr[j] : indptr[j + 1]]
+            fresh = around[~blocked[around, labels[j]]]
+            blocked[fresh, labels[j]] = True
+            saturation[fresh] += 1
+            for other in fresh[labels[fresh] < 0].tolist():
+                heapq.heappush(heap, (-int(saturation[other]), rank[other], other))
+
+    def _as_wished(self, items: IntArray, wishes: Sparse) -> IntArray:
+        """Place single samples where rows gain most, as far as there is room; those left over.
+
+        None are placed where too few others would be left to fill every cluster.
+        """
+        s = self.s
+        single = items[(s.count[items] == 1) & (np.diff(wishes.indptr)[items] > 0)]
+        if single.size == 0:
+            return items
+        to = np.empty(single.size, np.int64)
+        for part in blocks(single.size, s.n_clusters):
+            to[part] = wishes[single[part]].toarray().argmax(axis=1)
+        order = np.argsort(to, kind="stable")
+        begin = np.searchsorted(to[order], np.arange(s.n_clusters))
+        rank = np.empty(to.size, np.int64)
+        rank[order] = np.arange(to.size) - begin[to[order]]
+        fits = rank < (s.upper - self.sizes)[to]
+        taken = np.bincount(to[fits], minlength=s.n_clusters)
+        missing = np.maximum(s.lower - self.sizes - taken, 0).sum()
+        if missing > self.remaining - taken.sum():
+            return items
+        self.labels[single[fits]] = to[fits]
+        self.sizes += taken
+        self.remaining -= int(taken.sum())
+        return items[self.labels[items] < 0]
+
+    def _by_size(self, items: IntArray) -> int:
+        """Place items that ask for nothing but room, each in the first cluster that has it.
+
+        It ends where that would leave too few for the clusters that must be filled, or where an
+        item fits nowhere; returns how many are placed.
+        """
+        counts, k = self.s.count[items].tolist(), self.s.n_clusters
+        room = (self.s.upper - self.sizes).tolist()
+        missing = (self.s.lower - self.sizes).tolist()
+        spare = self.remaining - sum(max(0, m) for m in missing)  # beyond what must be filled
+        found: list[int] = []
+        first = 0  # clusters before it are full
+        for size in counts:
+            while first < k and room[first] <= 0:
+                first += 1
+            for i in range(first, k):
+                if room[i] >= size and size - min(size, max(0, missing[i])) <= spare:
+                    break
+            else:
+                break
+            spare -= size - min(size, max(0, missing[i]))
+            room[i] -= size
+            missing[i] -= size
+            found.append(i)
+        done = items[: len(found)]
+        self.labels[done] = found
+        self.sizes += np.bincount(found, self.s.count[done], k).astype(np.int64)
+        self.remaining -= int(self.s.count[done].sum())
+        return len(found)
+
+    def _quickly(self, items: list[int], room: Room) -> int:
+        """Place items that only sums concern, while they fit; how many that was."""
+        s = self.s
+        upper, limit = s.upper, room.limit
+        if room.amount.shape[1] == 1 and (room.amount >= 0).all():
+            return self._quickest(items, room)
+        for number, j in enumerate(items):
+            amount, count = room.amount[j], int(s.count[j])
+            i = int(room.lean(j).argmin())
+            if self.sizes[i] + count > upper[i] or (room.sums[i] + amount > limit[i]).any():
+                return number
+            self._settle(j, i)
+        return len(items)
+
+    def _quickest(self, items: list[int], room: Room) -> int:
+        """The same for a single sum, without arrays: the emptiest cluster is on top of a heap."""
+        counts, amounts = self.s.count[items].tolist(), room.amount[items, 0].tolist()
+        upper, limit = self.s.upper.tolist(), room.limit[:, 0].tolist()
+        goal = (room.sums - room.away)[:, 0].tolist()
+        sizes, sums = self.sizes.tolist(), room.sums[:, 0].tolist()
+        heap = [(sums[i] - goal[i], i) for i in range(len(sums))]
+        heapq.heapify(heap)
+        found = []
+        for count, amount in zip(counts, amounts, strict=True):
+            i = heap[0][1]
+            if sizes[i] + count > upper[i] or sums[i] + amount > limit[i]:
+                break
+            sizes[i] += count
+            sums[i] += amount
+            heapq.heapreplace(heap, (sums[i] - goal[i], i))
+            found.append(i)
+        done = items[: len(found)]
+        self.labels[done] = found
+        self.sizes[:] = sizes
+        self.remaining -= int(self.s.count[done].sum())
+        room.add(done, found)
+        return len(found)
+
+    def _settle(self, j: int, i: int) -> None:
+        self.labels[j] = i
+        self.sizes[i] += self.s.count[j]
+        self.remaining -= int(self.s.count[j])
+        if self.room is not None:
+            self.room.add([j], [i])
+
+    def _put(self, j: int) -> None:
+        """Place item j; where nothing is allowed, in the cluster that breaks least."""
+        s, size = self.s, int(self.s.count[j])
+        missing = np.maximum(s.lower - self.sizes, 0)
+        filled = np.minimum(missing, size)
+        # what is left must still be enough to fill every cluster to its lower bound
+        broken: FloatArray | IntArray = np.maximum(self.sizes + size - s.upper, 0) + np.maximum(
+            missing.sum() - filled - (self.remaining - size), 0
+        )
+        broken = broken + self.blocked[j] * s.item.size
+        if self.room is not None:
+            broken = broken + self.room.broken(j)
+        choices = np.flatnonzero(broken == broken.min())
+        if self.wishes is not None:
+            start, end = self.wishes.indptr[j : j + 2]
+            wish = np.zeros(s.n_clusters)
+            wish[self.wishes.indices[start:end]] = self.wishes.data[start:end]
+            choices = choices[wish[choices] == wish[choices].max()]
+        best = 0
+        if self.cost is not None:
+            best = int(self.cost[j, choices].argmin())
+        elif self.room is not None:
+            best = int(self.room.lean(j)[choices].argmin())
+        self._settle(j, int(choices[best]))
+
+
+class Room:
+    """Sums in each cluster while items are placed, and what each should come to.
+
+    Attributes
+    ----------
+    amount : array (m, r)
+        What items add.
+    sums : array (k, r)
+        What clusters hold.
+    limit : array (k, r)
+        What they may hold at most; infinite for sums that later items may lower again.
+    away : array (k, r)
+        How far that is from what they should come to.
+    share : array (m,)
+        How large each item is, against all of them.
+    """
+
+    def __init__(self, s: Structure) -> None:
+        loads = s.loads
+        self.amount = loads.amount
+        self.sums = np.zeros((s.n_clusters, loads.number))
+        self.left = loads.amount.sum(axis=0)
+        grows = (loads.amount >= 0).all(axis=0)  # the others are known only at the end
+        self.limit = np.where(grows, loads.upper, np.inf)
+        self._floor = np.where(grows, loads.lower, -np.inf)
+        whole = np.abs(loads.amount).sum(axis=0)
+        whole[whole == 0] = 1.0
+        self.share = (np.abs(loads.amount) / whole).max(axis=1)
+        self._unit = s.n_items / whole
+        self._weight = 1 / whole**2
+        self.away = -_targets(self.left, loads.lower, loads.upper)
+
+    def lean(self, j: int) -> FloatArray:
+        """Where the item brings the sums nearest to their goals: least is best, (k,)."""
+        return np.asarray(self.away @ (self.amount[j] * self._weight))
+
+    def broken(self, j: int) -> FloatArray:
+        """How far beyond bounds each cluster would be with the item, in items, (k,)."""
+        amount = self.amount[j]
+        over = np.maximum(self.sums + amount - self.limit, 0)
+        missing = np.maximum(self._floor - self.sums, 0)
+        still = missing.sum(axis=0) - np.minimum(missing, amount)
+        short = np.maximum(still - np.maximum(self.left - amount, 0) * (1 + 1e-12), 0)
+        return np.asarray((over + short) @ self._unit)
+
+    def add(self, items: list[int], clusters: list[int]) -> None:
+        """Place items."""
+        amount = self.amount[items]
+        np.add.at(self.sums, clusters, amount)
+        np.add.at(self.away, clusters, amount)
+        self.left -= amount.sum(axis=0)
+
+
+def _targets(total: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Between the bounds, as equal as they allow, and in sum the total where that is possible."""
+    k = len(lower)
+    goal = np.empty_like(lower)
+    for r in range(total.size):
+        low, up = lower[:, r], upper[:, r]
+        ends = np.concatenate([low[np.isfinite(low)], up[np.isfinite(up)], total[[r]] / k])
+        a, b = float(ends.min()), float(ends.max())
+        a, b = a - abs(total[r]) - 1, b + abs(total[r]) + 1
+        for _ in range(100):  # the level to which all clusters are filled
+            level = (a + b) / 2
+            a, b = (level, b) if np.clip(level, low, up).sum() < total[r] else (a, level)
+        goal[:, r] = np.clip(b, low, up)
+    return goal
+
+
+def _wishes(s: Structure) -> Sparse | None:
+    """What general rows would gain from each item in each cluster, (m, k); None if none asks."""
+    if s.linear.number == 0:
+        return None
+    low, up = np.isfinite(s.linear.lower), np.isfinite(s.linear.upper)
+    gain = sp.csr_array((low.astype(float) - up)[None]) @ s.linear.matrix
+    found = gain.reshape((s.n_items, s.n_clusters)).tocsr()
+    return found if found.nnz else None
+
+
+def _fill(s: Structure, sizes: IntArray, number: int) -> IntArray:
+    """Clusters for so many single samples: each takes what fits and the later ones can spare."""
+    taken = np.zeros(s.n_clusters, np.int64)
+    missing = np.maximum(s.lower - sizes, 0)
+    room = np.maximum(s.upper - sizes, missing)
+    later, left = int(missing.sum()), number
+    for i in range(s.n_clusters):
+        later -= int(missing[i])
+        taken[i] = min(room[i], left, max(left - later, missing[i]))
+        left -= int(taken[i])
+    # what fits nowhere is left to the repair
+    return np.concatenate([np.repeat(np.arange(s.n_clusters), taken), np.arange(left) % taken.size])
+
+
+def _regret(cost: FloatArray) -> FloatArray:
+    """What an item loses in its second-best cluster, of the largest such loss."""
+    if cost.shape[1] < 2:
+        return np.zeros(cost.shape[0])
+    two = np.partition(cost, 1, axis=1)[:, :2]
+    regret = two[:, 1] - two[:, 0]
+    # centers often lie on items, and then regrets tie: round-off must not order them
+    return np.asarray(np.round(regret / (float(regret.max()) or 1.0), 9), dtype=np.float64)

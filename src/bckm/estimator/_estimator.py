@@ -1,0 +1,311 @@
+"""`ConstrainedKMeans`: the scikit-learn door to `kmeans`. It validates, calls and copies."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from bckm._core.validation import read_weight
+from bckm.constraints import Constraints
+from bckm.estimator._fitted import FittedCenters
+from bckm.estimator._rows import gather
+from bckm.estimator.label_bounds import Bounds
+from bckm.fit.kmeans import kmeans
+from bckm.fit.result import Result, Step
+from bckm.problem.metric import read_metric
+
+
+class ConstrainedKMeans(FittedCenters):
+    """k-means under rules, as a scikit-learn estimator.
+
+    Solves, over labels y and centers c::
+
+        min  sum_p w_p |x_p - c_{y_p}|^2
+        s.t. size_min_i <= #{p : y_p = i} <= size_max_i   for every cluster i,
+             y_p = y_q                                     for must-linked samples p, q,
+             y_p != y_q                                    for cannot-linked samples p, q,
+             any further rows of `constraints`,
+
+    by alternating optimal assignments and means, and by search from there: every rule holds in
+    `labels_`, and the inertia is a local minimum. Rules about clusters are parameters; rules about
+    samples belong to the data and go to `fit`. No cluster is empty unless ``size_min=0`` is asked
+    for.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, k.
+    size_min, size_max : int or array-like of shape (n_clusters,), default=None
+        Bounds on the number of samples in each cluster: one for all, or one per cluster. With a
+        `demand` in `fit` they bound its sums and need not be whole; of r resources each has its own
+        bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
+    solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}, default="auto"
+        Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
+        asked; else "exact" with a work limit for each step where proofs are quick; else, above all
+        for capacities and quotas, "prices": labels with a bound, close to the optimum.
+    init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
+            default="k-means++"
+        First centers.
+    n_init : int or "auto", default="auto"
+        Number of starts; the best is kept. "auto" is 10 for "random"; for "k-means++" it is 1, but
+        up to 20 for small problems, where a start costs next to nothing.
+    search : {"auto", "none", "local", "global"}, default="auto"
+        What is done to find better clusterings than the alternation finds. "none": nothing.
+        "local": each start goes on with moves of few samples whose change of the inertia is
+        computed exactly, until none helps. "auto": some of that, and a few further starts bred from
+        those at hand; in all at most about three times as long as "none". "global": as many of
+        these as bring something better, see `bckm.kmeans`. Sparse data permit "auto" (which is then
+        "none") and "none".
+    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
+        What distances are. "cosine": only the direction of a sample counts; k-means of the rows
+        divided by their length. "haversine": X has two columns, latitude and longitude in degrees
+        (`numpy.degrees` converts radians); k-means of points on a sphere of radius 6371.0088 km, so
+        that `inertia_` is in km^2. Distances are chords, see `bckm.kmeans`.
+    bounds : {"matched", "fixed"}, default="matched"
+        Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
+        "fixed" ties label i to row i of `init`, which must then be an array.
+    max_iter : int, default=300
+        Iterations per start.
+    tol : float, default=1e-4
+        Stop when the squared movement of the centers falls below this share of the mean variance
+        of the features; 0 iterates until nothing changes.
+    time_limit : float, default=None
+        Seconds for a whole fit; the best labels found by then are kept.
+    n_jobs : int, default=None
+        Threads that compiled code may use: None and -1 take all cores that this process may use,
+        -2 all but one. No result depends on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the first centers.
+    verbose : int, default=0
+        Above 0, each step of a fit is a line on standard output.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each sample; obeys every rule.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the clusters (an empty cluster keeps the center it last had); for the other metrics
+        the directions of the means, in the terms of X, see `bckm.Result`.
+    inertia_ : float
+        Weighted sum of squared distances of samples to the center of their cluster.
+    n_iter_ : int
+        Iterations of the start that was kept.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Samples in each cluster.
+    status_ : str
+        "converged", "iteration limit", "time limit" or "interrupted".
+    lower_bound_ : float
+        No labels that obey the rules have a smaller inertia (and penalty) *with these centers*.
+    penalty_ : float
+        What the given-up soft rules cost, beside `inertia_`; zero where all rules are hard.
+    given_up_ : tuple of GivenUp
+        The soft rules that the labels break.
+    n_dropped_ : int
+        Rules that name samples which are not in X, as in a split; see `fit`.
+    dropped_rules_ : tuple of str
+        These rules, in words.
+    result_ : Result
+        All of the above, with history and time, as `kmeans` returned it.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in,)
+        Names of the features; only when X had names that are all strings.
+
+    See Also
+    --------
+    bckm.kmeans : The same fit as a function.
+    bckm.Constraints : All rules, also linear ones.
+
+    Examples
+    --------
+    >>> from bckm import ConstrainedKMeans
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
+    >>> model = ConstrainedKMeans(3, size_min=2, size_max=2, random_state=0)
+    >>> labels = model.fit_predict(X, cannot_link=[(0, 1)])
+    >>> model.cluster_sizes_.tolist(), bool(labels[0] != labels[1])
+    ([2, 2, 2], True)
+    >>> model.status_
+    'converged'
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        size_min: Any = None,
+        size_max: Any = None,
+        solver: str = "auto",
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        search: str = "auto",
+        metric: str = "euclidean",
+        bounds: str = "matched",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.size_min = size_min
+        self.size_max = size_max
+        self.solver = solver
+        self.init = init
+        self.n_init = n_init
+        self.search = search
+        self.metric = metric
+        self.bounds = bounds
+        self.max_iter = max_iter
+        self.tol = tol
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: Any = None,
+        *,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+        demand: Any = None,
+        groups: Any = None,
+        partial_labels: Any = None,
+        sample_id: Any = None,
+    ) -> Self:
+        """Cluster the samples of X under the rules.
+
+        All rules hold together: those of the parameters `size_min` and `size_max` and those given
+        here; of two size bounds the tighter one counts.
+
+        **Which sample is meant.** Pairs name the ids of `sample_id` if it is given; else the labels
+        of a pandas index, if no label is a number; else positions of rows in *this* X, from 0 on.
+        `Constraints` say themselves what they name (`by`). Positions are refused where they could
+        mean other rows: if X has an index other than 0, 1, 2, ..., and in the splits of a
+        cross-validation.
+
+        **In splits** ids stay what they are: with ``sample_id=np.arange(n)``, for instance, which
+        scikit-learn splits along with X, rules about absent samples are left out, with a
+        `DroppedRulesWarning`, and told in `dropped_rules_`. That no rule names any sample of X is
+        an error. Bounds stay as they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data: NumPy array, nested list, pandas or polars frame, SciPy sparse array or matrix.
+        y : None
+            Ignored; scikit-learn's convention. Known labels go to `partial_labels`.
+        must_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
+            The samples of each pair or set share a cluster.
+        cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
+            No two samples of a pair or set share a cluster.
+        constraints : Constraints, default=None
+            Further rules of any kind.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights in the objective; bounds count samples, or their demand.
+        demand : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
+            What each sample takes of the bounds: `size_min` and `size_max` then bound the sum of
+            the demand in each cluster instead of the number of samples.
+        groups : array-like of shape (n_samples,), default=None
+            Samples of equal value share a cluster; None and NaN belong to no group. `GridSearchCV`
+            keeps `groups` for its splitter unless metadata routing is enabled.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Samples of one label are together, of different labels apart; -1, None and NaN are
+            unknown. Which cluster gets which label stays open.
+        sample_id : array-like of shape (n_samples,), default=None
+            Id of each sample, all different, for rules that name ids.
+
+        Returns
+        -------
+        self : ConstrainedKMeans
+            The fitted estimator.
+
+        Raises
+        ------
+        InfeasibleError
+            If no labels obey the rules; it names a minimal conflict.
+        UndecidedError
+            If `time_limit` passed before feasible labels or a proof were found.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
+        >>> heavy = bckm.AttributeSum([4, 1, 1, 1, 1, 4], upper=7, name="weight")
+        >>> model = bckm.ConstrainedKMeans(2, size_max=4, random_state=0)
+        >>> model = model.fit(X, must_link=[(2, 3)], constraints=bckm.Constraints(rows=heavy))
+        >>> bool(model.labels_[2] == model.labels_[3]), int(model.cluster_sizes_.max()) <= 4
+        (True, True)
+        """
+        if isinstance(y, Constraints):
+            raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
+        frame, X = X, self._validated(X, reset=True)  # noqa: N806
+        own = Constraints(size_min=self.size_min, size_max=self.size_max, demand=demand)
+        asked = gather(
+            frame,
+            X.shape[0],
+            must_link=must_link,
+            cannot_link=cannot_link,
+            constraints=constraints,
+            demand=demand,
+            groups=groups,
+            partial_labels=partial_labels,
+            sample_id=sample_id,
+        )
+        rules = own & asked.constraints
+        seed = self.random_state
+        if seed is None:  # scikit-learn's custom: np.random.seed makes a fit repeatable
+            seed = check_random_state(None)
+        result = kmeans(
+            X,
+            self.n_clusters,
+            rules,
+            solver=self.solver,
+            init=self.init,
+            n_init=self.n_init,
+            search=self.search,
+            metric=self.metric,
+            bounds=self.bounds,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            time_limit=self.time_limit,
+            sample_weight=sample_weight,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+            on_step=_write if self.verbose else None,
+        )
+        self._copy(result)
+        self.n_dropped_ = len(asked.dropped)
+        self.dropped_rules_ = asked.dropped
+        self._space = read_metric(self.metric)
+        self._bounds = Bounds(own, rules, X.shape[0])
+        self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
+        return self
+
+    def _copy(self, result: Result) -> None:
+        """Show a result in the attributes that scikit-learn knows."""
+        self.labels_ = result.labels.astype(np.int32)
+        self.cluster_centers_ = result.centers
+        self.inertia_ = result.inertia
+        self.n_iter_ = result.n_iter
+        self.cluster_sizes_ = result.sizes
+        self.status_ = result.status.value
+        self.lower_bound_ = result.lower_bound
+        self.penalty_ = result.penalty
+        self.given_up_ = result.given_up
+        self.result_ = result
+
+
+def _write(step: Step) -> None:
+    """Write a step as one line; the library's only output, and only for those who ask."""
+    sys.stdout.write(
+        f"start {step.start}, iteration {step.iteration}: inertia {step.inertia:.6g}, "
+        f"{step.moved} samples moved, assignment {step.status.value}, {step.seconds:.2f} s\n"
+    )

@@ -1,0 +1,266 @@
+"""What a fitted estimator does with data, old or new: predict, assign, transform, score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bckm._core.arrays import nearest, squared_distances
+from bckm._core.sparse_input import check_sparse
+from bckm._core.types import FloatArray, IntArray
+from bckm._core.validation import read_data, read_jobs, read_weight, refuse_masked
+from bckm.constraints import Constraints
+from bckm.estimator._rows import gather
+from bckm.estimator.label_bounds import Bounds
+from bckm.fit.assign_to import assign_to
+from bckm.fit.result import GivenUp, Result
+from bckm.problem.metric import Metric
+
+FLOATS = [np.float64, np.float32]  # what data may stay
+
+
+class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """The part of `ConstrainedKMeans` that needs its centers; `fit` sets the attributes."""
+
+    solver: str
+    search: str
+    time_limit: float | None
+    n_jobs: int | None
+    labels_: NDArray[np.int32]
+    cluster_centers_: FloatArray
+    inertia_: float
+    n_iter_: int
+    cluster_sizes_: IntArray
+    status_: str
+    lower_bound_: float
+    penalty_: float
+    given_up_: tuple[GivenUp, ...]
+    n_dropped_: int
+    dropped_rules_: tuple[str, ...]
+    result_: Result
+    _space: Metric  # where distances of the last fit are Euclidean
+    _bounds: Bounds  # of the last fit
+    _weight: float  # mean weight of its samples
+
+    def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: N803
+        """Return the nearest cluster for each sample of X, less the prices of the size bounds.
+
+        Each sample is looked at alone, so its label depends neither on the other samples of X nor
+        on their order. Hence `predict` enforces *neither sizes nor links nor any other rule*; use
+        `assign` for labels that obey.
+
+        Where the engine of `fit` knows prices of the size bounds (``result_.prices``), the label is
+        the i with the least ``|x - c_i|^2 - price_i``, else the one with the nearest center. Prices
+        make crowded clusters dear: if `fit` went on until nothing changed (``tol=0``) with samples
+        of weight 1, predicted labels of its X are `labels_`, but for samples on a border between
+        two clusters (ties). With `sample_weight` prices belong to weighted distances, and a sample
+        counts here as one of mean weight: the prices are divided by it. Without prices, labels of
+        the X of `fit` may differ from `labels_` wherever a rule binds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data, old or new.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Index of the cluster of each sample; the first one of several.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> model = ConstrainedKMeans(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+        >>> labels = model.predict([[2.0], [1.0], [7.0]])
+        >>> bool(labels[0] == labels[1] != labels[2])
+        True
+        """
+        X = self._read(X)  # noqa: N806
+        prices = self.result_.prices
+        if prices is not None:
+            prices = prices / self._weight
+        threads = read_jobs(self.n_jobs)
+        return nearest(X, self.result_.embedded, prices, threads)[0].astype(np.int32)
+
+    def assign(
+        self,
+        X: Any,  # noqa: N803
+        *,
+        size_min: Any = None,
+        size_max: Any = None,
+        must_link: Any = None,
+        cannot_link: Any = None,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+        demand: Any = None,
+        groups: Any = None,
+        partial_labels: Any = None,
+        sample_id: Any = None,
+    ) -> NDArray[np.int32]:
+        """Return labels of X that obey rules, optimal for the centers of `fit`.
+
+        All samples are assigned together, unlike in `predict`. Where a size bound is not given
+        here, that of `fit` is scaled to the number of samples: with n samples here and n_fit there,
+        at least floor(lower * n / n_fit) and at most ceil(upper * n / n_fit) samples. Bounds on the
+        sum of a `demand` are scaled to the total demand of these samples in the same way, and
+        rounded only where every demand is whole. That no cluster is empty, which `fit` implies
+        without `size_min`, is asked if n >= n_fit. Links and other rules of `fit` belong to its
+        samples and play no part.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data, old or new.
+        size_min, size_max : int or array-like of shape (n_clusters,), default=None
+            Bounds that replace those of `fit`; of the sums of `demand`, if that is given.
+        must_link, cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, \
+                default=None
+            Samples of this X, as in `fit`.
+        constraints : Constraints, default=None
+            Further rules of any kind; size bounds in them replace those of `fit` too.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights in the objective; bounds count samples, or their demand.
+        demand : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
+            What each sample takes of the bounds; needed if `fit` had one.
+        groups, partial_labels, sample_id : array-like of shape (n_samples,), default=None
+            As in `fit`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Cluster of each sample; obeys every rule.
+
+        Raises
+        ------
+        InfeasibleError
+            If no labels obey the rules; it names a minimal conflict.
+
+        See Also
+        --------
+        bckm.assign_to : The same as a function; says more about the answer.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> X = [[0.0], [1.0], [8.0], [9.0]]
+        >>> model = ConstrainedKMeans(2, size_max=2, random_state=0).fit(X)
+        >>> labels = model.assign([[0.0], [1.0], [2.0], [3.0], [9.0], [8.0]])  # 3 samples each
+        >>> sorted((labels == labels[0]).tolist())
+        [False, False, False, True, True, True]
+        >>> len(set(model.assign([[0.0], [1.0]], size_max=1).tolist()))
+        2
+        """
+        frame, X = X, self._read(X)  # noqa: N806
+        asked = gather(
+            frame,
+            X.shape[0],
+            must_link=must_link,
+            cannot_link=cannot_link,
+            constraints=constraints,
+            demand=demand,
+            groups=groups,
+            partial_labels=partial_labels,
+            sample_id=sample_id,
+        )
+        sizes = {"size_min": size_min, "size_max": size_max}
+        found = assign_to(
+            X,
+            self.result_.embedded,
+            self._bounds.of_batch(X.shape[0], sizes, demand, asked.constraints),
+            solver=self.solver,
+            sample_weight=sample_weight,
+            time_limit=self.time_limit,
+            n_jobs=self.n_jobs,
+        )
+        return found.labels.astype(np.int32)
+
+    def transform(self, X: Any) -> Any:  # noqa: N803
+        """Return the distance of each sample of X to each center.
+
+        It is Euclidean; for the other metrics it is that of points on the sphere to the means of
+        such points, which lie inside (``result_.embedded``): what `fit` squares and adds up.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data, old or new.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters), or frame after `set_output`
+            Entry (p, i) is ``|x_p - c_i|``.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> model = ConstrainedKMeans(1).fit([[0.0, 0.0], [0.0, 0.0]])
+        >>> model.transform([[3.0, 4.0]]).tolist()
+        [[5.0]]
+        """
+        return np.sqrt(squared_distances(self._read(X), self.result_.embedded))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
+        """Return minus the inertia of X with each sample at its nearest center: higher is better.
+
+        This is ``-sum_p w_p min_i |x_p - c_i|^2``. Neither rules nor prices play a part, so for
+        the X of `fit` it is at least ``-inertia_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data, old or new.
+        y : None
+            Ignored; scikit-learn's convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights w; ones when None.
+
+        Returns
+        -------
+        score : float
+            Not positive.
+
+        Examples
+        --------
+        >>> from bckm import ConstrainedKMeans
+        >>> model = ConstrainedKMeans(1).fit([[0.0, 0.0], [0.0, 0.0]])
+        >>> model.score([[3.0, 4.0], [0.0, 1.0]])
+        -26.0
+        """
+        X = self._read(X)  # noqa: N806
+        least = nearest(X, self.result_.embedded, threads=read_jobs(self.n_jobs))[1]
+        return -float(read_weight(sample_weight, X.shape[0]) @ least)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of `transform`; scikit-learn names them after the class."""
+        return len(self.cluster_centers_)
+
+    def _read(self, X: Any) -> Any:  # noqa: N803
+        """Points of X in the space where distances are Euclidean."""
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)  # noqa: N806
+        X = self._space.embedded(X)  # noqa: N806
+        return read_data(X) if sp.issparse(X) else X
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:  # noqa: N803
+        """X after what scikit-learn looks at: names and number of features, finite numbers."""
+        refuse_masked(X, "X")
+        if sp.issparse(X) and X.ndim == 2:
+            check_sparse(X, "X")  # scikit-learn trusts the indices
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.search not in ("local", "global")  # moves need dense data
+        return tags

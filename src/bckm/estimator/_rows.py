@@ -1,0 +1,227 @@
+"""What `fit` and `assign` are asked: rules about the rows of this X, whatever split it comes from.
+
+Rules may name rows by position or by id. Positions are safe only where X is what the person counted
+in; ids are safe everywhere. See docs/decisions/0014-rules-and-splits.md.
+"""
+
+from __future__ import annotations
+
+import numbers
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sized
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bckm.constraints import Constraints, as_constraints
+from bckm.constraints.parse import Link
+from bckm.constraints.rules import plural
+from bckm.constraints.sample_id import ids_of, index_of, read_ids
+from bckm.exceptions import DroppedRulesWarning
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Rules about positions in one X; in words those that name samples which are not there."""
+
+    constraints: Constraints
+    dropped: tuple[str, ...]
+
+
+def gather(
+    X: Any,  # noqa: N803
+    n_samples: int,
+    *,
+    must_link: Any = None,
+    cannot_link: Any = None,
+    constraints: Constraints | None = None,
+    demand: Any = None,
+    groups: Any = None,
+    partial_labels: Any = None,
+    sample_id: Any = None,
+) -> Asked:
+    """Join all rules about samples, as the doors of the estimator take them.
+
+    The demand is only looked at: whether it can be meant for these rows.
+    """
+    rows = Rows(X, n_samples, sample_id)
+    if isinstance(demand, Mapping) and not any(np.ndim(one) for one in demand.values()):
+        raise ValueError(
+            "demand must be one value per row of X, or a mapping of names to such values; state "
+            "a demand by id with Constraints(demand=..., by='sample_id')."
+        )
+    values = {"demand": demand, "groups": groups, "partial_labels": partial_labels}
+    for what, one in values.items():
+        rows.refuse_other_order(one, what)
+    by = "sample_id" if rows.named else "position"
+    if by == "sample_id":
+        rows.refuse_sliced(must_link, "must_link")
+        rows.refuse_sliced(cannot_link, "cannot_link")
+    parts = [
+        rows.place(Constraints(must_link, cannot_link, by=by)),
+        rows.place(as_constraints(constraints)),
+    ]
+    found = parts[0].constraints & parts[1].constraints
+    if groups is not None:
+        found &= rows.call(Constraints(groups=_per_row(groups, n_samples, "groups")))
+    if partial_labels is not None:
+        labels = _per_row(partial_labels, n_samples, "partial_labels")
+        found &= rows.call(Constraints.from_labels(labels))
+    dropped = parts[0].dropped + parts[1].dropped
+    if dropped:
+        warnings.warn(
+            f"{plural(len(dropped), 'rule')} with samples that are not in X: what is asked of "
+            f"these is left out. First: {dropped[0]}.",
+            DroppedRulesWarning,
+            stacklevel=3,
+        )
+    return Asked(found, dropped)
+
+
+class Rows:
+    """The rows of one X, how they are called, and whether they may be counted.
+
+    Attributes
+    ----------
+    named : bool
+        Whether pairs name ids: if there is a `sample_id`, or an index with no number in it.
+    """
+
+    def __init__(self, X: Any, n_samples: int, sample_id: Any) -> None:  # noqa: N803
+        self._X, self._n = X, n_samples
+        self._given = None if sample_id is None else read_ids(sample_id, n_samples)
+        self._index = index_of(X)
+        # an index 0, 1, ... calls each row by its position
+        self._other_index = self._index is not None and not _counts(self._index)
+        labels = self._other_index and not _has_numbers(self._index)
+        self.named = self._given is not None or labels
+
+    @cached_property
+    def ids(self) -> list[Any]:
+        """Id of each row; an error where there is none."""
+        return ids_of(self._X, self._given, self._n)
+
+    def place(self, asked: Constraints) -> Asked:
+        """Bring rules to positions, without those about ids that are not there."""
+        if asked.by == "position":
+            self._refuse_counting(asked)
+            return Asked(asked, ())
+        if not asked._names_samples:
+            return Asked(asked._with(by="position"), ())
+        there = set(self.ids)
+        named = dict.fromkeys(_named(asked))
+        if named and there.isdisjoint(named):
+            raise ValueError(
+                f"none of the {len(named)} samples that rules name is in X: they name "
+                f"{next(iter(named))!r}, for instance, and X has {self.ids[0]!r}."
+            )
+        found = asked.locate(self.ids, missing="drop")
+        return Asked(found.constraints, found.dropped)
+
+    def call(self, asked: Constraints) -> Constraints:
+        """Let messages call samples by their ids, where pairs do."""
+        if not self.named or (self._given is None and not self._index.is_unique):
+            return asked
+        ids = self.ids
+        links = {
+            name: tuple(Link(link, link.why, tuple(ids[p] for p in link)) for link in value)
+            for name in ("must_link", "cannot_link")
+            if (value := getattr(asked, name))
+        }
+        return asked._with(**links)
+
+    def refuse_sliced(self, links: Any, what: str) -> None:
+        """Refuse what has as many rows as X: scikit-learn takes it for values per sample."""
+        if isinstance(links, Sized) and len(links) == self._n and inside_split():
+            raise ValueError(
+                f"{what} has as many rows as X, so scikit-learn splits it like X and rules are "
+                f"lost: pass constraints=Constraints({what}=..., by='sample_id'), which stays "
+                "whole."
+            )
+
+    def refuse_other_order(self, values: Any, what: str) -> None:
+        """Refuse values per row in another order than the rows, where pandas tells."""
+        own = index_of(values)
+        if own is None or self._index is None or own.equals(self._index):
+            return
+        if set(own) == set(self._index):
+            raise ValueError(
+                f"{what} has the index of X in another order, but goes row by row: pass "
+                f"{what}.loc[X.index]."
+            )
+
+    def _refuse_counting(self, asked: Constraints) -> None:
+        if asked._names_samples and inside_split():
+            raise ValueError(
+                "these rules count rows of the data before it was split; in this part of it they "
+                "would be about other rows. Rules that name samples can be split: state them with "
+                "Constraints(..., by='sample_id') and pass sample_id=np.arange(n) for all n "
+                "samples (pairs passed with a sample_id name its ids too)."
+            )
+        if self._other_index and _counts_rows(asked):
+            raise ValueError(
+                "these rules count rows, but the index of X is not 0, 1, 2, ...: they may mean its "
+                "labels, or rows of other data that X was taken from. To name labels, use "
+                "by='sample_id', or pass sample_id=X.index with pairs; to count the rows of this "
+                "X, pass X.reset_index(drop=True)."
+            )
+
+
+def inside_split() -> bool:
+    """Whether scikit-learn calls from a cross-validation, with a part of the data.
+
+    Only the call stack can tell: nothing in a part of an array says that it is one. All of
+    scikit-learn's splits (cross_validate, GridSearchCV, learning_curve, ...) pass through this
+    module; its refits with all data do not. Where the stack cannot be read, the answer is no.
+    """
+    frame = getattr(sys, "_getframe", lambda: None)()
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "sklearn.model_selection._validation":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _counts(index: Any) -> bool:
+    """Whether an index is 0, 1, 2, ..."""
+    values = np.asarray(index)
+    return values.dtype.kind in "iu" and np.array_equal(values, np.arange(values.size))
+
+
+def _has_numbers(index: Any) -> bool:
+    """Whether labels of an index could be taken for positions."""
+    values = np.asarray(index)
+    objects = values if values.dtype.kind == "O" else ()
+    return values.dtype.kind in "biuf" or any(isinstance(one, numbers.Number) for one in objects)
+
+
+def _named(asked: Constraints) -> Iterator[Any]:
+    """All ids that single rules name."""
+    for link in (*asked.must_link, *asked.cannot_link):
+        yield from link
+    for place in (*asked.fixed, *asked.forbidden):
+        yield place.sample
+    for part in asked.softened:
+        yield from _named(part.constraints)
+
+
+def _counts_rows(asked: Constraints) -> bool:
+    """Whether rules name single rows by position, and were not located for them from ids."""
+    ids = [link.ids for link in (*asked.must_link, *asked.cannot_link)]
+    ids += [place.ids for place in (*asked.fixed, *asked.forbidden)]
+    return None in ids or any(_counts_rows(part.constraints) for part in asked.softened)
+
+
+def _per_row(values: Any, n_samples: int, what: str) -> Any:
+    """Read one value per row; which values is for the reader of groups and labels to say."""
+    shape = getattr(values, "shape", (0,))
+    no_list = isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__")
+    if no_list or len(shape) != 1:
+        got = f"shape {shape}" if len(shape) > 1 else f"{values!r:.60}"
+        raise ValueError(f"{what} must be one value per row of X; got {got}.")
+    if len(values) != n_samples:
+        raise ValueError(f"{what} has {len(values)} values; X has {n_samples} rows.")
+    return values

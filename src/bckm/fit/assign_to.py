@@ -1,0 +1,142 @@
+"""`assign_to`: labels of a whole batch for centers that stay where they are."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.status import Status
+from bckm._core.validation import read_centers, read_time_limit
+from bckm.assign import Assignment, choose
+from bckm.assign.base import nothing_of
+from bckm.constraints import Constraints, as_constraints
+from bckm.constraints.sample_id import located
+from bckm.feasibility import feasible_start
+from bckm.fit.kmeans import result_of
+from bckm.fit.result import Result
+from bckm.fit.search.reserve import reserved
+from bckm.problem.metric import read_metric
+from bckm.problem.problem import Problem
+
+
+def assign_to(
+    X: Any,  # noqa: N803
+    centers: Any,
+    constraints: Constraints | None = None,
+    *,
+    solver: str = "auto",
+    metric: str = "euclidean",
+    sample_weight: Any = None,
+    sample_id: Any = None,
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+) -> Result:
+    """Assign samples to given centers under rules, or prove that the rules cannot be obeyed.
+
+    Minimizes the sum of squared distances of samples to the center of their cluster over all labels
+    that obey the constraints. The centers do not move: label i is row i of `centers` and obeys
+    bound i. All samples are assigned together, so the label of one depends on the others.
+
+    Parameters
+    ----------
+    X : array or sparse array of shape (n_samples, n_features)
+        Data: NumPy array, nested list, pandas or polars frame, or any SciPy sparse array or matrix,
+        which is never made dense (the centers are).
+    centers : array of shape (n_clusters, n_features)
+        Center of each cluster.
+    constraints : Constraints, optional
+        What labels must obey. No cluster is empty unless ``size_min=0`` is asked for; fewer samples
+        than clusters need it.
+    solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}
+        Engine. "auto" proves optimality within a work limit where that may succeed, "exact" at any
+        price; "prices" gives a bound, close to the optimum.
+    metric : {"euclidean", "cosine", "haversine"}
+        What distances are, see `bckm.kmeans`; centers are in the terms of X.
+    sample_weight : array of shape (n_samples,), optional
+        Weights in the objective; bounds count samples, or their demand.
+    sample_id : sequence of length n_samples, optional
+        Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
+        frame. Rules about positions do not look at it.
+    time_limit : float, optional
+        Seconds; the best labels found by then are returned.
+    n_jobs : int, optional
+        Threads that compiled code may use: None and -1 take all cores that this process may use,
+        -2 all but one. No result depends on it.
+
+    Returns
+    -------
+    Result
+        Labels that passed `verify`. `centers` are the given ones and `status` is OPTIMAL, FEASIBLE
+        (no proof), TIME_LIMIT, INTERRUPTED or NOT_STARTED (labels that obey, and no more).
+
+    Raises
+    ------
+    InfeasibleError
+        If no labels obey the constraints; it names a minimal conflict.
+    UndecidedError
+        If `time_limit` passed before feasible labels or a proof were found.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> X = [[0.0], [1.0], [2.0], [9.0]]
+    >>> found = bckm.assign_to(X, [[0.0], [10.0]], bckm.Constraints(size_max=2))
+    >>> found.labels.tolist(), found.inertia, found.status.value
+    ([0, 0, 1, 1], 66.0, 'optimal')
+    """
+    began = time.perf_counter()
+    deadline = Deadline.after(read_time_limit(time_limit))
+    given = read_centers(centers, "centers")
+    constraints = located(as_constraints(constraints), X, sample_id)
+    space = read_metric(metric)
+    points = space.embedded(X)
+    problem = Problem.build(points, len(given), constraints, sample_weight, n_jobs=n_jobs, few=True)
+    features = space.n_features(problem.points.shape[1])
+    if given.shape[1] != features:
+        raise ValueError(f"centers have {given.shape[1]} features, X has {features}.")
+    embedded = space.embedded(given, "centers")
+    engine = choose(solver, problem)
+    start = feasible_start(problem.structure, problem.rules, deadline)
+    at = problem.given_centers(embedded, "centers")
+    status, counters, quick = Status.INTERRUPTED, {}, None
+    found = Assignment(start, np.inf, problem.certain(0.0, problem.within(start, at)))
+    try:
+        quick = reserved(problem, engine, start, at, deadline, still=True)
+        assigner = engine.prepare(problem)
+        found = assigner(at, start, deadline)
+        counters = dict(assigner.counters)
+        status = Status.FEASIBLE
+    except KeyboardInterrupt:
+        pass
+    except TimeUp:
+        status = Status.TIME_LIMIT
+    # what labels cost without the touch that leads weightless samples
+    cost = problem.within(found.labels, at)
+    nothing = nothing_of(problem)
+    found = replace(found, cost=cost, bound=min(found.bound, cost), totals=None, nothing=nothing)
+    if status is Status.FEASIBLE:
+        late = found.status is not Status.OPTIMAL and deadline.passed
+        status = Status.TIME_LIMIT if late else found.status
+    if status.stopped and quick is not None and (less := problem.within(quick, at)) < cost:
+        found = replace(found, labels=quick, cost=less, bound=min(found.bound, less), prices=None)
+    if status.stopped and np.array_equal(found.labels, start):
+        status = Status.NOT_STARTED
+    return result_of(
+        problem,
+        constraints,
+        found,
+        points,
+        sample_weight,
+        still=True,
+        centers=given,
+        embedded=embedded,
+        status=status,
+        history=(),
+        seconds=time.perf_counter() - began,
+        solver=engine.name,
+        counters=counters,
+    )

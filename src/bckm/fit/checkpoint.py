@@ -1,0 +1,350 @@
+"""`kmeans(..., checkpoint=path)`: a fit that is killed goes on where it was.
+
+Between two runs (starts and children) the state of a fit is small: the best clustering, those to
+breed from, some counts. Each run begins with an engine of its own and draws from a generator of its
+own, so a fit that begins with this state ends as if it had never been interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import fields as fields_of
+from dataclasses import is_dataclass
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+import bckm
+from bckm._core.arrays import blocks
+from bckm._core.status import Status
+from bckm._core.terminal import clean
+from bckm._core.types import IntArray
+from bckm._core.validation import read_data, read_weight
+from bckm._storage.container import read_container, write_container
+from bckm._storage.fields import Fields, narrow
+from bckm._storage.lock import alone
+from bckm.assign import Engine
+from bckm.exceptions import DamagedFileError, UnsupportedError
+from bckm.fit.lloyd import Run
+from bckm.fit.search.found import Found
+from bckm.fit.steps import history_tree, read_history
+from bckm.kernels import missing
+from bckm.problem.problem import Problem
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+KIND = "checkpoint"
+EVERY = 5.0  # seconds between two writes, at least,
+SHARE = 20  # and so many times as long as a write takes
+ROUNDED = 1e-6  # of a cost, at most: more is another cost
+_COUNTS = ("number", "drawn", "begun", "since", "finished", "agree")
+_WORDS = {
+    "data": "for other data",
+    "weights": "for other sample weights",
+    "rules": "under other rules",
+    "init": "with another init",
+}
+
+
+def alone_with_checkpoint(fit: Callable[P, T]) -> Callable[P, T]:
+    """Let a function hold the lock of the file that its `checkpoint` names, until it is done."""
+
+    @wraps(fit)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+        path: Any = kwargs.get("checkpoint")
+        if path is None:
+            return fit(*args, **kwargs)
+        with alone(path):
+            return fit(*args, **kwargs)
+
+    return guarded
+
+
+class Checkpoint:
+    """The file in which a fit keeps its state.
+
+    Parameters
+    ----------
+    path : str or path
+        What is there, if anything, must be the state of the same fit.
+
+    Attributes
+    ----------
+    start : array (m,) or None
+        Feasible labels, which may have taken long to find.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._shown = clean(self.path)
+        self._fields: Fields | None = None
+        folder = os.path.dirname(os.path.realpath(path))
+        if not os.path.isdir(folder):  # better now than when there is something to lose
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder for checkpoint", folder)
+        if os.path.exists(path):
+            if not os.path.isfile(path) and not os.path.isdir(path):  # it may have no end
+                raise ValueError(f"the checkpoint {self._shown} is no ordinary file; name another.")
+            content = read_container(path, [KIND]).content
+            try:
+                self._fields = Fields(content, "its content")
+            except ValueError as error:
+                raise self._damaged(error) from None
+        self._same: Mapping[str, Any] = {}
+        self._entropy: int | None = None
+        self.start: IntArray | None = None
+        self._latest: Found | None = None
+        self._due = time.perf_counter() + EVERY
+
+    def seed(self, random_state: Any) -> Any:
+        """What to seed with: a fit without a seed keeps the one it drew."""
+        if isinstance(random_state, np.random.Generator | np.random.RandomState):
+            raise UnsupportedError(
+                "a fit with a checkpoint must be able to begin again: random_state must be a whole "
+                f"number or None; got a {type(random_state).__name__}."
+            )
+        if random_state is not None:
+            return random_state
+        if self._fields is not None and self._fields.tree.get("entropy") is not None:
+            self._entropy = self._whole("entropy")
+        else:
+            self._entropy = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+        return self._entropy
+
+    def resume(self, problem: Problem, same: Mapping[str, Any]) -> Found | None:
+        """What the same fit found before; None where there is nothing yet.
+
+        Parameters
+        ----------
+        problem : Problem
+            What is asked now.
+        same : mapping
+            What decides the result, see `identity`.
+
+        Raises
+        ------
+        ValueError
+            If the file belongs to another fit.
+        """
+        self._same = same
+        if self._fields is None:
+            return None
+        try:
+            fit = self._fields.of("fit")
+            before = {name: fit.scalar(name) for name in fit.tree}
+        except ValueError as error:
+            raise self._damaged(error) from None
+        for name, now in same.items():
+            if name not in before or before[name] != now:
+                raise ValueError(
+                    f"the checkpoint {self._shown} belongs to another fit: it was written "
+                    f"{_difference(name, before.get(name), now)}; name another file, or delete it "
+                    "to begin anew."
+                )
+        try:
+            self.start = _labels(self._fields, "start", problem)
+            return _found(self._fields.of("found"), problem)
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
+            raise self._damaged(error) from None
+
+    def note(self, found: Found) -> None:
+        """Keep the state between two runs; write it if that was not done for a while."""
+        self._latest = found.copy()
+        if time.perf_counter() >= self._due:
+            self.write()
+
+    def write(self) -> None:
+        """Write the last state that was noted, if it is not written yet."""
+        if self._latest is None or self.start is None:
+            return
+        began = time.perf_counter()
+        tree = {
+            "fit": dict(self._same),
+            "entropy": self._entropy,
+            "start": narrow(self.start),
+            "found": _found_tree(self._latest),
+        }
+        try:
+            write_container(self.path, KIND, tree)
+        except OSError as error:  # a full disk is no reason to lose hours of work
+            warnings.warn(
+                f"the checkpoint {self._shown} cannot be written ({error}); the fit goes on.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        self._latest = None
+        now = time.perf_counter()
+        self._due = now + max(EVERY, SHARE * (now - began))
+
+    def _whole(self, key: str) -> int:
+        assert self._fields is not None
+        try:
+            return self._fields.whole(key, most=2**128)
+        except ValueError as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, why: object) -> DamagedFileError:
+        return DamagedFileError(
+            f"the checkpoint {self._shown} is damaged or was changed by hand: {why}; delete it to "
+            "begin anew."
+        )
+
+
+def identity(
+    problem: Problem,
+    engine: Engine,
+    points: Any,
+    sample_weight: Any,
+    init: Any,
+    settings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Everything that decides the result of a fit, for comparison.
+
+    Parameters
+    ----------
+    problem, engine : Problem, Engine
+        What is asked, and of whom.
+    points, sample_weight : array
+        The data.
+    init : str or array
+        As in `kmeans`.
+    settings : mapping
+        Further parameters, as text, numbers or None.
+    """
+    n = problem.structure.item.size
+    return {
+        "samples": n,
+        "features": int(problem.points.shape[1]),
+        "clusters": problem.structure.n_clusters,
+        "data": digest(read_data(points)),
+        "weights": digest(read_weight(sample_weight, n)),
+        "rules": digest((problem.structure, problem.soft)),
+        "init": init if isinstance(init, str) else digest(np.asarray(init, float)),
+        "solver": " ".join([engine.name, *(f"{one}" for one in vars(engine).values() if one)]),
+        **settings,
+        "kernels": not missing,
+        "library": bckm.__version__,
+    }
+
+
+def _difference(name: str, before: Any, now: Any) -> str:
+    if name in _WORDS:
+        return _WORDS[name]
+    if name in ("samples", "features", "clusters"):
+        return f"for {before!r} {name}, this fit has {now!r}"
+    if name == "library":
+        return f"by bckm {clean(str(before))}, this is {now}"
+    if name == "kernels":
+        return f"{'with' if before else 'without'} compiled kernels, unlike this fit"
+    return f"with {name}={before!r}, this fit has {name}={now!r}"
+
+
+def digest(thing: Any) -> str:
+    """A short text that differs where arrays, and what is made of them, differ."""
+    total = hashlib.sha256()
+    _add(total, thing)
+    return total.hexdigest()
+
+
+def _add(total: Any, thing: Any) -> None:
+    if isinstance(thing, np.ndarray):
+        total.update(f"array {thing.dtype.kind} {thing.shape};".encode())
+        wide = np.int64 if thing.dtype.kind in "iub" else np.float64
+        rows = thing.reshape(1) if thing.ndim == 0 else thing
+        for part in blocks(len(rows), max(1, rows[:1].size)):
+            # -0 and 0 are one number
+            total.update(np.ascontiguousarray(rows[part].astype(wide) + wide(0)).data)
+    elif sp.issparse(thing):
+        matrix = sp.csr_array(thing)
+        _add(total, (matrix.shape, matrix.data, matrix.indices, matrix.indptr))
+    elif is_dataclass(thing) and not isinstance(thing, type):
+        _add(total, type(thing).__name__)
+        for one in fields_of(thing):
+            _add(total, getattr(thing, one.name))
+    elif isinstance(thing, list | tuple) and thing and not isinstance(thing[0], int | float | str):
+        total.update(f"list {len(thing)};".encode())
+        for one in thing:
+            _add(total, one)
+    else:
+        total.update(f"{thing!r};".encode("utf-8", "backslashreplace"))
+
+
+def _found_tree(found: Found) -> dict[str, Any]:
+    runs = list({id(run): run for run in (found.run, *found.population.runs)}.values())
+    place = {id(run): at for at, run in enumerate(runs)}
+    return {
+        "runs": [_run_tree(run) for run in runs],  # the best one first
+        "population": narrow([place[id(run)] for run in found.population.runs]),
+        "counters": dict(found.counters),
+        **{name: getattr(found, name) for name in _COUNTS},
+        "plain": found.plain,
+        "spent": found.spent,
+        "least": float(found.least),
+        "bred": found.bred,
+    }
+
+
+def _found(fields: Fields, problem: Problem) -> Found:
+    runs = [_run(Fields(tree, "a run"), problem) for tree in fields.all("runs")]
+    members = fields.whole_numbers("population")
+    if not runs or members.max(initial=-1) >= len(runs):
+        raise ValueError("there are fewer runs than it names")
+    counters = fields.of("counters")
+    found = Found(
+        runs[0],
+        Counter({name: counters.whole(name) for name in counters.tree}),
+        plain=fields.number("plain"),
+        spent=fields.number("spent"),
+        least=fields.number("least"),
+        bred=fields.flag("bred"),
+        **{name: fields.whole(name) for name in _COUNTS},  # type: ignore[arg-type]
+    )
+    found.population.runs = [runs[at] for at in members.tolist()]
+    return found
+
+
+def _run_tree(run: Run) -> dict[str, Any]:
+    return {
+        "labels": narrow(run.labels),
+        "centres": run.centers,
+        "cost": float(run.cost),
+        "bound": None if run.bound is None else float(run.bound),
+        "prices": run.prices,
+        "priced": run.priced,
+        "status": run.status.value,
+        "history": history_tree(run.history),
+    }
+
+
+def _run(fields: Fields, problem: Problem) -> Run:
+    k, d = problem.structure.n_clusters, problem.points.shape[1]
+    run = Run(
+        labels=_labels(fields, "labels", problem),
+        centers=fields.floats("centres", (k, d)),
+        cost=fields.number("cost"),
+        bound=None if fields["bound"] is None else fields.number("bound"),
+        prices=None if fields["prices"] is None else fields.floats("prices", (k,)),
+        priced=fields.flag("priced"),
+        status=Status(fields.text("status")),
+        history=list(read_history(fields.of("history"))),
+    )
+    costs = problem.within(run.labels, run.centers)
+    if not abs(run.cost - costs) <= ROUNDED * max(costs, problem.scatter):
+        raise ValueError(f"its labels cost {costs:g}, not {run.cost:g}")
+    return run
+
+
+def _labels(fields: Fields, key: str, problem: Problem) -> IntArray:
+    s = problem.structure
+    labels = fields.whole_numbers(key, s.n_items)
+    if labels.max() >= s.n_clusters or not s.feasible(labels):
+        raise ValueError("its labels break a rule")
+    return labels

@@ -1,0 +1,184 @@
+"""What a fit produces: `Step`, `Result`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bckm._core.status import Status
+from bckm._core.types import FloatArray, IntArray
+from bckm.constraints.rules import SoftRule
+from bckm.problem.problem import Problem
+
+CERTIFIABLE = 2_000  # items up to which a result keeps its problem, for `bckm.certify`
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration of the loop, or one round of local search.
+
+    Attributes
+    ----------
+    start : int
+        Which of the `n_init` starts.
+    iteration : int
+        Counted from 1 in each start.
+    inertia : float
+        After the centers moved to the means, with what given-up soft rules cost; never rises
+        within a start.
+    assigned : float
+        Before the centers moved: the labels of this step at the centers they were assigned to.
+    lower_bound : float
+        What no labels can get below at these centers; compare it with `assigned`.
+    status : Status
+        OPTIMAL or FEASIBLE: how the assignment of this step ended.
+    moved : int
+        Samples that changed their cluster.
+    seconds : float
+        Since the fit began.
+    kind : {"assign", "moves"}
+        An assignment and the means that follow, or moves of local search. These have no centers
+        that labels are assigned to: `assigned` is the inertia, `lower_bound` proves nothing.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> steps = []
+    >>> result = bckm.kmeans([[0.], [1.], [8.], [9.]], 2, random_state=0, on_step=steps.append)
+    >>> [step.iteration for step in steps if step.start == 0][:1]
+    [1]
+    """
+
+    start: int
+    iteration: int
+    inertia: float
+    assigned: float
+    lower_bound: float
+    status: Status
+    moved: int
+    seconds: float
+    kind: str = "assign"
+
+
+@dataclass(frozen=True, eq=False)
+class GivenUp:
+    """A soft rule that labels break.
+
+    Attributes
+    ----------
+    rule : SoftRule
+        What was asked.
+    message : str
+        What is wrong, with the numbers.
+    paid : float
+        What it costs, in units of inertia.
+    saved : float
+        What giving it up saved: the least rise of the inertia, means following, over moves of
+        single samples (with those that must share their cluster) that would keep it, all other
+        rules aside; never negative. Of a link or a place, one move; of a size, sum or quota, the
+        cheapest moves that bring it back to its bound, each judged alone, so an estimate; of
+        previous labels, the return of all that moved. Infinite if no move keeps the rule.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> wish = bckm.Constraints(must_link=[(0, 2)]).soft(price=3.0)
+    >>> print(bckm.kmeans([[0.0], [1.0], [9.0]], 2, wish, random_state=0).given_up[0])
+    samples 0 and 2 are must-linked, but lie in clusters 0 and 1. (paid: 3, saved: 40)
+    """
+
+    rule: SoftRule
+    message: str
+    paid: float
+    saved: float
+
+    def __str__(self) -> str:
+        return f"{self.message} (paid: {self.paid:.6g}, saved: {self.saved:.6g})"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A clustering whose labels obey every rule.
+
+    Attributes
+    ----------
+    labels : array (n,)
+        Cluster of each sample; verified against the rules.
+    centers : array (k, d)
+        Means of the clusters (an empty cluster keeps the center it last had); from `bckm.assign_to`
+        the centers that were given. In the terms of X: with ``metric="cosine"`` the direction of
+        the mean, of length 1; with "haversine" its latitude and longitude in degrees. A mean in the
+        middle of the sphere has no direction and gets that of one of its samples.
+    inertia : float
+        Weighted sum of squared distances of samples to the center of their cluster.
+    lower_bound : float
+        No labels that obey the rules have a smaller sum of squared distances *to these centers*
+        (and penalties, where rules are soft), in exact arithmetic too: what rounding may have added
+        is taken off. It bounds the last assignment step, not the whole problem.
+    status : Status
+        CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED; from `bckm.assign_to` OPTIMAL,
+        FEASIBLE, TIME_LIMIT or INTERRUPTED.
+    assignment : Status
+        OPTIMAL when `lower_bound` proves the labels optimal for the centers, to a share of 1e-9 of
+        the inertia.
+    history : tuple of Step
+        Steps of the start that won; none from `bckm.assign_to`.
+    seconds : float
+        Time of the whole fit.
+    sizes : array (k,)
+        Samples in each cluster.
+    solver : str
+        Engine that made the assignments.
+    counters : mapping of str to int
+        What the engine counts over the whole fit; for ``solver="pump"`` the steps that the pump
+        finished ``alone`` and those ``completed`` by the exact engine; for the exact engine the
+        tree ``searches``, that is steps whose relaxation was not enough; for the transport engine
+        the points it ``looked`` at and the shortest ``paths`` it took.
+    prices : array (k,) or None
+        Prices of the size bounds at `centers`, where the engine has them: labels i of least
+        ``w_p |x_p - c_i|^2 - prices_i`` are optimal under the bounds, but for ties. `predict` of
+        `ConstrainedKMeans` uses them.
+    penalty : float
+        What the given-up soft rules cost; zero where all rules are hard.
+    given_up : tuple of GivenUp
+        The soft rules that the labels break.
+    problem : Problem or None
+        What was asked, with the data, for `bckm.certify`; None where there are many items.
+    embedded : array (k, e)
+        The centers that distances are measured to, in the space where k-means ran: `centers` for
+        ``metric="euclidean"``; else means of points on a sphere, which lie inside it.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> result = bckm.kmeans([[0.], [1.], [8.], [9.]], 2, random_state=0)
+    >>> result.inertia, sorted(result.sizes.tolist()), result.status.value
+    (1.0, [2, 2], 'converged')
+    """
+
+    labels: IntArray
+    centers: FloatArray
+    inertia: float
+    lower_bound: float
+    status: Status
+    assignment: Status
+    history: tuple[Step, ...]
+    seconds: float
+    sizes: IntArray
+    solver: str
+    embedded: FloatArray = field(repr=False)
+    counters: Mapping[str, int] = field(default_factory=dict)
+    prices: FloatArray | None = None
+    penalty: float = 0.0
+    given_up: tuple[GivenUp, ...] = ()
+    problem: Problem | None = field(default=None, repr=False)
+
+    @property
+    def objective(self) -> float:
+        """What was minimized: inertia and penalty."""
+        return self.inertia + self.penalty
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of the start that won."""
+        return len(self.history)

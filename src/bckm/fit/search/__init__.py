@@ -1,0 +1,1 @@
+"""Better optima: local search on items, global search on centers."""

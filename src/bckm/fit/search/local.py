@@ -1,0 +1,139 @@
+"""Local search: moves of few items that lower the objective and keep every rule.
+
+An assignment step leaves the centers where they are; a move is judged with the means that follow
+it, and with all penalties, so it finds what no assignment step finds. Moves are relocations of one
+item; swaps of two; chains of three items around a cycle of clusters, or of two along a path; flips
+of all items of two clusters that hang together by conflicts (in graph coloring: Kempe chains); and
+groups: all items of a cluster that hang together by soft must-links go to another one, because none
+of them would go alone. If sizes do not admit a group, others come back for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from bckm._core.deadline import Deadline
+from bckm._core.memory import require
+from bckm._core.types import FloatArray, IntArray, Sparse
+from bckm.fit.search import _moves
+from bckm.fit.search._moves import KINDS, Descent
+from bckm.kernels import missing, native
+from bckm.problem.linear import Loads
+from bckm.problem.problem import Problem
+from bckm.problem.soft import Soft
+from bckm.problem.structure import Structure
+
+PAIR = 64  # bytes for a pair of clusters
+
+
+class LocalSearch:
+    """Local search on one problem, in compiled code where that is there."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        k, threads = problem.structure.n_clusters, problem.threads
+        require(
+            (threads + 2) * PAIR * k * k,
+            f"the moves between {k:,} clusters",
+            "Use search='none', or fewer clusters or n_jobs.",
+        )
+        if not missing:
+            self._points = native.Points(problem.points, pull=problem.mass)
+            self._rules = native_rules(problem.structure)
+            self._soft = native_soft(problem.soft)
+
+    def __call__(
+        self,
+        labels: IntArray,
+        centers: FloatArray,
+        deadline: Deadline,
+        effort: float = np.inf,
+        *,
+        fixed: bool = False,
+    ) -> Descent:
+        """Descend from feasible labels; the center of an empty cluster is its given one.
+
+        `effort` limits the work. With `fixed` centers do not follow the labels: a quick
+        assignment without any promise.
+        """
+        found = self._descend(labels, centers, deadline, effort, fixed)
+        if not self._problem.structure.sums_hold(found.labels):
+            # sums of more than twice the digits of a number: nothing is gained where rules break
+            found = replace(found, labels=labels, finished=False)
+        return found
+
+    def _descend(
+        self,
+        labels: IntArray,
+        centers: FloatArray,
+        deadline: Deadline,
+        effort: float,
+        fixed: bool,
+    ) -> Descent:
+        if missing:
+            return _moves.descend(self._problem, labels, centers, deadline, effort, fixed=fixed)
+        after = labels.astype(np.int32)
+        found = native.descend(
+            self._points,
+            self._rules,
+            self._soft,
+            after,
+            np.ascontiguousarray(centers),
+            fixed,
+            effort,
+            min(deadline.left, 1e9),
+            self._problem.threads,
+        )
+        counts = Counter({kind: int(found[kind]) for kind in KINDS})
+        return Descent(after.astype(np.int64), counts, found["work"], found["finished"])
+
+
+def native_rules(s: Structure) -> native.Rules:
+    """What labels must obey, for compiled code."""
+    nothing = sp.csr_array((0, 0))
+    rows = s.apart_from_loads
+    return native.Rules(
+        _whole(s.count),
+        _whole(s.lower),
+        _whole(s.upper),
+        *_lists(s.neighbors if s.conflict_sets else nothing),
+        *_lists(rows.columns),
+        _floats(rows.columns.data),
+        rows.lower,
+        rows.upper,
+        *_loads(s.loads),
+    )
+
+
+def native_soft(soft: Soft) -> native.Soft:
+    """What labels should obey, for compiled code."""
+    return native.Soft(
+        *_lists(soft.ties),
+        _floats(soft.ties.data),
+        *_lists(soft.lean),
+        _floats(soft.lean.data),
+        float(soft.base.sum()),
+        *_loads(soft.loads),
+        _floats(soft.low),
+        _floats(soft.up),
+    )
+
+
+def _loads(loads: Loads) -> tuple[FloatArray, FloatArray, FloatArray]:
+    return _floats(loads.amount), _floats(loads.lower), _floats(loads.upper)
+
+
+def _lists(matrix: Sparse) -> tuple[IntArray, IntArray]:
+    return _whole(matrix.indptr), _whole(matrix.indices)
+
+
+def _whole(values: IntArray) -> IntArray:
+    return np.ascontiguousarray(values, np.int64)
+
+
+def _floats(values: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(values, np.float64)

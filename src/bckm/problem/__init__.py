@@ -1,0 +1,1 @@
+"""Data and rules compiled: items, hard rules, soft rules, points, metric, scaling and back."""

@@ -1,0 +1,190 @@
+"""Metrics other than the Euclidean one: data become points on a sphere, where k-means runs.
+
+A mean of points on a sphere lies inside it. It is what distances are measured to; its direction is
+what a person gets as the center, in the terms of the data.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from bckm._core.arrays import blocks, rows_of
+from bckm._core.memory import require
+from bckm._core.types import FloatArray, IntArray, Rows
+from bckm._core.validation import read_data
+
+EARTH = 6371.0088  # km, the mean radius
+NOWHERE = 1e-12  # a mean within this share of the radius from the middle has no direction
+
+
+class Metric(ABC):
+    """A way from data to points whose Euclidean distances count, and back for centers."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def embedded(self, X: Any, what: str = "X") -> Any:  # noqa: N803
+        """Points of data, or of centers given in the terms of the data; `what` names them."""
+
+    def n_features(self, embedded: int) -> int:
+        """Features of data whose points have so many."""
+        return embedded
+
+    @abstractmethod
+    def centers(
+        self, means: FloatArray, points: Any, labels: IntArray, order: IntArray
+    ) -> FloatArray:
+        """Centers in the terms of the data.
+
+        Parameters
+        ----------
+        means : array (k, e)
+            Means of the embedded samples.
+        points : array (n, e)
+            The embedded samples.
+        labels : array (n,)
+            Cluster of each sample.
+        order : array (n,)
+            Where a mean has no direction it gets that of its first sample in this order; a cluster
+            without samples that of the first axis.
+        """
+
+
+class Euclidean(Metric):
+    """Data as they are."""
+
+    name = "euclidean"
+
+    def embedded(self, X: Any, what: str = "X") -> Any:  # noqa: N803
+        """X itself."""
+        return X
+
+    def centers(
+        self, means: FloatArray, points: Any, labels: IntArray, order: IntArray
+    ) -> FloatArray:
+        """The means themselves."""
+        return means
+
+
+class _Sphere(Metric):
+    radius: ClassVar[float]
+
+    def centers(
+        self, means: FloatArray, points: Any, labels: IntArray, order: IntArray
+    ) -> FloatArray:
+        """Directions of the means."""
+        length = np.linalg.norm(means, axis=1)
+        directions = means.copy()
+        for i in np.flatnonzero(length <= NOWHERE * self.radius):
+            members = np.flatnonzero(labels == i)
+            if members.size:
+                first = members[order[members].argmin()]
+                directions[i] = rows_of(points, np.array([first]))[0]
+            else:
+                directions[i] = np.eye(1, means.shape[1])[0]
+        return self.returned(directions / np.linalg.norm(directions, axis=1, keepdims=True))
+
+    @abstractmethod
+    def returned(self, directions: FloatArray) -> FloatArray:
+        """Unit vectors in the terms of the data."""
+
+
+class Cosine(_Sphere):
+    """Rows count by their direction: |x - y|^2 = 2 (1 - cos) of rows of length 1."""
+
+    name = "cosine"
+    radius = 1.0
+
+    def embedded(self, X: Any, what: str = "X") -> Rows:  # noqa: N803
+        """Rows divided by their length."""
+        data = read_data(X)
+        n, d = data.shape
+        if sp.issparse(data):
+            rows = data.copy()
+            row = np.repeat(np.arange(n), np.diff(rows.indptr))
+            # first by the largest entry, so that no square overflows or vanishes
+            largest = np.zeros(n)
+            np.maximum.at(largest, row, np.abs(rows.data))
+            _check_length(largest, what)
+            rows.data /= largest[row]
+            rows.data /= np.sqrt(np.bincount(row, rows.data**2, n))[row]
+            return rows
+        require(
+            8 * n * d,
+            f"the directions of {n:,} × {d:,} data",
+            "Pass fewer samples or features; `bckm.assign_to` labels further samples in parts.",
+        )
+        found = np.empty((n, d))
+        for part in blocks(n, d):
+            values = data[part].astype(np.float64)
+            largest = np.abs(values).max(axis=1)
+            _check_length(largest, what, part.start)
+            values /= largest[:, None]
+            found[part] = values / np.linalg.norm(values, axis=1, keepdims=True)
+        return found
+
+    def returned(self, directions: FloatArray) -> FloatArray:
+        """Themselves."""
+        return directions
+
+
+def _check_length(largest: FloatArray, what: str, start: int = 0) -> None:
+    nothing = np.flatnonzero(largest == 0)
+    if nothing.size:
+        raise ValueError(
+            f"row {start + nothing[0]} of {what} is all zeros and has no direction, which "
+            "metric='cosine' is about; drop such rows, or use metric='euclidean'."
+        )
+
+
+class Haversine(_Sphere):
+    """Latitude and longitude in degrees, as points in space at the radius of the earth, in km."""
+
+    name = "haversine"
+    radius = EARTH
+
+    def embedded(self, X: Any, what: str = "X") -> FloatArray:  # noqa: N803
+        """Points (n, 3) on the sphere."""
+        asked = "metric='haversine' takes latitude and longitude, in this order and in degrees"
+        if sp.issparse(X):
+            raise ValueError(f"{what} is sparse; {asked}: pass {what}.toarray().")
+        data = read_data(X)
+        if data.shape[1] != 2:
+            raise ValueError(f"{what} has {data.shape[1]} features; {asked}: two columns.")
+        for column, name, most in ((0, "latitude", 90), (1, "longitude", 360)):
+            beyond = np.flatnonzero(np.abs(data[:, column]) > most)
+            if beyond.size:
+                raise ValueError(
+                    f"row {beyond[0]} of {what} has the {name} {data[beyond[0], column]:g}, beyond "
+                    f"±{most}; {asked}. Exchange the columns if longitude comes first; radians "
+                    "become degrees by np.degrees."
+                )
+        latitude, longitude = np.radians(data.astype(np.float64)).T
+        ring = np.cos(latitude)
+        x, y, z = ring * np.cos(longitude), ring * np.sin(longitude), np.sin(latitude)
+        return EARTH * np.stack([x, y, z], axis=1)
+
+    def n_features(self, embedded: int) -> int:
+        """Two."""
+        return 2
+
+    def returned(self, directions: FloatArray) -> FloatArray:
+        """Latitude and longitude in degrees, the latter between -180 and 180."""
+        x, y, z = directions.T
+        found: FloatArray = np.stack([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)], axis=1)
+        return np.degrees(found)
+
+
+METRICS: dict[str, Metric] = {one.name: one for one in (Euclidean(), Cosine(), Haversine())}
+
+
+def read_metric(metric: Any) -> Metric:
+    """Read the name of a metric."""
+    if not isinstance(metric, str) or metric not in METRICS:
+        names = ", ".join(map(repr, METRICS))
+        raise ValueError(f"metric must be one of {names}; got {metric!r}.")
+    return METRICS[metric]

@@ -1,0 +1,401 @@
+"""The one door from raw input to a `Problem`: everything below it trusts what it gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from bckm._core import arrays
+from bckm._core.memory import require
+from bckm._core.rounding import Rounding, read_scale, rounded_down, too_far
+from bckm._core.types import FloatArray, IntArray, Rows
+from bckm._core.validation import (
+    read_cluster_count,
+    read_data,
+    read_jobs,
+    read_n_clusters,
+    read_weight,
+)
+from bckm.constraints import Constraints, as_constraints
+from bckm.constraints.rules import MovedMax, Rule
+from bckm.problem.normalize import (
+    Groups,
+    Normal,
+    canonical_order,
+    first_members,
+    mean_cost,
+    measured,
+    pull_of,
+)
+from bckm.problem.soft import Soft
+from bckm.problem.sparse import SparseNormal, replaced
+from bckm.problem.structure import Structure, contract
+
+HELD = 6  # sparse points, and their dense centers, are held so many times
+SHOWS = 1e-10  # share of the inertia beyond which rounding is worth a second look
+NOTHING = 1e-28  # squared distances that rounding may leave of none, where points reach to 1
+
+
+class Feature(Flag):
+    """What a problem asks of an engine beyond 'every item in its nearest cluster'."""
+
+    NONE = 0
+    NONEMPTY = auto()  # no cluster is empty
+    SIZES = auto()  # bounds on the number of samples
+    CONFLICTS = auto()  # cannot-links
+    ROWS = auto()  # sums, quotas, general linear rows
+    BLOCKS = auto()  # items of several samples, where sizes are bounded
+    PLACES = auto()  # clusters that are fixed for some items, forbidden, or dear
+    TIES = auto()  # soft links
+    WISHES = auto()  # soft sizes, sums and quotas
+
+    @property
+    def words(self) -> str:
+        """The features for a person."""
+        return " and ".join(_FEATURE_WORDS[feature] for feature in self)
+
+
+_FEATURE_WORDS = {
+    Feature.NONEMPTY: "clusters that must not be empty",
+    Feature.SIZES: "size bounds",
+    Feature.CONFLICTS: "cannot-links",
+    Feature.ROWS: "linear rows",
+    Feature.BLOCKS: "must-links together with size bounds",
+    Feature.PLACES: "fixed or previous clusters",
+    Feature.TIES: "soft links",
+    Feature.WISHES: "soft sizes, sums or quotas",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """min over labels, centers of sum_j mass_j |point_j - center_label(j)|^2 + scatter + penalty.
+
+    Points are centered and divided by a power of two, so that squares neither cancel nor overflow
+    (of sparse ones only the columns far from zero, which are dense anyway); `inertia` and
+    `centers_out` lead back to the units of X. Items stand in an order that depends on the data
+    alone: permuted rows or rules give the same problem.
+
+    Attributes
+    ----------
+    structure : Structure
+        What labels must obey.
+    soft : Soft
+        What labels should obey, and what it costs if they do not.
+    rules : list of Rule
+        What was asked, one by one.
+    points : array (m, d)
+        Weighted mean of each item; a csr_array where X is sparse.
+    mass : array (m,)
+        Weight of each item in the objective.
+    pull : array (m,)
+        Weight of each item in `cost`: its mass, or, for an item without any, a touch that leads it
+        to its nearest center and that the objective does not feel.
+    scatter : float
+        Inertia inside the items, the same for all labels.
+    relative : float
+        What a confidence of 1 costs; zero where nothing is soft.
+    origin, unit, heavy :
+        X = origin + unit * points, sample_weight = heavy * mass.
+    scale : float
+        unit^2 * heavy: from costs to the units of the inertia.
+    variance : float
+        Mean variance of the features over the samples.
+    rounding : Rounding
+        How far all this may be from exact arithmetic.
+    threads : int
+        How many threads compiled code may use; no result depends on it.
+    """
+
+    structure: Structure
+    soft: Soft
+    rules: list[Rule]
+    points: Rows
+    mass: FloatArray
+    pull: FloatArray
+    scatter: float
+    relative: float
+    origin: FloatArray
+    unit: float
+    heavy: float
+    scale: float
+    variance: float
+    rounding: Rounding
+    threads: int
+
+    @classmethod
+    def build(
+        cls,
+        X: Any,  # noqa: N803
+        n_clusters: int,
+        constraints: Constraints | None = None,
+        sample_weight: Any = None,
+        *,
+        n_jobs: Any = None,
+        few: bool = False,
+    ) -> Problem:
+        """Validate, contract and normalize.
+
+        X is read block by block and neither changed nor kept; `points` is the only array of its
+        size that is made. `few` permits fewer samples than clusters.
+        """
+        data = read_data(X)
+        n, d = data.shape
+        k = read_cluster_count(n_clusters) if few else read_n_clusters(n_clusters, n)
+        threads = read_jobs(n_jobs)
+        weight = read_weight(sample_weight, n)
+        asked = as_constraints(constraints)
+        rules, wishes = asked.rules(n, k), asked.soft_rules(n, k)
+        size, what = n * d, f"a copy of the {n:,} × {d:,} data"
+        if sp.issparse(data):
+            size = HELD * (data.nnz + k * d)
+            what = f"the {data.nnz:,} entries of the data and the {k:,} × {d:,} dense centers"
+        require(
+            8 * (size + 8 * n),
+            what,
+            "Pass fewer samples or features; `bckm.assign_to` labels further samples in parts.",
+        )
+        normal = SparseNormal.of(data) if sp.issparse(data) else Normal.of(data)
+        heavy = arrays.power_of_two(weight.max())
+        scale = read_scale(normal.unit, heavy, n * d)
+        weight /= heavy
+        item = contract(rules, n)
+        count = np.bincount(item)
+        mass = np.bincount(item, weight).astype(np.float64, copy=False)
+        groups = Groups.of(normal, weight, item, count)
+        seen = normal.key(weight)
+        first = first_members(item, count.size)
+        key = seen.place[first]
+        key[groups.items] = groups.means @ normal.direction
+        order = canonical_order(key, mass, count)
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
+        points = normal.gathered(first[order], threads)
+        if sp.issparse(points):
+            points = replaced(points, place[groups.items], groups.means)
+        else:
+            points[place[groups.items]] = groups.means
+        mass = mass[order]
+        relative, one = 0.0, 1 / scale
+        if wishes:  # samples that are all alike have no scale: a confidence is then a price
+            relative = mean_cost(points, mass, groups.scatter, n) or one
+        return cls(
+            structure=Structure.compile(rules, place[item], k, wishes),
+            soft=Soft.compile(wishes, place[item], k, relative, one),
+            rules=rules,
+            points=points,
+            mass=mass,
+            pull=pull_of(points, mass),
+            scatter=groups.scatter,
+            relative=relative,
+            origin=normal.origin,
+            unit=normal.unit,
+            heavy=heavy,
+            scale=scale,
+            variance=seen.variance,
+            rounding=Rounding.of(
+                samples=n,
+                features=d,
+                largest_item=int(count.max()),
+                moment=seen.moment,
+                moved=bool(normal.origin.any()),
+                sparse=sp.issparse(data),
+            ),
+            threads=threads,
+        )
+
+    @property
+    def sparse(self) -> bool:
+        """Whether points are sparse: compiled code and moves need dense ones."""
+        return bool(sp.issparse(self.points))
+
+    @property
+    def features(self) -> Feature:
+        """What an engine must be able to express."""
+        s, asked = self.structure, Feature.NONE
+        if (s.lower > 0).any():
+            asked |= Feature.NONEMPTY
+        if (s.lower > 1).any() or (s.upper < s.item.size).any():
+            asked |= Feature.SIZES
+        if s.conflict_sets:
+            asked |= Feature.CONFLICTS
+        if s.linear.number or s.loads.number:
+            asked |= Feature.ROWS
+        if s.closed.size or self.soft.has_lean:
+            asked |= Feature.PLACES
+        if self.soft.has_ties:
+            asked |= Feature.TIES
+        if self.soft.loads.number:
+            asked |= Feature.WISHES
+        if Feature.SIZES in asked and (s.count > 1).any():
+            asked |= Feature.BLOCKS
+        return asked
+
+    @property
+    def pinned(self) -> bool:
+        """Whether rules say which cluster is which: samples have a place in it."""
+        return Feature.PLACES in self.features or any(isinstance(r, MovedMax) for r in self.rules)
+
+    def cost(self, centers: FloatArray) -> FloatArray:
+        """Cost of each item in each cluster, (m, k). The one cost function of the library.
+
+        Penalties of items on their own are part of it, those of ties and loads are not.
+        """
+        cost = arrays.squared_distances(self.points, centers)
+        cost *= self.pull[:, None]
+        self.soft.add_to(cost)
+        return cost
+
+    def nearest(self, centers: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Nearest cluster of each item and its cost there, without the matrix of all costs.
+
+        Penalties, which are never negative, play no part.
+        """
+        labels, squares = arrays.nearest(self.points, centers, threads=self.threads)
+        return labels, squares * self.pull
+
+    def means(self, labels: IntArray, fallback: FloatArray) -> FloatArray:
+        """Centers that are best for the labels; an empty cluster keeps its `fallback`."""
+        return self.recentered(labels, fallback)[0]
+
+    def recentered(
+        self, labels: IntArray, centers: FloatArray, known: arrays.Totals | None = None
+    ) -> tuple[FloatArray, float]:
+        """Means of the clusters (centers where there are none), and what labels cost there.
+
+        An engine may know the totals of the labels at the centers already.
+        """
+        sums = self._totals(labels, centers) if known is None else known
+        mass, weighted = sums.mass, sums.sums
+        if (mass == 0).any():
+            # a cluster of weightless samples has no weighted mean: its plain mean is as good
+            weight = np.where(mass[labels] == 0, self.structure.count, self.mass)
+            plain = arrays.totals(self.points, weight, labels, centers, self.threads)
+            mass, weighted = plain.mass, plain.sums
+        held = mass > 0
+        exact = np.array(centers)
+        exact[held] = weighted[held] / mass[held, None]
+        # in the units of X there is no number for every mean: far from zero there are few
+        moved = self.origin.any()
+        means = self.centers_in(self.centers_out(exact)) if moved else exact
+        # points cost as much less around their mean as its distance says; not where it cancels
+        gain = float(sums.mass @ np.square(exact - centers).sum(axis=1))
+        if moved:
+            gain -= float(sums.mass @ np.square(exact - means).sum(axis=1))
+        if not gain <= sums.cost / 2:
+            return means, self.within(labels, means)
+        return means, sums.cost - gain + self.penalty(labels)
+
+    def within(self, labels: IntArray, centers: FloatArray) -> float:
+        """What labels cost, with all penalties that they can change, in units of `cost`."""
+        return self._totals(labels, centers).cost + self.penalty(labels)
+
+    def penalty(self, labels: IntArray) -> float:
+        """What labels cost beyond the distances, and can change."""
+        return self.soft.alone(labels) + self.soft.coupled(labels) if self.soft.asks else 0.0
+
+    def _totals(self, labels: IntArray, centers: FloatArray) -> arrays.Totals:
+        return arrays.totals(self.points, self.mass, labels, centers, self.threads)
+
+    def objective(self, cost: float) -> float:
+        """Inertia and penalties in the units of X, from what labels cost."""
+        return (cost + self.fixed) * self.scale
+
+    def bound_out(self, bound: float) -> float:
+        """A bound on inertia and penalties in the units of X, from one on what labels cost."""
+        return rounded_down(self.objective(bound))
+
+    def certain(
+        self,
+        bound: float,
+        cost: float,
+        centers: FloatArray | None = None,
+        prices: FloatArray | None = None,
+    ) -> float:
+        """A bound on what labels cost, as one that holds in exact arithmetic too.
+
+        `cost` is what some labels that obey cost. A bound at given centers may be one on items by
+        their `pull`; where it has prices, it is their dual value.
+        """
+        whole = cost + self.fixed + 2 * float(self.soft.base.sum())
+        lost = self.rounding.of_bound(whole)
+        if centers is not None:
+            lost += self.touch(centers, prices)
+        return max(min(bound, cost) - lost, -self.fixed)
+
+    def touch(self, centers: FloatArray, prices: FloatArray | None = None) -> float:
+        """The most that the `pull` of weightless items, no part of the objective, adds to a bound.
+
+        Without prices of clusters, that is their cost in the farthest one.
+        """
+        weightless = np.flatnonzero(self.mass == 0)
+        if weightless.size == 0:
+            return 0.0
+        cost = arrays.squared_distances(self.points[weightless], centers)
+        cost *= self.pull[weightless, None]
+        if prices is None:
+            return float(cost.max(axis=1).sum())
+        paid = np.outer(self.structure.count[weightless], prices)
+        return float(((cost - paid).min(axis=1) + paid.max(axis=1)).clip(0.0).sum())
+
+    @property
+    def fixed(self) -> float:
+        """What all labels cost alike, beyond what `cost` tells."""
+        return self.scatter + self.soft.constant
+
+    @property
+    def nothing(self) -> float:
+        """What labels cost where rounding alone keeps samples from their centers."""
+        return NOTHING * float(self.mass.sum())
+
+    def inertia(
+        self, labels: IntArray, centers: FloatArray, data: Rows, sample_weight: Any, cost: float
+    ) -> float:
+        """Inertia of labels in the units of X, from what they cost with all penalties.
+
+        Centers and data are in these units too: where clusters are so tight, compared to how far
+        apart they are, that the rounding of points shows, the data are looked at once more.
+        """
+        if self.penalty(labels) > 0:  # however much larger than the inertia
+            cost = self._totals(labels, self.centers_in(centers)).cost
+        cost += self.scatter
+        if self.rounding.of_bound(cost) > SHOWS * cost:
+            weight = read_weight(sample_weight, self.structure.item.size) / self.heavy
+            expanded = self.structure.expand(labels)
+            cost = measured(read_data(data), weight, expanded, centers, self.unit)
+        return cost * self.scale
+
+    def price_out(self, weight: float, *, relative: bool) -> float:
+        """A price or a confidence in the units of the inertia."""
+        return weight * self.relative * self.scale if relative else weight
+
+    def penalty_out(self, labels: IntArray) -> float:
+        """All penalties of labels, in the units of the inertia."""
+        return (self.penalty(labels) + self.soft.constant) * self.scale
+
+    def prices_out(self, prices: FloatArray) -> FloatArray:
+        """Prices of the size bounds in the units of X, from those in units of `cost`."""
+        return prices * self.scale
+
+    def given_centers(self, centers: FloatArray, what: str) -> FloatArray:
+        """Centers from outside in the units of `points`; none so far away that squares overflow."""
+        found = self.centers_in(centers)
+        most = float(np.abs(found).max())
+        if too_far(most, self.scale, self.points.size):
+            raise ValueError(
+                f"{what} lie {most * self.unit:.3g} from X, whose values differ by no more than "
+                f"{4 * self.unit:.3g}: squared distances overflow; check the units of both."
+            )
+        return found
+
+    def centers_in(self, centers: FloatArray) -> FloatArray:
+        """Centers in the units of `points`, from centers in the units of X."""
+        return (centers - self.origin) / self.unit
+
+    def centers_out(self, centers: FloatArray) -> FloatArray:
+        """Centers in the units of X, from centers in the units of `points`."""
+        return centers * self.unit + self.origin

@@ -1,0 +1,353 @@
+"""The combinatorial part of a problem: rules compiled to items, conflicts, bounds and rows.
+
+Must-linked samples contract to one *item*; everything below this module works on items, and only
+`Structure.expand` leads back. No data here: feasibility depends on the rules alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from bckm._core.types import BoolArray, FloatArray, IntArray, Sparse
+from bckm.constraints.rules import (
+    CannotLink,
+    Fixed,
+    Forbidden,
+    Moved,
+    MovedMax,
+    MustLink,
+    NonEmpty,
+    RowBound,
+    Rule,
+    SizeMax,
+    SizeMin,
+    SoftRule,
+    SumBound,
+)
+from bckm.problem.cliques import clique_cover
+from bckm.problem.linear import (
+    Linear,
+    Loads,
+    compile_closed,
+    compile_loads,
+    compile_rows,
+    tightened,
+)
+
+
+def contract(rules: Iterable[Rule], n_samples: int) -> IntArray:
+    """Number the must-link components: the item of each sample.
+
+    Items are numbered by their first sample, so the result does not depend on the order of rules.
+    """
+    links = [rule.samples for rule in rules if isinstance(rule, MustLink)]
+    if not links:
+        return np.arange(n_samples)
+    lengths = np.fromiter(map(len, links), np.int64, len(links))
+    members = np.fromiter(chain.from_iterable(links), np.int64, int(lengths.sum()))
+    first = np.repeat(members[np.cumsum(lengths) - lengths], lengths)
+    graph = sp.coo_array((np.ones(members.size), (first, members)), (n_samples, n_samples))
+    return renumber(connected_components(graph, directed=False)[1])
+
+
+def renumber(group: IntArray) -> IntArray:
+    """Number groups in the order of their first member."""
+    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int64)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[inverse]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Linear rows over the item x cluster indicator, (r, m * k), and their bounds, (r,)."""
+
+    matrix: Sparse
+    lower: FloatArray
+    upper: FloatArray
+
+    def joined(self, matrix: Sparse, lower: FloatArray, upper: FloatArray) -> Rows:
+        """These rows and some more."""
+        return Rows(
+            sp.vstack([self.matrix, matrix], format="csr"),
+            np.concatenate([self.lower, lower]),
+            np.concatenate([self.upper, upper]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What labels of items must obey.
+
+    Attributes
+    ----------
+    n_clusters : int
+        k.
+    item : array (n,)
+        Item of each sample.
+    count : array (m,)
+        Samples in each item.
+    lower, upper : arrays (k,)
+        Bounds on the number of samples in each cluster.
+    conflict_sets : tuple of tuples of int
+        Sets of items that must be pairwise apart, as stated, largest first.
+    contradictions : tuple of CannotLink
+        Cannot-links between samples of one item.
+    loads : Loads
+        Sums over the items of each cluster, with their bounds.
+    closed : array of int
+        Columns (item * k + cluster) that labels must not use, sorted.
+    linear : Linear
+        Further linear rows over the item x cluster indicator, with their bounds.
+    cluster_class : array (k,)
+        Clusters of one class are interchangeable: the same rules hold for them.
+    cluster_order : array (k,)
+        Clusters from small to large bounds; depends on the bounds, not on their order.
+    """
+
+    n_clusters: int
+    item: IntArray
+    count: IntArray
+    lower: IntArray
+    upper: IntArray
+    conflict_sets: tuple[tuple[int, ...], ...]
+    contradictions: tuple[CannotLink, ...]
+    loads: Loads
+    closed: IntArray
+    linear: Linear
+    cluster_class: IntArray
+    cluster_order: IntArray
+
+    @classmethod
+    def compile(
+        cls, rules: list[Rule], item: IntArray, n_clusters: int, soft: Iterable[SoftRule] = ()
+    ) -> Structure:
+        """Compile rules, given the item of each sample (see `contract`).
+
+        Soft rules ask nothing here, but may tell clusters apart.
+        """
+        lower, upper = _size_bounds(rules, item.size, n_clusters)
+        sets, contradictions = _lift(rules, item)
+        return cls(
+            n_clusters=n_clusters,
+            item=item,
+            count=np.bincount(item),
+            lower=lower,
+            upper=upper,
+            conflict_sets=sets,
+            contradictions=contradictions,
+            loads=compile_loads(rules, item, n_clusters),
+            closed=compile_closed(rules, item, n_clusters),
+            linear=compile_rows(rules, item, n_clusters),
+            cluster_class=_cluster_classes(rules, soft, lower, upper),
+            cluster_order=_cluster_order(rules, soft, lower, upper),
+        )
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.count.size
+
+    def samples(self, items: BoolArray) -> int:
+        """Count the samples of some items."""
+        if self.n_items == self.item.size:
+            return int(np.count_nonzero(items))
+        return int(self.count[items].sum())
+
+    @cached_property
+    def edges(self) -> IntArray:
+        """Conflicts (e, 2): pairs of items that must be apart, each once, sorted."""
+        return _edges(self.conflict_sets)
+
+    @cached_property
+    def cliques(self) -> tuple[IntArray, ...]:
+        """Sets of items that are pairwise in conflict and together cover all edges."""
+        return clique_cover(self.conflict_sets, self.edges)
+
+    @cached_property
+    def neighbors(self) -> Sparse:
+        """Symmetric conflict graph (m, m), in CSR."""
+        a, b = self.edges.T
+        ones = np.ones(2 * a.size, np.int64)
+        where = (np.concatenate([a, b]), np.concatenate([b, a]))
+        return sp.csr_array((ones, where), (self.n_items, self.n_items))
+
+    @cached_property
+    def _few_rows(self) -> Linear:
+        """The general rows, and closed places as one row."""
+        if self.closed.size == 0:
+            return self.linear
+        at = (np.zeros(self.closed.size, np.int64), self.closed)
+        row = sp.csr_array((np.ones(self.closed.size), at), (1, self.n_items * self.n_clusters))
+        return Linear(
+            sp.vstack([self.linear.matrix, row], format="csr"),
+            np.append(self.linear.lower, -np.inf),
+            np.append(self.linear.upper, 0.0),
+            np.append(self.linear.give, 0.0),
+        )
+
+    @cached_property
+    def apart_from_loads(self) -> Linear:
+        """All linear rules but loads; closed places are one row.
+
+        Where there are none, they have no columns either: already those would be many.
+        """
+        few = self._few_rows
+        return few if few.number else replace(few, matrix=sp.csr_array((0, 0)))
+
+    @cached_property
+    def _all_rows(self) -> Rows:
+        rows = Rows(self._few_rows.matrix, *self._few_rows.wide)
+        if self.loads.number:
+            rows = rows.joined(*self.loads.rows())
+        return Rows(*tightened(rows.matrix, rows.lower, rows.upper))
+
+    @property
+    def rows(self) -> Sparse:
+        """All linear rules as rows over the item x cluster indicator: large where loads are.
+
+        Bounds are wide: whatever is `feasible` keeps them, but not the other way round. Numbers
+        beyond their bound are cut off (see `tightened`).
+        """
+        return self._all_rows.matrix
+
+    @property
+    def row_lower(self) -> FloatArray:
+        """Lower bounds of `rows`."""
+        return self._all_rows.lower
+
+    @property
+    def row_upper(self) -> FloatArray:
+        """Upper bounds of `rows`."""
+        return self._all_rows.upper
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are any linear rules."""
+        return bool(self.linear.number or self.closed.size or self.loads.number)
+
+    @cached_property
+    def columns(self) -> Sparse:
+        """The rows, compressed by column."""
+        return self.rows.tocsc()
+
+    @property
+    def interchangeable(self) -> bool:
+        """True when no rule tells one cluster from another."""
+        return bool((self.cluster_class == 0).all())
+
+    def expand(self, labels: IntArray) -> IntArray:
+        """Labels of samples from labels of items."""
+        return labels[self.item]
+
+    def sizes(self, labels: IntArray) -> IntArray:
+        """Samples in each cluster."""
+        return np.bincount(labels, self.count, self.n_clusters).astype(np.int64)
+
+    def activity(self, labels: IntArray) -> FloatArray:
+        """Value of each row."""
+        if not self.has_rows:
+            return np.empty(0)
+        return np.asarray(self.columns[:, self._held(labels)].sum(axis=1))
+
+    def linear_activity(self, labels: IntArray) -> FloatArray:
+        """Value of each row of `linear`."""
+        return self.linear.of(self._held(labels))
+
+    def sums_hold(self, labels: IntArray) -> bool:
+        """Whether all sums and general rows are within their bounds, by exact arithmetic."""
+        return self.loads.hold(labels) and self.linear.hold(self._held(labels))
+
+    def feasible(self, labels: IntArray) -> bool:
+        """Whether labels of items obey everything."""
+        sizes = self.sizes(labels)
+        if (sizes < self.lower).any() or (sizes > self.upper).any() or self.contradictions:
+            return False
+        if (labels[self.edges[:, 0]] == labels[self.edges[:, 1]]).any():
+            return False
+        if self.closed.size and np.isin(self._held(labels), self.closed).any():
+            return False
+        return self.sums_hold(labels)
+
+    def _held(self, labels: IntArray) -> IntArray:
+        """Columns that labels use."""
+        return np.arange(self.n_items) * self.n_clusters + labels
+
+
+def _size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, IntArray]:
+    lower, upper = np.zeros(k, np.int64), np.full(k, n_samples, np.int64)
+    for rule in rules:
+        match rule:
+            case SizeMin(value, cluster):
+                at = slice(None) if cluster is None else slice(cluster, cluster + 1)
+                lower[at] = np.maximum(lower[at], value)
+            case SizeMax(value, cluster):
+                at = slice(None) if cluster is None else slice(cluster, cluster + 1)
+                upper[at] = np.minimum(upper[at], value)
+            case NonEmpty():
+                lower = np.maximum(lower, 1)
+    return lower, upper
+
+
+def _lift(
+    rules: list[Rule], item: IntArray
+) -> tuple[tuple[tuple[int, ...], ...], tuple[CannotLink, ...]]:
+    """Cannot-links between items: sorted sets of items, and the links that contradict."""
+    sets: set[tuple[int, ...]] = set()
+    contradictions = []
+    for rule in rules:
+        if isinstance(rule, CannotLink):
+            items = {int(item[p]) for p in rule.samples}
+            if len(items) < len(rule.samples):
+                contradictions.append(rule)
+            if len(items) > 1:
+                sets.add(tuple(sorted(items)))
+    return tuple(sorted(sets, key=lambda s: (-len(s), s))), tuple(contradictions)
+
+
+def _edges(sets: tuple[tuple[int, ...], ...]) -> IntArray:
+    if not sets:
+        return np.empty((0, 2), np.int64)
+    parts = []
+    for length in sorted({len(s) for s in sets}):
+        members = np.array([s for s in sets if len(s) == length])
+        a, b = np.triu_indices(length, 1)
+        parts.append(np.stack([members[:, a].ravel(), members[:, b].ravel()], axis=1))
+    return np.unique(np.concatenate(parts), axis=0)
+
+
+def _cluster_classes(
+    rules: list[Rule], soft: Iterable[SoftRule], lower: IntArray, upper: IntArray
+) -> IntArray:
+    k = lower.size
+    keys: list[list[object]] = [[int(lower[i]), int(upper[i])] for i in range(k)]
+    asked: list[tuple[Rule, object]] = [(rule, None) for rule in rules]
+    asked += [(one.rule, (one.weight, one.relative)) for one in soft]
+    for rule, price in asked:
+        # what may name any cluster: take none as equal
+        if isinstance(rule, RowBound | Fixed | Forbidden | MovedMax | Moved):
+            return np.arange(k)
+        if isinstance(rule, SumBound) and rule.cluster is not None:
+            keys[rule.cluster].append((id(rule.source), rule.side, rule.value, price))
+        elif price is not None and isinstance(rule, SizeMin | SizeMax) and rule.cluster is not None:
+            keys[rule.cluster].append((type(rule), rule.value, price))
+    seen: dict[tuple[object, ...], int] = {}
+    return np.array([seen.setdefault(tuple(key), len(seen)) for key in keys])
+
+
+def _cluster_order(
+    rules: list[Rule], soft: Iterable[SoftRule], lower: IntArray, upper: IntArray
+) -> IntArray:
+    """Sort clusters by size bounds, then by the bounds of sums, then by soft ones."""
+    keys: list[list[float]] = [[float(a + b), float(a)] for a, b in zip(lower, upper, strict=True)]
+    for rule in [*rules, *(one.rule for one in soft)]:
+        if isinstance(rule, SumBound | SizeMin | SizeMax) and rule.cluster is not None:
+            keys[rule.cluster].append(float(rule.value))
+    return np.array(sorted(range(lower.size), key=lambda i: keys[i]), dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Linear and integer programs, and the only adapter of HiGHS."""

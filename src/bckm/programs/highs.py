@@ -1,0 +1,264 @@
+"""The only module that talks to HiGHS: scaling, options, status map, hot start, interrupts.
+
+HiGHS works with absolute tolerances. Costs enter here already relative to what each item pays at
+least; they are divided by their largest value, and every objective that leaves is in the caller's
+units again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+
+from bckm._core.deadline import Deadline
+from bckm._core.types import BoolArray, FloatArray, IntArray, Sparse
+
+TOLERANCE = 1e-10  # the smallest that HiGHS takes; costs are scaled to at most 1
+MIXED = 1e-9  # where some columns are integral and some are not
+SMALL = 1e-9  # HiGHS takes smaller coefficients for zero
+AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
+LARGE = 20_000  # columns of an LP that may take long
+INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
+# Presolve looks for dependent equations for up to 1 % of the time limit, so without one for ever:
+# 150 s where 20 sizes of 10,000 items are equations. There are none worth finding.
+DEPENDENT = 1 << 10 | 1 << 11  # bits of the option presolve_rule_off
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What HiGHS found: values of columns, duals of rows, and a bound on the objective.
+
+    `values` is None when nothing feasible was found; `infeasible` repeats the solver's claim, which
+    is not a proof.
+    """
+
+    values: FloatArray | None
+    duals: FloatArray | None
+    bound: float
+    finished: bool
+    infeasible: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """State of each column and row at a vertex: `AT_LOWER`, `BASIC`, or another of HiGHS."""
+
+    columns: IntArray
+    rows: IntArray
+
+
+class Model:
+    """min cost·x subject to row_lower <= A x <= row_upper, 0 <= x <= column_upper.
+
+    Parameters
+    ----------
+    matrix : sparse (rows, columns)
+        A.
+    row_lower, row_upper : arrays
+        Bounds of the rows.
+    integer : bool or array of bool
+        Whether x is integral, or which part of it.
+    column_upper : array, optional
+        Upper bounds of x; ones when None.
+    tolerance : float
+        Of rows, reduced costs and integrality; improvements of an integer program by less than
+        this (after scaling) are overlooked.
+    presolve : bool
+        Whether HiGHS looks for a smaller program first.
+    """
+
+    def __init__(
+        self,
+        matrix: Sparse,
+        row_lower: FloatArray,
+        row_upper: FloatArray,
+        *,
+        integer: bool | BoolArray = False,
+        column_upper: FloatArray | None = None,
+        tolerance: float = TOLERANCE,
+        presolve: bool = True,
+    ) -> None:
+        import highspy
+
+        rows, columns = matrix.shape
+        if column_upper is None:
+            column_upper = np.ones(columns)
+        matrix, row_lower, row_upper = _visible(matrix.tocsc(), row_lower, row_upper, column_upper)
+        program = highspy.HighsLp()
+        program.num_col_, program.num_row_ = columns, rows
+        program.col_cost_ = np.zeros(columns)
+        program.col_lower_ = np.zeros(columns)
+        program.col_upper_ = column_upper
+        program.row_lower_, program.row_upper_ = row_lower, row_upper
+        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        program.a_matrix_.start_ = matrix.indptr
+        program.a_matrix_.index_ = matrix.indices
+        program.a_matrix_.value_ = matrix.data
+        self._integer = bool(np.any(integer))
+        self._lasts = self._integer or columns > LARGE
+        if self._integer:
+            kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+            whole = np.broadcast_to(integer, columns)
+            program.integrality_ = [kinds[int(one)] for one in whole]
+        self._solver = highspy.Highs()
+        self._set(
+            output_flag=False,
+            threads=1,
+            random_seed=0,
+            primal_feasibility_tolerance=tolerance,
+            dual_feasibility_tolerance=tolerance,
+            mip_feasibility_tolerance=tolerance,
+            mip_rel_gap=0.0,
+            mip_abs_gap=0.0,
+            presolve_rule_off=DEPENDENT,
+        )
+        # with columns of both kinds the presolve of 1.14.0 cuts off optima (HiGHS issues 3043,
+        # 3073, 3094); brute force saw it in one of a thousand small soft problems. So does its tree
+        # search at a tolerance of 1e-10, in one of ten thousand (seeds 8119 and 13433)
+        mixed = self._integer and not np.all(integer)
+        if mixed:
+            self._set(mip_feasibility_tolerance=max(tolerance, MIXED))
+        if not presolve or mixed:
+            self._set(presolve="off")
+        self._solver.passModel(program)
+
+    def _set(self, **options: Any) -> None:
+        for name, value in options.items():
+            self._solver.setOptionValue(name, value)
+
+    def solve(
+        self,
+        cost: FloatArray,
+        deadline: Deadline,
+        *,
+        start: FloatArray | None = None,
+        max_nodes: int | None = None,
+    ) -> Solution:
+        """Minimize; a model that was solved before starts from its last basis.
+
+        Parameters
+        ----------
+        cost : array (columns,)
+            Objective.
+        deadline : Deadline
+            When to stop.
+        start : array (columns,), optional
+            A feasible point, for integer models.
+        max_nodes : int, optional
+            Work limit of the tree search; unlike a time limit it is repeatable.
+        """
+        scale = float(np.abs(cost).max(initial=0.0)) or 1.0
+        columns = cost.size
+        self._solver.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost / scale)
+        # HiGHS counts its time from the creation of the model
+        limit = min(self._solver.getRunTime() + deadline.left, 1e30)
+        self._set(time_limit=limit)
+        if max_nodes is not None:
+            self._set(mip_max_nodes=max_nodes)
+        if start is not None:
+            self._offer(start)
+        self._run()
+        return self._read(scale)
+
+    def basis(self) -> Basis:
+        """The basis of the last solution: where a similar model may start."""
+        found = self._solver.getBasis()
+        return Basis(
+            np.fromiter(map(int, found.col_status), np.int64),
+            np.fromiter(map(int, found.row_status), np.int64),
+        )
+
+    def start_from(self, basis: Basis) -> None:
+        """Start the next solve from a basis; HiGHS completes one that does not quite fit."""
+        import highspy
+
+        start = highspy.HighsBasis()
+        status = [highspy.HighsBasisStatus(value) for value in range(5)]
+        start.col_status = [status[value] for value in basis.columns]
+        start.row_status = [status[value] for value in basis.rows]
+        start.valid = start.alien = True
+        self._solver.setBasis(start)
+
+    def _offer(self, start: FloatArray) -> None:
+        import highspy
+
+        point = highspy.HighsSolution()
+        point.col_value = start.tolist()
+        point.value_valid = True
+        self._solver.setSolution(point)
+
+    def _run(self) -> None:
+        if not self._lasts:
+            self._solver.run()
+            return
+        # this may last: run it in a thread, so that Ctrl-C reaches Python
+        self._solver.HandleUserInterrupt = True
+        done = Event()
+
+        def work() -> None:
+            try:
+                self._solver.run()
+                self._solver.resetGlobalScheduler(False)  # it belongs to this thread
+            finally:
+                done.set()
+
+        thread = Thread(target=work)
+        try:
+            thread.start()
+        except RuntimeError as error:  # so Python says it
+            raise MemoryError(
+                f"a tree search needs a thread of its own, which the system refuses ({error}); "
+                "free memory, or raise the limits of this process."
+            ) from None
+        try:
+            # not join(): interrupted, it would take the thread for ended (CPython before 3.13)
+            while not done.wait(0.05):
+                pass
+        except KeyboardInterrupt:
+            self._solver.cancelSolve()
+            done.wait()
+            raise
+        finally:
+            thread.join()
+
+    def _read(self, scale: float) -> Solution:
+        import highspy
+
+        status = self._solver.getModelStatus()
+        optimal = status == highspy.HighsModelStatus.kOptimal
+        infeasible = status == highspy.HighsModelStatus.kInfeasible
+        info = self._solver.getInfo()
+        found = optimal or (
+            self._integer
+            and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        )
+        solution = self._solver.getSolution()
+        bound = info.mip_dual_bound if self._integer else info.objective_function_value
+        return Solution(
+            values=np.asarray(solution.col_value) if found else None,
+            duals=np.asarray(solution.row_dual) * scale if found and not self._integer else None,
+            bound=float(bound) * scale,
+            finished=optimal or infeasible,
+            infeasible=infeasible,
+        )
+
+
+def _visible(
+    matrix: Sparse, lower: FloatArray, upper: FloatArray, reach: FloatArray
+) -> tuple[Sparse, FloatArray, FloatArray]:
+    """Leave out coefficients that HiGHS takes for zero; bounds give way by what they could add."""
+    tiny = np.flatnonzero((np.abs(matrix.data) <= SMALL) & (matrix.data != 0))
+    if not tiny.size:
+        return matrix, lower, upper
+    column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))[tiny]
+    most = matrix.data[tiny] * reach[column]
+    row, rows = matrix.indices[tiny], lower.size
+    lower = lower - np.bincount(row, np.maximum(most, 0), rows)
+    upper = upper - np.bincount(row, np.minimum(most, 0), rows)
+    matrix = matrix.copy()
+    matrix.data[tiny] = 0.0
+    matrix.eliminate_zeros()
+    return matrix, lower, upper

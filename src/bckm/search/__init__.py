@@ -1,1 +1,0 @@
-"""Better optima: local search on items, global search on centres."""

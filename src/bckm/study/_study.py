@@ -1,0 +1,173 @@
+"""`Study`: what was asked, of which data, and what came out; all that a report needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from bckm._core.types import FloatArray
+from bckm._core.validation import read_data, read_weight
+from bckm.constraints import Constraints, as_constraints
+from bckm.constraints.rules import plural
+from bckm.constraints.sample_id import located
+from bckm.exceptions import UnsupportedError
+from bckm.fit.result import Result
+from bckm.problem.scaling import Scaling
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A result with its data and rules.
+
+    Make one with `Study.of`; `bckm.save` keeps it as one file, `bckm.report.write` tells it.
+
+    Attributes
+    ----------
+    result : Result
+        What came out; its centers are in scaled units.
+    X : array (n, d)
+        The data in the units of the person.
+    constraints : Constraints
+        What was asked, about positions.
+    feature_names : tuple of str
+        One per column of X.
+    sample_id : tuple of str or None
+        Names of the samples; None where positions are their names.
+    sample_weight : array (n,) or None
+        Weights in the objective.
+    metric : str
+        As in `bckm.kmeans`.
+    scaling : Scaling
+        What was done to X before it was clustered.
+    title : str
+        What the report is called.
+    settings : mapping of str to JSON values
+        What it takes to repeat the fit: seed, solver, versions, where the data came from.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> rules = bckm.Constraints(size_max=2)
+    >>> study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
+    >>> study.n_samples, study.n_clusters, study.feature_names
+    (4, 2, ('feature 0',))
+    >>> study
+    Study('Clusters', 4 samples, 2 clusters)
+    """
+
+    result: Result
+    X: FloatArray
+    constraints: Constraints
+    feature_names: tuple[str, ...]
+    scaling: Scaling
+    sample_id: tuple[str, ...] | None = None
+    sample_weight: FloatArray | None = None
+    metric: str = "euclidean"
+    title: str = "Clusters"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        result: Result,
+        X: Any,  # noqa: N803
+        constraints: Constraints | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        sample_id: Sequence[Any] | None = None,
+        sample_weight: Any = None,
+        metric: str = "euclidean",
+        scaling: Scaling | None = None,
+        title: str = "Clusters",
+        settings: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Put a result beside the data and rules it came from.
+
+        Parameters
+        ----------
+        result : Result
+            From `bckm.kmeans` or ``model.result_``.
+        X : array of shape (n_samples, n_features) or frame
+            What was clustered, before any scaling.
+        constraints : Constraints, optional
+            What was asked.
+        feature_names, sample_id : sequence of str, optional
+            By default the columns, and for rules that name ids the index, of a frame.
+        sample_weight : array of shape (n_samples,), optional
+            Weights in the objective.
+        metric : str
+            As in the fit.
+        scaling : Scaling, optional
+            What was done to X before the fit; nothing by default.
+        title : str
+            What the report is called.
+        settings : mapping, optional
+            Whatever else is worth telling, as JSON values.
+        """
+        if hasattr(X, "tocsr"):
+            raise UnsupportedError("a Study holds dense data; X is sparse.")
+        rules = as_constraints(constraints)
+        if sample_id is None and rules.by == "sample_id" and hasattr(X, "index"):
+            sample_id = list(X.index)
+        rules = located(rules, X, sample_id)
+        if feature_names is None:
+            found = getattr(X, "columns", None)
+            width = np.shape(X)[1]
+            names = [f"feature {j}" for j in range(width)] if found is None else list(found)
+        else:
+            names = list(feature_names)
+        data = np.asarray(read_data(X), float)
+        if len(names) != data.shape[1]:
+            raise ValueError(f"{len(names)} feature names for {data.shape[1]} features.")
+        if data.shape[0] != result.labels.size:
+            raise ValueError(
+                f"the result is about {result.labels.size} samples; X has {data.shape[0]}."
+            )
+        if sample_id is not None and len(sample_id) != data.shape[0]:
+            raise ValueError(f"{len(sample_id)} ids for {data.shape[0]} samples.")
+        return cls(
+            result=result,
+            X=data,
+            constraints=rules,
+            feature_names=tuple(map(str, names)),
+            scaling=Scaling.of(data) if scaling is None else scaling,
+            sample_id=None if sample_id is None else tuple(map(str, sample_id)),
+            sample_weight=None
+            if sample_weight is None
+            else read_weight(sample_weight, data.shape[0]),
+            metric=metric,
+            title=title,
+            settings=dict(settings or {}),
+        )
+
+    def __repr__(self) -> str:
+        many = f"{plural(self.n_samples, 'sample')}, {plural(self.n_clusters, 'cluster')}"
+        return f"Study({self.title!r}, {many})"
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of X."""
+        return len(self.X)
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters that were asked for."""
+        return len(self.result.centers)
+
+    @property
+    def scaled(self) -> FloatArray:
+        """The data as they were clustered, (n, d)."""
+        return self.scaling.apply(self.X)
+
+    @property
+    def centers(self) -> FloatArray:
+        """Centers in the units of the person, (k, d)."""
+        return self.scaling.undo(self.result.centers)
+
+    def name(self, sample: int) -> str:
+        """What a sample is called."""
+        return str(sample) if self.sample_id is None else self.sample_id[sample]

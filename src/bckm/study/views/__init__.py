@@ -1,0 +1,42 @@
+"""What pictures of a `Study` show, as numbers; nothing is drawn here.
+
+`bckm.plotting` draws them with matplotlib, `bckm.report` as part of a page. Texts in the answers
+are those of the person: escape them, and shorten them with `clean`.
+"""
+
+from bckm.study.views._amounts import Amount, amounts
+from bckm.study.views._course import (
+    Convergence,
+    Profile,
+    Silhouette,
+    convergence,
+    profile,
+    silhouette,
+)
+from bckm.study.views._links import DrawnLink, Links, links, shown
+from bckm.study.views._plane import Plane, plane
+from bckm.study.views._style import COLORS, MARKERS, WRONG, Style, clean, matched, palette
+
+__all__ = [
+    "COLORS",
+    "MARKERS",
+    "WRONG",
+    "Amount",
+    "Convergence",
+    "DrawnLink",
+    "Links",
+    "Plane",
+    "Profile",
+    "Silhouette",
+    "Style",
+    "amounts",
+    "clean",
+    "convergence",
+    "links",
+    "matched",
+    "palette",
+    "plane",
+    "profile",
+    "shown",
+    "silhouette",
+]

@@ -1,0 +1,215 @@
+"""`amounts`: what rules bound in each cluster, beside its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bckm._core.tolerance import group_sums
+from bckm._core.types import BoolArray, FloatArray, IntArray
+from bckm.constraints import Constraints
+from bckm.constraints.expand import Softened
+from bckm.constraints.rules import QuotaBound, SizeMax, SizeMin, SoftRule, SumBound
+from bckm.constraints.statements import AttributeSum, Quota
+from bckm.study import Study
+from bckm.verification import verify
+
+
+@dataclass(frozen=True, eq=False)
+class Amount:
+    """Something that each cluster holds, and how much it may hold.
+
+    Attributes
+    ----------
+    name : str
+        "size", the name of a sum, or that of a quota with the category; all different. It is as the
+        person wrote it, so neither short nor safe.
+    kind : {"size", "sum", "share", "count"}
+        Samples in a cluster; sum of an attribute; share, or number, of samples of a category.
+    values : array (k,)
+        What each cluster holds. A share of an empty cluster is NaN.
+    lower, upper : array (k,) or None
+        Bounds, infinite where a cluster has none; None where no cluster has one.
+    soft : bool
+        Whether the bounds may be given up at a price.
+    unit : str
+        "samples", or nothing where the name says all.
+    outside : frozenset of int
+        Clusters beyond their bounds, as `bckm.verify` tells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bckm.study.views import Amount
+    >>> held, upper = np.array([4.0, 9.0]), np.array([5.0, 8.0])
+    >>> load = Amount("kg", "sum", held, None, upper, outside=frozenset({1}))
+    >>> load.broken.tolist()
+    [False, True]
+    """
+
+    name: str
+    kind: str
+    values: FloatArray
+    lower: FloatArray | None = None
+    upper: FloatArray | None = None
+    soft: bool = False
+    unit: str = ""
+    outside: frozenset[int] = frozenset()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether any cluster has a bound."""
+        return self.lower is not None or self.upper is not None
+
+    @property
+    def broken(self) -> BoolArray:
+        """Clusters beyond their bounds, (k,)."""
+        return np.isin(np.arange(self.values.size), list(self.outside))
+
+
+def amounts(study: Study) -> list[Amount]:
+    """What clusters hold of everything that is bounded: sizes, sums, quotas.
+
+    Sizes come first, and always. Of a quota each bounded category is one amount. Bounds that bind
+    nobody (``size_min=0``, or a maximum of all samples) are none; `LinearRows` belong to no single
+    cluster and are left out.
+
+    Parameters
+    ----------
+    study : Study
+        What to show.
+
+    Returns
+    -------
+    list of Amount
+        Hard ones first; the soft ones are flagged.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.study import views
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> kg = bckm.AttributeSum([5, 2, 2, 5], upper=[10, 8], name="kg")
+    >>> rules = bckm.Constraints(size_max=3, rows=kg)
+    >>> result = bckm.kmeans(X, 2, rules, init=[[0.0], [9.0]], bounds="fixed")
+    >>> for one in views.amounts(bckm.Study.of(result, X, rules)):
+    ...     print(one.name, one.values.tolist(), one.upper.tolist())
+    size [2.0, 2.0] [3.0, 3.0]
+    kg [7.0, 7.0] [10.0, 8.0]
+    """
+    labels, k = study.result.labels, study.n_clusters
+    hard = _Reader(labels, k, study.constraints)
+    size = hard.size()
+    rest = list(hard.blocks())
+    for part in study.constraints.softened:
+        if part.weight.ndim or part.weight == 0:  # prices one by one are for links alone
+            continue
+        reader = _Reader(labels, k, part.constraints, part if part.weight < np.inf else None)
+        wish = reader.size()
+        if wish.bounded and not size.bounded:
+            size = wish
+        elif wish.bounded:
+            rest.append(wish)
+        rest += reader.blocks()
+    return _told_apart([size, *sorted(rest, key=lambda one: one.soft)])
+
+
+class _Reader:
+    """Reads bounds off rules, for these labels; of soft ones also what they are part of."""
+
+    def __init__(
+        self, labels: IntArray, n_clusters: int, c: Constraints, wish: Softened | None = None
+    ) -> None:
+        self.labels, self.k, self.c, self.soft = labels, n_clusters, c, wish is not None
+        self.sizes = np.bincount(labels, minlength=n_clusters).astype(float)
+        blocks = [block for block in c.rows if isinstance(block, AttributeSum | Quota)]
+        bounds = Constraints(size_min=c.size_min, size_max=c.size_max, rows=blocks)
+        if wish is not None:
+            bounds = Constraints()._with(softened=(replace(wish, constraints=bounds),))
+        self.outside: dict[object, set[int]] = {}
+        for one in verify(labels, bounds, n_clusters, soft=self.soft):
+            rule = one.rule.rule if isinstance(one.rule, SoftRule) else one.rule
+            if one.cluster is not None:
+                self.outside.setdefault(_mark(rule), set()).add(one.cluster)
+
+    def _outside(self, *mark: object) -> frozenset[int]:
+        return frozenset(self.outside.get(mark, ()))
+
+    def _bound(self, bound: object, free: float) -> FloatArray | None:
+        if bound is None:
+            return None
+        found = np.broadcast_to(np.asarray(bound, float), self.k).copy()
+        return found if (found != free).any() else None
+
+    def size(self) -> Amount:
+        lower = self._bound(self.c.size_min, -np.inf)
+        upper = self._bound(self.c.size_max, np.inf)
+        if lower is not None:
+            lower = self._bound(np.where(lower <= 0, -np.inf, lower), -np.inf)
+        if upper is not None:
+            upper = self._bound(np.where(upper >= self.labels.size, np.inf, upper), np.inf)
+        outside = self._outside("size")
+        return Amount(
+            "size", "size", self.sizes, lower, upper, self.soft, "samples", outside=outside
+        )
+
+    def blocks(self) -> Iterator[Amount]:
+        for block in self.c.rows:
+            if isinstance(block, AttributeSum):
+                values = group_sums(block.values, self.labels, self.k)
+                lower, upper = self._bound(block.lower, -np.inf), self._bound(block.upper, np.inf)
+                outside = self._outside(block)
+                yield Amount(
+                    str(block.name), "sum", values, lower, upper, self.soft, outside=outside
+                )
+            elif isinstance(block, Quota):
+                yield from self._quota(block)
+
+    def _quota(self, quota: Quota) -> Iterator[Amount]:
+        bounds = quota.bounds()
+        for at, category in enumerate(quota.categories):
+            counts = np.bincount(self.labels[quota.values == at], minlength=self.k).astype(float)
+            for share in (True, False):
+                mine = [(side, value) for c, side, value, of in bounds if c == at and of == share]
+                if not mine:
+                    continue
+                # `within` and `share_max` may both bound a side
+                low = max((value for side, value in mine if side == "min"), default=-np.inf)
+                up = min((value for side, value in mine if side == "max"), default=np.inf)
+                values, name = counts, f"{quota.name}: number of {category}"
+                if share:
+                    empty = self.sizes == 0
+                    values = np.where(empty, np.nan, counts / np.where(empty, 1.0, self.sizes))
+                    name = f"{quota.name}: {category}"
+                lower, upper = self._bound(low, -np.inf), self._bound(up, np.inf)
+                kind, unit = ("share", "") if share else ("count", "samples")
+                outside = self._outside(quota, at, share)
+                yield Amount(name, kind, values, lower, upper, self.soft, unit, outside)
+
+
+def _mark(rule: object) -> tuple[object, ...]:
+    """What tells the amounts apart that rules are about."""
+    match rule:
+        case SizeMin() | SizeMax():
+            return ("size",)
+        case SumBound(source):
+            return (source,)
+        case QuotaBound(source, category, _, _, share):
+            return (source, category, share)
+    return (rule,)
+
+
+def _told_apart(found: list[Amount]) -> list[Amount]:
+    """Give different names to what is called the same."""
+    used: set[str] = set()
+    for at, one in enumerate(found):
+        stem = name = f"{one.name} (soft)" if one.soft and one.name in used else one.name
+        number = 1
+        while name in used:
+            number += 1
+            name = f"{stem} ({number})"
+        used.add(name)
+        found[at] = replace(one, name=name)
+    return found

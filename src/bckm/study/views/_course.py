@@ -1,0 +1,264 @@
+"""`convergence`, `profile`, `silhouette`: how a fit went, and what its clusters are like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from bckm._core.arrays import blocks, squared_distances
+from bckm._core.status import Status
+from bckm._core.types import BoolArray, FloatArray, IntArray
+from bckm.fit.result import Result
+from bckm.problem.metric import read_metric
+from bckm.study import Study
+from bckm.study.views._links import shown
+from bckm.study.views._plane import unwrapped
+
+
+@dataclass(frozen=True, eq=False)
+class Convergence:
+    """The steps of the start that won, one entry each.
+
+    Attributes
+    ----------
+    iteration : array of int
+        From 1 on.
+    inertia : array
+        After the step, with what given-up soft rules cost; it never rises.
+    assigned : array
+        The labels of the step at the centers they were assigned to, before these moved.
+    bound : array
+        What no labels can get below at these centers: to be compared with `assigned`, not with
+        `inertia`. NaN where the step proves nothing.
+    optimal : array of bool
+        Whether the assignment of the step is proven to be the best at its centers.
+    kind : tuple of {"assign", "moves"}
+        What was done.
+    seconds : array
+        Since the fit began.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.study import views
+    >>> course = views.convergence(bckm.kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0))
+    >>> float(course.inertia[-1]), course.kind[0]
+    (1.0, 'assign')
+    """
+
+    iteration: IntArray
+    inertia: FloatArray
+    assigned: FloatArray
+    bound: FloatArray
+    optimal: BoolArray
+    kind: tuple[str, ...]
+    seconds: FloatArray
+
+
+def convergence(result: Result) -> Convergence:
+    """Read the steps off a result; none from `bckm.assign_to`.
+
+    Parameters
+    ----------
+    result : Result
+        From `bckm.kmeans`.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.study import views
+    >>> views.convergence(bckm.assign_to([[0.0], [3.0]], [[1.0], [2.0]])).inertia.size
+    0
+    """
+    steps = result.history
+    proven = [step.kind == "assign" and np.isfinite(step.lower_bound) for step in steps]
+    return Convergence(
+        iteration=np.arange(1, len(steps) + 1),
+        inertia=np.array([step.inertia for step in steps], float),
+        assigned=np.array([step.assigned for step in steps], float),
+        bound=np.array(
+            [
+                step.lower_bound if good else np.nan
+                for step, good in zip(steps, proven, strict=True)
+            ],
+            float,
+        ),
+        optimal=np.array(
+            [good and s.status == Status.OPTIMAL for s, good in zip(steps, proven, strict=True)],
+            bool,
+        ),
+        kind=tuple(step.kind for step in steps),
+        seconds=np.array([step.seconds for step in steps], float),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What the samples of each cluster are like, in the units of the person.
+
+    Attributes
+    ----------
+    mean : array (k, d)
+        Weighted mean of the samples of each cluster; NaN in an empty one.
+    overall : array (d,)
+        The same of all samples.
+    spread : array (d,)
+        Standard deviation of all samples.
+    z : array (k, d)
+        By how many standard deviations a cluster differs from all; 0 where there is no spread,
+        NaN in an empty cluster.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.study import views
+    >>> X = [[0.0, 5.0], [2.0, 5.0], [8.0, 5.0], [10.0, 5.0]]
+    >>> result = bckm.kmeans(X, 2, init=[[0.0, 5.0], [9.0, 5.0]])
+    >>> found = views.profile(bckm.Study.of(result, X))
+    >>> found.mean.tolist(), found.z.round(2).tolist()
+    ([[1.0, 5.0], [9.0, 5.0]], [[-0.97, 0.0], [0.97, 0.0]])
+    """
+
+    mean: FloatArray
+    overall: FloatArray
+    spread: FloatArray
+    z: FloatArray
+
+
+def profile(study: Study) -> Profile:
+    """Means of the features by cluster, and how these differ from all samples.
+
+    Means are those of the samples, whatever the centers are: directions, or centers that were
+    given. Longitudes of ``metric="haversine"`` are averaged on the map of `plane`.
+
+    Parameters
+    ----------
+    study : Study
+        What to show.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.study import views
+    >>> X = [[-17.0, 179.0], [-17.0, -179.0], [60.0, 25.0]]
+    >>> result = bckm.kmeans(X, 2, metric="haversine", random_state=0)
+    >>> mean = views.profile(bckm.Study.of(result, X, metric="haversine")).mean
+    >>> sorted(mean.round(6).tolist())
+    [[-17.0, -180.0], [60.0, 25.0]]
+    """
+    X, k = study.X, study.n_clusters  # noqa: N806
+    n, d = X.shape
+    globe = study.metric == "haversine"
+    if globe:
+        X = np.stack([X[:, 0], unwrapped(X[:, 1])], axis=1)  # noqa: N806
+    weight = np.ones(n) if study.sample_weight is None else study.sample_weight
+    whole = float(weight.sum())
+    if whole <= 0:
+        weight, whole = np.ones(n), float(n)
+    labels = study.result.labels
+    first = X[0].copy()  # differences from it keep their digits, wherever the data lie
+    sums = np.zeros((k, d))
+    for part in blocks(n, d, 2**18):
+        rows = X[part] - first
+        starts = np.arange(len(rows) + 1)
+        sums += sp.csc_array((weight[part], labels[part], starts), (k, len(rows))) @ rows
+    mass = np.bincount(labels, weight, k)
+    shift = sums.sum(axis=0) / whole
+    squares = np.zeros(d)
+    for part in blocks(n, d, 2**18):
+        squares += weight[part] @ (X[part] - first - shift) ** 2
+    spread = np.sqrt(squares / whole)
+    spread[spread <= 1e-15 * np.abs(X).max(axis=0)] = 0.0  # rounding of equal values is no spread
+    held = mass > 0
+    step = np.full((k, d), np.nan)
+    step[held] = sums[held] / mass[held, None]
+    z = (step - shift) / np.where(spread > 0, spread, 1.0)
+    z[:, spread == 0] *= 0.0
+    mean, overall = first + step, first + shift
+    if globe:
+        mean[:, 1], overall[1] = (
+            np.mod(v + 180.0, 360.0) - 180.0 for v in (mean[:, 1], overall[1])
+        )
+    return Profile(mean, overall, spread, z)
+
+
+@dataclass(frozen=True, eq=False)
+class Silhouette:
+    """How much nearer each sample is to its own cluster than to the next one.
+
+    Attributes
+    ----------
+    values : array (m,)
+        (b - a) / max(a, b) of mean distances a to the other samples of the own cluster and b to
+        those of the nearest other one; from -1 to 1, 0 for a sample that is alone.
+    samples : array of int (m,)
+        Which samples.
+    labels : array of int (m,)
+        Their clusters.
+    sampled : bool
+        Whether these are only some of the samples, and distances to them alone.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.study import views
+    >>> X = [[0.0], [1.0], [9.0], [10.0]]
+    >>> study = bckm.Study.of(bckm.kmeans(X, 2, random_state=0), X)
+    >>> views.silhouette(study).values.round(3).tolist()
+    [0.895, 0.882, 0.882, 0.895]
+    """
+
+    values: FloatArray
+    samples: IntArray
+    labels: IntArray
+    sampled: bool
+
+
+def silhouette(study: Study, most: int = 10_000) -> Silhouette:
+    """Silhouette of each sample, with distances as they were clustered.
+
+    Distances are of scaled data; for the other metrics chords between the points that k-means saw.
+    Where there are more samples than `most` the same selection is taken as by `shown`, and
+    ``sampled`` says so.
+
+    Parameters
+    ----------
+    study : Study
+        What to show.
+    most : int
+        Distances between so many samples are computed; time grows with its square.
+
+    References
+    ----------
+    Rousseeuw, Silhouettes: a graphical aid to the interpretation and validation of cluster
+    analysis, 1987, doi:10.1016/0377-0427(87)90125-7.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.study import views
+    >>> X = [[0.0], [1.0], [9.0]]
+    >>> study = bckm.Study.of(bckm.kmeans(X, 1, random_state=0), X)
+    >>> views.silhouette(study).values.tolist()
+    [0.0, 0.0, 0.0]
+    """
+    samples = shown(study, most)
+    scaled = study.scaling.apply(study.X[samples])
+    points = np.asarray(read_metric(study.metric).embedded(scaled), float)
+    labels, k, m = study.result.labels[samples], study.n_clusters, samples.size
+    sizes = np.bincount(labels, minlength=k)
+    member = sp.csr_array((np.ones(m), labels, np.arange(m + 1)), (m, k))
+    values = np.zeros(m)
+    for part in blocks(m, m, 2**22):
+        far = np.sqrt(squared_distances(points[part], points))
+        total, at, own = far @ member, np.arange(len(far)), labels[part]
+        a = total[at, own] / np.maximum(sizes[own] - 1, 1)
+        mean = np.where(sizes > 0, total / np.maximum(sizes, 1), np.inf)
+        mean[at, own] = np.inf
+        b = mean.min(axis=1)
+        larger = np.maximum(a, b)
+        good = np.isfinite(b) & (larger > 0) & (sizes[own] > 1)
+        values[part] = np.where(good, (b - a) / np.where(good, larger, 1.0), 0.0)
+    return Silhouette(values, samples, labels, samples.size < study.n_samples)

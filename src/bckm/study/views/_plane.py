@@ -1,0 +1,211 @@
+"""`plane`: where samples and centers lie in a picture."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from bckm._core.types import FloatArray
+from bckm.problem.metric import read_metric
+from bckm.study import Study
+from bckm.study.views._components import components
+from bckm.study.views._rows import Rows
+
+LATITUDE = frozenset(["lat", "latitude", "latitud", "latitudine", "breite", "breitengrad"])
+LONGITUDE = frozenset(
+    ["lon", "lng", "long", "longitude", "longitud", "longitudine", "länge", "längengrad"]
+)
+_GOLDEN = (5**0.5 - 1) / 2
+_THIN = 4.0  # a picture this many times as long as high is drawn with units of its own per axis
+_POLAR = 0.1  # cosine of the latitude where a map is not stretched further
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Samples and centers in two dimensions.
+
+    Attributes
+    ----------
+    points : array (n, 2)
+        Every sample; `shown` tells which to draw when there are very many.
+    centers : array (k, 2)
+        Center of each cluster, also of an empty one.
+    x_label, y_label : str
+        What the axes are; names of features as the person wrote them, so neither short nor safe.
+        Empty where an axis means nothing.
+    kind : {"columns", "map", "line", "pca"}
+        Two features as they are; longitude and latitude; one feature, and a height that only
+        keeps samples apart; the two main components of the data as they were clustered.
+    aspect : float or None
+        One unit of y is drawn this many times as long as one of x, so that distances look as they
+        count; None where the axes have units of their own.
+    explained : tuple of two floats, or None
+        Shares of the variance, for "pca".
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.study import views
+    >>> X = [[50.1, 8.7], [50.0, 8.3], [53.6, 10.0], [53.1, 8.8]]
+    >>> result = bckm.kmeans(X, 2, metric="haversine", random_state=0)
+    >>> found = views.plane(bckm.Study.of(result, X, metric="haversine"))
+    >>> found.kind, found.x_label, found.points[0].tolist(), round(found.aspect, 2)
+    ('map', 'longitude', [8.7, 50.1], 1.62)
+    """
+
+    points: FloatArray
+    centers: FloatArray
+    x_label: str
+    y_label: str
+    kind: str
+    aspect: float | None = None
+    explained: tuple[float, float] | None = None
+
+
+def plane(study: Study) -> Plane:
+    """Bring samples and centers to two dimensions.
+
+    Two features stay as they are, in the units of the person; coordinates become a map; one feature
+    becomes a line; more become the two main components of the data as they were clustered (scaled,
+    weighted, of directions where ``metric="cosine"``), whose signs are such that the largest
+    loading is positive. Longitudes of a map with ``metric="haversine"`` go on beyond 180 where the
+    points do: the map is cut at the widest gap.
+
+    Parameters
+    ----------
+    study : Study
+        What to show.
+
+    Returns
+    -------
+    Plane
+        All samples, in the order of rows.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.study import views
+    >>> X = [[0.0, 1.0, 5.0], [0.1, 2.0, 5.0], [9.0, 3.0, 5.0], [9.1, 4.0, 5.0]]
+    >>> found = views.plane(bckm.Study.of(bckm.kmeans(X, 2, random_state=0), X))
+    >>> found.kind, found.x_label, found.y_label
+    ('pca', 'component 1 (99 %)', 'component 2 (1 %)')
+    >>> found.points.shape, found.centers.shape
+    ((4, 2), (2, 2))
+    """
+    if study.metric == "haversine":
+        return _map(study, 0, 1)
+    order = coordinates(study)
+    if order is not None:
+        return _map(study, *order)
+    if study.X.shape[1] == 1:
+        return _line(study)
+    if study.X.shape[1] == 2:
+        return _columns(study)
+    return _main(study)
+
+
+def coordinates(study: Study) -> tuple[int, int] | None:
+    """Columns of latitude and longitude, if the two features are clearly these."""
+    if study.X.shape[1] != 2 or study.metric == "cosine":
+        return None
+    words = [set(re.split(r"[\W_\d]+", name.lower())) for name in study.feature_names]
+    for latitude, longitude in ((0, 1), (1, 0)):
+        if words[latitude] & LATITUDE and words[longitude] & LONGITUDE:
+            most = np.abs(study.X).max(axis=0)
+            if most[latitude] <= 90 and most[longitude] <= 360:
+                return latitude, longitude
+    return None
+
+
+def unwrapped(longitude: FloatArray) -> FloatArray:
+    """Longitudes that begin behind the widest gap; at -180 where that gap is around 180."""
+    east = np.unique(np.mod(longitude + 180.0, 360.0))  # 0 is the antimeridian
+    gaps = np.diff(east, append=east[0] + 360.0)
+    # of equal gaps the one across the antimeridian, where maps are cut
+    widest = int(gaps[:-1].argmax()) if gaps[:-1].max(initial=0.0) > gaps[-1] else -1
+    return _from(longitude, float(east[widest + 1]) - 180.0 if widest >= 0 else -180.0)
+
+
+def _from(longitude: FloatArray, begin: float) -> FloatArray:
+    return np.asarray(longitude - 360.0 * np.floor((longitude - begin) / 360.0))
+
+
+def _map(study: Study, latitude: int, longitude: int) -> Plane:
+    points = study.X[:, [longitude, latitude]].astype(float)
+    centers = study.centers[:, [longitude, latitude]].astype(float)
+    if study.metric == "haversine":  # else longitudes were clustered as plain numbers
+        points[:, 0] = unwrapped(points[:, 0])
+        # a center lies between samples, or with rounding just before the first of them
+        gap = 360.0 - np.ptp(points[:, 0])
+        centers[:, 0] = _from(centers[:, 0], points[:, 0].min() - gap / 2)
+    middle = (points[:, 1].min() + points[:, 1].max()) / 2
+    names = study.feature_names
+    plain = coordinates(study) is None  # names that say nothing
+    return Plane(
+        points,
+        centers,
+        "longitude" if plain else names[longitude],
+        "latitude" if plain else names[latitude],
+        "map",
+        1.0 / max(float(np.cos(np.radians(middle))), _POLAR),
+    )
+
+
+def _line(study: Study) -> Plane:
+    x = study.X[:, 0]
+    centers = study.centers[:, 0]
+    name = study.feature_names[0]
+    if study.metric == "cosine":
+        x, centers, name = np.sign(x), study.result.embedded[:, 0], f"sign of {name}"
+    rank = np.empty(x.size)
+    rank[np.argsort(x, kind="stable")] = np.arange(1, x.size + 1)
+    # neighbors in x are far apart in y
+    height = np.mod(rank * _GOLDEN, 1.0) - 0.5
+    return Plane(
+        np.stack([x, height], axis=1),
+        np.stack([centers, np.zeros_like(centers)], axis=1),
+        name,
+        "",
+        "line",
+    )
+
+
+def _columns(study: Study) -> Plane:
+    points, centers, names = study.X, study.centers, study.feature_names
+    unit = study.scaling.factor
+    if study.metric == "cosine":
+        points = read_metric("cosine").embedded(study.scaled)
+        centers, unit = study.result.embedded, np.ones(2)
+        names = tuple(f"{name} (direction)" for name in names)
+    x, y = np.ptp(points, axis=0) / unit
+    return Plane(
+        np.asarray(points, float),
+        np.asarray(centers, float),
+        names[0],
+        names[1],
+        "columns",
+        float(unit[0] / unit[1]) if _comparable(x, y) else None,
+    )
+
+
+def _comparable(x: float, y: float) -> bool:
+    """Whether both lengths can be drawn in one unit."""
+    return bool(0 < x <= _THIN * y and 0 < y <= _THIN * x)
+
+
+def _main(study: Study) -> Plane:
+    rows = Rows(study)
+    axes, explained = components(rows)
+    points = np.empty((rows.shape[0], 2))
+    for part, block in rows.parts():
+        points[part] = block @ axes
+    unit = rows.unit if np.isfinite(rows.unit) else 0.0
+    points *= unit
+    centers = rows.around(study.result.embedded) @ axes * unit
+    x_label, y_label = (
+        f"component {at} ({100 * share:.0f} %)" for at, share in enumerate(explained, start=1)
+    )
+    aspect = 1.0 if _comparable(*np.ptp(points, axis=0)) else None
+    return Plane(points, centers, x_label, y_label, "pca", aspect, explained)

@@ -1,0 +1,163 @@
+"""`palette`: a color and a marker for each cluster; `matched`, `clean`: names in pictures."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bckm._core.types import FloatArray, IntArray
+
+# After Okabe and Ito, which people with any color vision can tell apart; orange and sky blue are
+# darker here, so that all have a contrast of 3 : 1 on white, yellow is left out, and vermilion is
+# kept for what is wrong.
+COLORS = ("#00558c", "#c48700", "#00805c", "#b35f93", "#4a9ccb", "#2b2b2b")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+WRONG = "#bd3a00"  # broken links, amounts beyond their bounds
+_SWEEPS, _MANY = 8, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a cluster is drawn.
+
+    Attributes
+    ----------
+    color : str
+        As "#rrggbb".
+    marker : str
+        In the letters of matplotlib: circle "o", square "s", triangle "^" and "v", diamond "D",
+        plus "P", cross "X", star "*"; all filled.
+    """
+
+    color: str
+    marker: str
+
+
+def palette(centers: Any) -> list[Style]:
+    """Choose colors and markers that tell neighboring clusters apart.
+
+    There are six colors and eight markers. The first clusters take them in their order; where
+    there are more, each color goes to clusters that are far from each other, and those that share
+    it have different markers where possible. No picture should rely on this alone: clusters are
+    also to be named by their numbers.
+
+    Parameters
+    ----------
+    centers : array of shape (k, d)
+        Where the clusters are in the picture; NaN where one is nowhere.
+
+    Returns
+    -------
+    list of Style
+        One per cluster.
+
+    Examples
+    --------
+    >>> from bckm.study import views
+    >>> row = views.palette([[float(i), 0.0] for i in range(50)])
+    >>> any(a.color == b.color for a, b in zip(row, row[1:]))
+    False
+    >>> row[0]
+    Style(color='#00558c', marker='o')
+    """
+    places = np.nan_to_num(np.asarray(centers, float))
+    span = np.ptp(places, axis=0) if len(places) else 1.0
+    places = places / np.where(span > 0, span, 1.0)  # as the axes of a picture do
+    color = _spread(places, np.zeros((len(places), 0), np.int64), len(COLORS))
+    marker = _spread(places, color[:, None], len(MARKERS))
+    return [Style(COLORS[c], MARKERS[m]) for c, m in zip(color, marker, strict=True)]
+
+
+def _spread(places: FloatArray, before: IntArray, number: int) -> IntArray:
+    """Choose one of so many values for each place; the nearer two equal ones, the worse.
+
+    Those that are equal `before` too count ten times.
+    """
+    k = len(places)
+    found = np.full(k, -1, np.int64)
+    for sweep in range(1 if k <= number else _SWEEPS if k <= _MANY else 2):
+        changed = False
+        for i in range(k):
+            square = ((places - places[i]) ** 2).sum(axis=1)
+            push = 1.0 / (square + 1e-6)
+            if before.shape[1]:
+                push *= np.where((before == before[i]).all(axis=1), 10.0, 1.0)
+            push[i] = 0.0
+            known = found >= 0
+            cost = np.bincount(found[known], push[known], number)
+            best = int(cost.argmin())
+            if sweep == 0 or cost[best] < cost[found[i]] * (1 - 1e-9):
+                changed |= best != found[i]
+                found[i] = best
+        if not changed:
+            break
+    return found
+
+
+def matched(labels: Any, reference: Any, n_clusters: int) -> IntArray:
+    """Which clusters of `reference` those of `labels` are: as many samples in common as possible.
+
+    Parameters
+    ----------
+    labels, reference : array of int, shape (n,)
+        Two clusterings of the same samples.
+    n_clusters : int
+        Number of clusters of both.
+
+    Returns
+    -------
+    array of int, shape (k,)
+        Entry i is the cluster of `reference` that is most like cluster i of `labels`; each once.
+
+    Examples
+    --------
+    >>> from bckm.study import views
+    >>> views.matched([1, 1, 0, 2], [0, 0, 2, 1], 3).tolist()
+    [2, 0, 1]
+    """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    k = n_clusters
+    both = np.asarray(labels, np.int64) * k + np.asarray(reference, np.int64)
+    common = np.bincount(both, minlength=k * k).reshape(k, k)
+    row, column = linear_sum_assignment(common, maximize=True)
+    found = np.empty(k, np.int64)
+    found[row] = column
+    return found
+
+
+def clean(text: Any, most: int = 40) -> str:
+    r"""Text of a person as one short line that can be drawn.
+
+    Line breaks and tabs become spaces; control characters, marks that turn the direction of text,
+    halves of characters, and more than two accents on one letter are dropped; what is longer than
+    `most` is cut.
+
+    Parameters
+    ----------
+    text : any
+        What to show.
+    most : int
+        Length of the longest line.
+
+    Examples
+    --------
+    >>> from bckm.study import views
+    >>> views.clean("weight\nof the \x07parcel, in kilograms and with its wrapping")
+    'weight of the parcel, in kilograms and…'
+    """
+    drawn: list[str] = []
+    marks = 0
+    for one in unicodedata.normalize("NFC", str(text)[: 16 * most]):
+        category = unicodedata.category(one)
+        # accents can pile up on one letter until they cover the page
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        if one.isspace():
+            drawn.append(" ")
+        elif category[0] != "C" and marks <= 2:
+            drawn.append(one)
+    line = " ".join("".join(drawn).split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
