@@ -30,7 +30,7 @@ MADE = {
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the table of the tutorial, to work in."""
-    shutil.copy(ROOT / "src" / "bckm" / "data" / "customers.csv", tmp_path)
+    shutil.copy(ROOT / "src" / "bckm" / "cli" / "data" / "customers.csv", tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -104,7 +104,7 @@ def test_api_lists_every_public_name_once():
 
 
 @pytest.mark.parametrize(
-    "module", ["methods", "datasets", "plan", "plotting", "report", "tables", "views"]
+    "module", ["methods", "datasets", "plan", "plotting", "report", "tables", "study.views"]
 )
 def test_api_lists_what_a_module_offers(module):
     found = __import__(f"bckm.{module}", fromlist=["x"])

@@ -18,8 +18,8 @@ from tests.priced import Priced
 
 @pytest.fixture
 def priced(monkeypatch):
-    for module in ("api", "fixed"):
-        monkeypatch.setattr(f"bckm.{module}.choose", lambda solver, problem: Priced())
+    for module in ("kmeans", "assign_to"):
+        monkeypatch.setattr(f"bckm.fit.{module}.choose", lambda solver, problem: Priced())
 
 
 def blobs(seed=0, n=120, k=4):

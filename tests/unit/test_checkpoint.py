@@ -354,7 +354,7 @@ def _forged(finished, tmp_path, change):
         lambda tree: tree["found"].update(population=np.array([99])),
         lambda tree: tree["found"]["runs"][0].update(labels=tree["start"] * 0),
         lambda tree: tree["found"]["runs"][0].update(labels=tree["start"] + 9),
-        lambda tree: tree["found"]["runs"][0].update(centers=np.zeros((K, 3))),
+        lambda tree: tree["found"]["runs"][0].update(centres=np.zeros((K, 3))),
         lambda tree: tree["found"]["runs"][0].update(status="fine"),
         lambda tree: tree["found"]["runs"][0].update(cost=float("nan")),
         lambda tree: tree["found"]["runs"][0].pop("history"),
