@@ -12,7 +12,9 @@ demo: $(VENV)/.installed
 
 test: lint
 	$(BIN)/pytest -q -n 2
-	BCKM_PURE=1 $(BIN)/pytest -q -n 2 tests/contract/test_engines.py tests/sklearn tests/unit --ignore tests/unit/test_search.py
+	BCKM_PURE=1 $(BIN)/pytest -q -n 2 --ignore tests/fit/search \
+	  tests/assign/test_engines.py tests/estimator tests/archive tests/certificate/test_certify.py \
+	  tests/constraints tests/construct tests/core tests/fit tests/problem tests/storage
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check

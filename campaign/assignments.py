@@ -23,7 +23,7 @@ from campaign.conflicts import judge
 from campaign.exact import Drawing, fractions, inertia, to_centers
 from campaign.part import Case, Part
 from campaign.stating import constraints_of, write_files
-from tests.drawing_rules import Drawn, draw
+from tests.support.rule_instances import Drawn, draw
 
 EACH = 10
 SOLVERS = ("auto", "prices", "pump", "greedy", "transport", "nearest")

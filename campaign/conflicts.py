@@ -19,8 +19,8 @@ import bckm
 from bckm.cli import cli
 from campaign.part import Case, Part
 from campaign.stating import constraints_of, write_files
-from tests.drawing_rules import Ask, Drawn, draw
-from tests.oracle import Truth, holds, owed
+from tests.support.oracle import Truth, holds, owed
+from tests.support.rule_instances import Ask, Drawn, draw
 
 Plant = Callable[[Drawn, np.random.Generator], list[Ask]]
 

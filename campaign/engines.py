@@ -6,7 +6,7 @@ The cases are those of the tests, with seeds that the tests do not use.
 from __future__ import annotations
 
 from campaign.part import Case, Part
-from tests.contract import test_engines, test_transport
+from tests.assign import test_engines, test_transport
 
 EACH = test_transport.BATCH + test_engines.BATCH
 LARGE = 5  # one case in so many is a large one, too

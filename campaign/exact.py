@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.drawing_rules import Drawn
-from tests.oracle import Truth, owed
+from tests.support.oracle import Truth, owed
+from tests.support.rule_instances import Drawn
 
 Rows = list[list[Fraction]]
 

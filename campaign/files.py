@@ -21,8 +21,8 @@ from bckm.plan import PlanError, compile_plan, read_plan, write_plan
 from bckm.tables import Table, TableError, read_table, write_table
 from campaign.part import Case, Part
 from campaign.stating import toml_of
-from tests.archives.make import HERE, data
-from tests.archives.telling import told
+from tests.archive.make import HERE, data
+from tests.support.as_json import told
 
 ARCHIVES = ("result", "model", "study", "haversine", "strange")
 TABLES = ("csv", "tsv", "jsonl", "npz", "parquet", "xlsx", "csv.gz")

@@ -24,9 +24,9 @@ from bckm.plan import Clause, Plan, PlanError, read_plan, write_plan
 from bckm.tables import Table, TableError, read_table, write_table
 from campaign.part import Case, Part
 from campaign.strings import STRINGS
-from tests.archives.telling import told
-from tests.doors.test_report_hostile import wrong_in
-from tests.doors.test_report_markdown import odd
+from tests.report.test_hostile import wrong_in
+from tests.report.test_markdown import odd
+from tests.support.as_json import told
 
 # characters that a terminal obeys, or that turn its text round; lines end with \n
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")

@@ -1,8 +1,8 @@
 """`kill -9` at random moments while files are saved and while fits keep checkpoints.
 
-Each case starts `tests.archives.killing` as a process of its own, which forks its victims: what
-they leave is the old file or the new one, whole, and a fit that goes on ends like one that was left
-alone.
+Each case starts `tests.support.killed_writers` as a process of its own, which forks its victims:
+what they leave is the old file or the new one, whole, and a fit that goes on ends like one that was
+left alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def look(case: Case) -> None:
     """Kill so many savers or fits."""
     what = ("save", "fit")[case.number % 2]
     seed = int(case.rng.integers(2**31))
-    command = [sys.executable, "-m", "tests.archives.killing", what, str(EACH), str(seed)]
+    command = [sys.executable, "-m", "tests.support.killed_writers", what, str(EACH), str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)

@@ -1,7 +1,7 @@
 """Label arrays against an oracle: which rules are broken, where and by how much.
 
-The oracle (`tests.oracle`) reads rules as they were drawn, in whole numbers; `bckm.verify` reads
-the `Constraints` made of them.
+The oracle (`tests.support.oracle`) reads rules as they were drawn, in whole numbers; `bckm.verify`
+reads the `Constraints` made of them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 
 import bckm
 from campaign.part import Case, Part
-from tests.drawing import all_labels
-from tests.drawing_rules import Drawn, draw
-from tests.oracle import owed, parts
+from tests.support.instances import all_labels
+from tests.support.oracle import owed, parts
+from tests.support.rule_instances import Drawn, draw
 
 EACH = 250
 Broken = dict[tuple[Any, ...], list[float]]  # amounts by rule and cluster

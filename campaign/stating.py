@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import bckm
-from tests.drawing_rules import Ask, Drawn
+from tests.support.rule_instances import Ask, Drawn
 
 
 def constraints_of(drawn: Drawn, names: list[Any] | None = None) -> bckm.Constraints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hostile import HOSTILE
+from tests.support.hostile import HOSTILE
 
 _ESC = [
     "[2J",

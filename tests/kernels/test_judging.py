@@ -8,7 +8,7 @@ from bckm.fit.search._state import State
 from bckm.fit.search.local import native_rules, native_soft
 from bckm.kernels import missing, native
 from bckm.problem.problem import Problem
-from tests.descents import both_routes, objective, planted, soft_planted
+from tests.support.local_search import both_routes, objective, planted, soft_planted
 
 
 class Judged:

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from bckm import kernels
 from bckm.kernels import native
 from tests.kernels.test_sweep import Known, sweep
-from tests.transport import optimum, prove
+from tests.support.transport import optimum, prove
 
 pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)
 

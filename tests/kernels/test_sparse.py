@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from bckm._core import sparse_distances as _sparse_distances
 from bckm.kernels import missing, native
-from tests import in_fractions as exactly
+from tests.support import exact_costs as exactly
 
 compiled = pytest.mark.skipif(bool(missing), reason="needs the compiled kernels")
 

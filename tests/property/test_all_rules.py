@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import bckm
-from tests.drawing import inertias
-from tests.drawing_rules import draw
-from tests.oracle import Truth, holds, in_inertia, owed
+from tests.support.instances import inertias
+from tests.support.oracle import Truth, holds, in_inertia, owed
+from tests.support.rule_instances import draw
 
 BATCH, BATCHES = 125, 16
 

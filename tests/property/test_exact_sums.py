@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bckm
-from tests.exactly import draw, wishes
+from tests.support.exact_sums import draw, wishes
 
 SOLVERS = ("exact", "prices", "greedy", "pump", "auto")
 FEW, BATCH, BATCHES = 6, 25, 4

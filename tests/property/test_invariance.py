@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bckm
-from tests.families import FAMILIES
+from tests.support.families import FAMILIES
 
 SOLVERS = ("auto", "transport", "exact", "pump", "greedy")
 

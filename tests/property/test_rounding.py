@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import bckm
-from tests import in_fractions as exactly
+from tests.support import exact_costs as exactly
 
 LAYOUTS = pytest.mark.parametrize("layout", [np.asarray, csr_array], ids=["dense", "sparse"])
 CLOSE = Fraction(1, 10**9)

@@ -1,7 +1,7 @@
 """Results, models and studies as files: one each, without pickle, written whole or not at all.
 
 The format is that of `bckm._storage.container`: a zip of a JSON header and plain arrays. Loading
-runs no code from the file. Files of older versions stay readable, see ``tests/archives``.
+runs no code from the file. Files of older versions stay readable, see ``tests/archive``.
 """
 
 from __future__ import annotations

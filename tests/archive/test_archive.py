@@ -1,0 +1,432 @@
+"""What is saved is loaded: everything, the same; or it is refused."""
+
+import datetime
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bckm
+from bckm._storage import container as _container
+from bckm._storage.container import read_container, write_container
+from bckm._storage.fields import Fields
+from bckm.archive._constraints import constraints_tree, read_constraints
+from bckm.archive._statements import Pool
+from tests.archive import make
+from tests.support import altered_archives as altering
+from tests.support.as_json import tell, told
+
+CORPUS = sorted((Path(make.__file__).parent).glob("v*/*.bckm"))
+
+
+def again(thing, tmp_path):
+    bckm.save(thing, tmp_path / "x.bckm")
+    return bckm.load(tmp_path / "x.bckm")
+
+
+# -- old files --------------------------------------------------------------------------------
+
+
+def test_there_are_files_of_every_version():
+    assert {path.parent.name for path in CORPUS} == {
+        f"v{number}" for number in range(1, _container.VERSION + 1)
+    }
+    assert {path.stem for path in CORPUS} == set(make.ALL)
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_files_of_old_versions_stay_readable(path):
+    expected = json.loads(path.with_suffix(".json").read_text(encoding="ascii"))
+    found = json.loads(told(bckm.load(path)))
+    # later versions may know more
+    assert _part(expected, found) == expected
+
+
+def _part(expected, found):
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return {key: _part(expected[key], found.get(key, "absent")) for key in expected}
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        return list(map(_part, expected, found))
+    return found
+
+
+# -- the same again ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", make.ALL)
+def test_everything_comes_back(name, tmp_path):
+    thing = make.ALL[name]()
+    found = again(thing, tmp_path)
+    assert type(found) is type(thing)
+    assert told(found) == told(thing)
+    before = (tmp_path / "x.bckm").read_bytes()
+    bckm.save(found, tmp_path / "y.bckm")  # a copy of a copy
+    assert (tmp_path / "y.bckm").read_bytes() == before
+
+
+@pytest.mark.parametrize("search", ["none", "auto"])
+@pytest.mark.parametrize("solver", ["auto", "exact", "prices", "pump", "greedy"])
+def test_results_of_all_engines(solver, search, tmp_path):
+    rules = bckm.Constraints(size_max=5, cannot_link=[(0, 1)])
+    result = bckm.kmeans(make.data(), 3, rules, solver=solver, search=search, random_state=1)
+    found = again(result, tmp_path)
+    assert tell(found) == tell(result)
+    assert found.objective == result.objective
+    assert found.n_iter == result.n_iter
+
+
+def test_a_rule_knows_the_statement_it_comes_from(tmp_path, a_study):
+    study = a_study
+    found = again(study, tmp_path)
+    sums = found.constraints.softened[2].constraints.rows
+    sources = [one.rule.rule.source for one in found.result.given_up if "soft sum" in one.message]
+    assert sources
+    assert all(source is sums[0] for source in sources)
+    asked = [str(rule) for rule in study.constraints.rules(12, 3)]
+    assert [str(rule) for rule in found.constraints.rules(12, 3)] == asked
+    wishes = [str(rule) for rule in study.constraints.soft_rules(12, 3)]
+    assert [str(rule) for rule in found.constraints.soft_rules(12, 3)] == wishes
+    fits = [
+        bckm.kmeans(study.X, 3, one.constraints, n_init=1, search="none", random_state=3)
+        for one in (study, found)
+    ]
+    assert np.array_equal(fits[0].labels, fits[1].labels)
+
+
+def test_rules_about_ids(tmp_path):
+    rules = bckm.Constraints(
+        must_link=[("ann", 7, 2.5)],
+        cannot_link=[(True, None), ("ann", "ü")],
+        rows=bckm.AttributeSum({"ann": 1.0, 7: 2.0, None: 3.0}, upper=9),
+        groups={"a": 1, "b": 1},
+        fixed={"ann": 0},
+        forbidden=[(7, 1)],
+        stay=bckm.Stay({"ann": 0, 7: -1}, confidence=2.0),
+        by="sample_id",
+    ) & bckm.Constraints(must_link=[("ann", 8)], by="sample_id").soft(confidence=[0.5])
+    pool = Pool()
+    tree = constraints_tree(rules, pool)
+    write_container(tmp_path / "x", "rules", {"rules": tree, "pool": pool.trees()})
+    fields = Fields(read_container(tmp_path / "x", ["rules"]).content, "")
+    found = read_constraints(fields.of("rules"), Pool.read(fields.all("pool")))
+    assert tell(found) == tell(rules)
+    assert isinstance(found, bckm.Constraints)
+
+
+@pytest.mark.parametrize("where", ["link", "category", "sum", "place"])
+def test_ids_that_a_file_cannot_hold(where, tmp_path):
+    day, X = datetime.date(2024, 1, 1), make.data(n=3)
+    ids = [day, "b", "c"]
+    rules = {
+        "link": {"must_link": [(day, "b")], "by": "sample_id"},
+        "category": {"rows": bckm.Quota([day, None, None], share_max=1.0)},
+        "sum": {"rows": bckm.AttributeSum(dict.fromkeys(ids, 1.0), upper=9), "by": "sample_id"},
+        "place": {"fixed": {day: 0}, "by": "sample_id"},
+    }
+    asked = bckm.Constraints(**rules[where])
+    result = bckm.kmeans(X, 2, asked, sample_id=ids, random_state=0)
+    study = bckm.Study.of(result, X, asked, sample_id=ids)
+    with pytest.raises(TypeError, match=r"datetime.date.* use text or numbers"):
+        bckm.save(study, tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_settings_that_a_file_cannot_hold(tmp_path):
+    result = make.result()
+    study = bckm.Study.of(result, make.data(), settings={"when": {"day": datetime.date.today()}})
+    with pytest.raises(TypeError, match=r"study.settings.when.day is a date"):
+        bckm.save(study, tmp_path / "x")
+
+
+def test_only_what_can_be_kept_is_taken(tmp_path):
+    class Mine(bckm.ConstrainedKMeans):
+        pass
+
+    for thing in (None, [1], Mine(), bckm.Constraints()):
+        with pytest.raises(TypeError, match="save takes a Result, a ConstrainedKMeans or a Study"):
+            bckm.save(thing, tmp_path / "x")
+
+
+def test_a_loaded_result_cannot_be_certified_and_says_so(tmp_path):
+    found = again(make.result(), tmp_path)
+    assert found.problem is None
+    with pytest.raises(ValueError, match="loaded from a file; certify before you save"):
+        bckm.certify(found)
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "haversine"])
+@pytest.mark.parametrize("bounded", [False, True])
+def test_a_loaded_model_answers_the_same(metric, bounded, tmp_path):
+    X = make.data(5, 40)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    model = bckm.ConstrainedKMeans(
+        4, size_max=[10, 11, 12, 13] if bounded else None, metric=metric, random_state=0
+    )
+    model.set_output(transform="pandas").fit(frame, sample_weight=np.linspace(1, 3, 40))
+    found = again(model, tmp_path)
+    new = pd.DataFrame(make.data(6, 30), columns=["a", "b"])
+    assert np.array_equal(found.predict(new), model.predict(new))
+    assert found.predict(new).dtype == np.int32
+    assert np.array_equal(found.assign(new), model.assign(new))
+    assert found.transform(new).equals(model.transform(new))
+    assert found.score(new) == model.score(new)
+    assert found.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+    assert vars(found).keys() == vars(model).keys()
+    with pytest.raises(ValueError, match="feature names"):
+        found.predict(new.rename(columns={"a": "z"}))
+
+
+def test_a_model_with_demands_scales_them_the_same(tmp_path):
+    model = make.model()
+    found = again(model, tmp_path)
+    X = make.data(7, 24)
+    demand = {"kg": np.arange(24) % 5 + 1.0, "m³": np.linspace(1, 2, 24)}
+    assert np.array_equal(found.assign(X, demand=demand), model.assign(X, demand=demand))
+    with pytest.raises(ValueError, match="pass demand"):
+        found.assign(X)
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_parameters_of_all_kinds(fitted, tmp_path):
+    model = bckm.ConstrainedKMeans(
+        np.int64(2),
+        size_min=np.array([1, 2]),
+        size_max=pd.Series([9, 10]),
+        init=np.array([[0.0, 0.0], [1.0, 1.0]]),
+        n_init=1,
+        tol=np.float32(0.5),
+        random_state=np.random.default_rng(3),
+    )
+    model = model.fit(make.data()) if fitted else model
+    found = again(model, tmp_path)
+    assert found.random_state is None  # as the documentation says
+    assert found.n_clusters == 2
+    assert found.tol == 0.5
+    assert np.array_equal(found.size_max, [9, 10])
+    assert np.array_equal(found.init, model.init)
+    assert hasattr(found, "labels_") == fitted
+    assert np.array_equal(found.fit(make.data()).labels_, model.fit(make.data()).labels_)
+
+
+# -- files that nobody wrote ------------------------------------------------------------------
+
+
+def forged(tmp_path, thing, change):
+    """Save it, change what was saved, and put everything in order around the change."""
+    path = tmp_path / "x.bckm"
+    bckm.save(thing, path)
+    found = read_container(path, ["result", "model", "study"])
+    change(found.content)
+    write_container(path, found.kind, found.content)
+    return path
+
+
+def spoil(*keys, to):
+    def change(tree):
+        for key in keys[:-1]:
+            tree = tree[key]
+        tree[keys[-1]] = to(tree[keys[-1]]) if callable(to) else to
+
+    return change
+
+
+def changed(at, value):
+    def to(array):
+        array = array.copy()
+        array[at] = value
+        return array
+
+    return to
+
+
+RESULT = [
+    (("labels",), changed(0, 3), "labels are not between 0 and 2"),
+    (("labels",), changed(0, -1), "not numbers from 0"),
+    (("labels",), lambda a: a[:0], "labels"),
+    (("labels",), lambda a: a.astype(float), "labels"),
+    (("labels",), lambda a: a[None], "labels"),
+    (("centres",), lambda a: a[:2], "labels|embedded"),
+    (("centres",), changed(0, np.nan), "centers|centres"),
+    (("embedded",), lambda a: a[:2], "embedded"),
+    (("prices",), lambda a: a[:2], "prices"),
+    (("inertia",), float("nan"), "inertia"),
+    (("inertia",), "1", "inertia"),
+    (("status",), "great", "great"),
+    (("assignment",), None, "assignment"),
+    (("solver",), 3, "solver"),
+    (("counters",), {"a": -1}, "a of counters"),
+    (("counters",), [], "counters"),
+    (("history", "start"), lambda a: a[:0], "start"),
+    (("history", "kind"), lambda a: ["x"] * len(a), "kind"),
+    (("history",), None, "history"),
+    (("given_up",), [{}], "given-up"),
+    (("given_up",), {}, "given_up"),
+]
+
+
+@pytest.mark.parametrize(("keys", "to", "words"), RESULT)
+def test_results_that_nobody_wrote(keys, to, words, tmp_path):
+    path = forged(tmp_path, bckm.load(make.HERE / "result.bckm"), spoil("result", *keys, to=to))
+    with pytest.raises(bckm.DamagedFileError, match=f"x.bckm is damaged or .*({words})"):
+        bckm.load(path)
+
+
+STUDY = [
+    (("X",), lambda a: a[:5], "X"),
+    (("X",), changed(0, np.inf), "X"),
+    (("feature_names",), ["a"], "feature"),
+    (("metric",), "other", "metric"),
+    (("scaling", "kind"), "other", "scaling"),
+    (("scaling", "shift"), lambda a: a[:1], "shift"),
+    (("sample_id",), ["a"], "1 ids for 12"),
+    (("sample_weight",), np.zeros(3), "sample_weight"),
+    (("settings",), [], "settings"),
+    (("title",), None, "title"),
+    (("constraints", "by"), "name", "by must be"),
+    (("constraints", "size_max"), np.array(1), "changed after it was written: cluster"),
+    (("constraints", "size_max"), np.array([9, 9]), "size_max"),
+    (("constraints", "size_max"), np.array(1.5), "size_max"),
+    (("constraints", "rows"), [99], "statement"),
+    (("constraints", "rows"), [2], "statement"),  # a Stay
+    (("constraints", "must_link", "samples"), changed(0, 99), "samples"),
+    (("constraints", "must_link", "length"), changed(0, 5), "samples"),
+    (("constraints", "must_link", "why"), changed(0, 9), "reason"),
+    (("constraints", "must_link", "named"), changed(0, True), "ids"),
+    (("constraints", "fixed", "clusters"), changed(0, 9), "cluster"),
+    (("constraints", "softened", 0, "weight"), np.ones(7), "price"),
+    (("constraints", "softened", 0, "weight"), None, "price"),
+    (("constraints", "softened", 0, "constraints", "must_link", "samples"), changed(0, 99), "99"),
+    (("result", "labels"), changed(0, 2), "changed after it was written"),
+    (("result", "given_up", 0, "rule", "samples"), [0, 99], "link"),
+    (("result", "given_up", 0, "rule", "rule"), "eval", "there is no rule 'eval'"),
+    (("result", "given_up", 5, "rule", "cluster"), 3, "cluster 3"),
+    (("result", "given_up", 7, "rule", "source"), 2, "statement"),
+    (("result", "given_up", 7, "rule", "side"), "up", "side"),
+    (("result", "given_up", 10, "rule", "category"), 2, "category"),
+]
+
+
+@pytest.mark.parametrize(("keys", "to", "words"), STUDY)
+def test_studies_that_nobody_wrote(keys, to, words, tmp_path, a_study):
+    path = forged(tmp_path, a_study, spoil("study", *keys, to=to))
+    with pytest.raises(bckm.DamagedFileError, match=f"x.bckm is damaged or .*({words})"):
+        bckm.load(path)
+
+
+@pytest.fixture(scope="module")
+def a_study():
+    return bckm.load(make.HERE / "study.bckm")  # the same with and without kernels
+
+
+STATEMENTS = [
+    ((0, "kind"), "Thing", "no statement of kind"),
+    ((0, "values"), changed(0, np.nan), "values"),
+    ((0, "ids"), ["a"], "1 ids for 12"),
+    ((0, "upper"), np.zeros((2, 2)), "upper"),
+    ((1, "values"), changed(0, 5), "category"),
+    ((1, "within"), "x", "within"),
+    ((2, "weight"), np.ones(3), "3 prices"),
+    ((2, "at_most"), -1, "at_most"),
+    ((4, "bounds", 0, "category"), 7, "about nothing"),
+    ((4, "bounds", 0, "side"), "up", "about nothing"),
+    ((5, "indptr"), changed(1, 99), "cut in the wrong"),
+    ((5, "indices"), changed(0, 99), "column"),
+    ((5, "columns"), 35, "column"),
+]
+
+
+@pytest.mark.parametrize(("keys", "to", "words"), STATEMENTS)
+def test_statements_that_nobody_wrote(keys, to, words, tmp_path, a_study):
+    path = forged(tmp_path, a_study, spoil("statements", *keys, to=to))
+    with pytest.raises(bckm.DamagedFileError, match=f"x.bckm is damaged or .*({words})"):
+        bckm.load(path)
+
+
+MODEL = [
+    (("params",), {"absent": 1}, "no parameter 'absent'"),
+    (("params",), {"__class__": 1}, "no parameter"),
+    (("fit", "n_features"), 3, "features"),
+    (("fit", "feature_names"), ["a"], "1 names for 2"),
+    (("fit", "metric"), "haversine", "embedded"),
+    (("fit", "bounds", "samples"), 0, "no samples"),
+    (("fit", "bounds", "totals", 0, "size_max"), np.ones(2), "size_max has 2 values"),
+    (("fit", "bounds", "sizes", "size_min"), np.ones(2, int), "size_min has 2 values"),
+    (("fit", "weight"), None, "weight"),
+    (("output",), 3, "output"),
+]
+
+
+@pytest.mark.parametrize(("keys", "to", "words"), MODEL)
+def test_models_that_nobody_wrote(keys, to, words, tmp_path):
+    path = forged(tmp_path, bckm.load(make.HERE / "model.bckm"), spoil("model", *keys, to=to))
+    with pytest.raises(bckm.DamagedFileError, match=f"x.bckm is damaged or .*({words})"):
+        bckm.load(path)
+
+
+def test_labels_that_broke_rules_from_the_beginning_may(tmp_path):
+    """A study may tell of labels from elsewhere."""
+    study = bckm.Study.of(make.result(), make.data(), bckm.Constraints(size_max=1, size_min=0))
+    assert tell(again(study, tmp_path)) == tell(study)
+
+
+# -- damage -----------------------------------------------------------------------------------
+
+
+def look_at_damage(path, tmp_path, seed, times):
+    """Flip, cut, append, repeat: the same thing, or an error of our own."""
+    rng = np.random.default_rng(seed)
+    data, place = path.read_bytes(), tmp_path / "x.bckm"
+    right = told(bckm.load(path))
+    kept = 0
+    for _ in range(times):
+        broken = bytearray(data)
+        kind = rng.integers(6)
+        at = int(rng.integers(len(data)))
+        if kind < 3:
+            for one in rng.integers(len(data), size=1 + int(rng.integers(3))):
+                broken[one] ^= 1 << int(rng.integers(8))
+        elif kind == 3:
+            del broken[at:]
+        elif kind == 4:
+            broken[at:at] = rng.bytes(1 + int(rng.integers(9)))
+        else:
+            del broken[at : at + 1 + int(rng.integers(9))]
+        place.write_bytes(broken)
+        try:
+            found = bckm.load(place)
+        except bckm.DamagedFileError as caught:
+            error = str(caught)
+        else:
+            kept, error = kept + 1, str(place)
+            assert told(found) == right
+        assert str(place) in error
+    assert kept < times / 2
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+def test_damaged_files(path, tmp_path):
+    look_at_damage(path, tmp_path, 0, 60)
+
+
+def test_altered_files_with_right_checksums(tmp_path):
+    """Another value in place of one of the tree: refused, or loaded and of use."""
+    found = altering.look(600, 3, tmp_path)
+    assert found["wrong"] == []
+    assert found["refused"] > 400
+    assert found["loaded"] > 10
+
+
+def test_no_file_runs_code(tmp_path):
+    """What a pickle would do on loading is not done."""
+    path = tmp_path / "x.bckm"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", b"cos\nsystem\n(S'touch " + bytes(tmp_path) + b"/ran'\ntR.")
+    with pytest.raises(bckm.DamagedFileError):
+        bckm.load(path)
+    assert not (tmp_path / "ran").exists()

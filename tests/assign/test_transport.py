@@ -1,0 +1,132 @@
+"""The transport engine against SciPy, and its answers against their own proofs.
+
+Prices prove labels optimal: the dual value, computed here in plain NumPy, equals the cost.
+"""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from bckm import kernels
+from bckm._core.deadline import Deadline
+from bckm.assign import ENGINES
+from bckm.feasibility import feasible_start
+from bckm.problem.problem import Problem
+from tests.support.transport import check, draw, optimum, slots
+
+pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)
+
+BATCH = 100
+BATCHES = 24
+
+
+def moves(rng, problem, centers, found):
+    """Centers that follow each other: small and large steps, as the loop makes them and others."""
+    k, d = centers.shape
+    spread = float(problem.points.std()) or 1.0
+    yield "still", centers
+    means = problem.means(found().labels, centers)
+    yield "means", means
+    yield "jitter", means + 10.0 ** rng.integers(-9, -1) * spread * rng.normal(size=(k, d))
+    order = np.arange(k)
+    pair = rng.choice(k, min(k, 2), replace=False)
+    order[pair] = pair[::-1]
+    yield "exchange", means[order]
+    yield "back", means
+    one = means.copy()
+    one[rng.integers(k)] += spread * rng.normal(size=d)
+    yield "one moves", one
+    yield "means", problem.means(found().labels, one)
+    yield "elsewhere", problem.points[rng.integers(len(problem.points), size=k)]
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_drawn_instances_against_scipy(batch):
+    proven = Counter()
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        drawn = draw(seed)
+        problem = drawn.problem(n_jobs=1 + seed % 2)
+        s = problem.structure
+        start = feasible_start(s, problem.rules, Deadline())
+        assigner = ENGINES["transport"]().prepare(problem)
+        centers = problem.centers_in(drawn.centers)
+        found = assigner(centers, start, Deadline())
+        proven[check(problem, found, centers)] += 1
+        if slots(drawn) <= 800:
+            best = optimum(problem.cost(centers), s.lower, s.upper)
+            assert found.cost == pytest.approx(best, rel=1e-9, abs=1e-300), seed
+        rng = np.random.default_rng(seed)
+        for number, (move, after) in enumerate(moves(rng, problem, centers, lambda: found)):  # noqa: B023
+            found = assigner(after, start, Deadline())
+            try:
+                proven[check(problem, found, after)] += 1
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}, move {number}: {move}") from error
+    # a few costs vanish beside the prices: there the proof is as good as float64 can be
+    assert proven[False] <= 0.05 * proven.total()
+
+
+KINDS = """a far cluster, all clusters far, as many samples as clusters, both, centers on data,
+equal centers, few duplicates, float32, grid, heavy duplicates, l = u, no capacity, none, offset,
+one cluster, only lower, only upper, outlier, scaled, ties, weights, zero weights, zero-inflated,
+1 features, 2 features, 3 features, 5 features, 8 features, 13 features, 30 features"""
+
+
+def test_draws_hold_all_kinds_in_number():
+    """The tests above, and the campaign, would prove little without them."""
+    drawn = [draw(seed) for seed in range(BATCH * BATCHES)]
+    count = Counter(kind for one in drawn for kind in one.kinds)
+    assert sorted(count) == sorted(kind.strip() for kind in KINDS.replace("\n", " ").split(","))
+    assert min(count.values()) >= 40, count
+    assert sum(slots(one) <= 800 for one in drawn) >= 2000, "compared with SciPy"
+    assert sum(len(one.X) > 100 for one in drawn) >= 200
+
+
+def large(seed):
+    """Draw many samples: parts of the points are looked at first."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(20_000, 60_001)), int(rng.choice([2, 3, 8]))
+    k = int(rng.choice([2, 5, 20, 60, 150]))
+    X = rng.normal(size=(n, d)) + 3 * rng.normal(size=(8, d))[rng.integers(8, size=n)]
+    kind = seed % 6
+    weight = None
+    if kind == 1:
+        X = np.round(X * 2)  # heavy duplicates, ties
+    elif kind == 2:
+        weight = rng.integers(0, 5, n).astype(float)
+    elif kind == 3:
+        X[rng.random(n) < 0.5] = 0.0
+    elif kind == 4:
+        X = np.exp(2 * X)  # skewed
+    elif kind == 5:
+        X = np.round(X * 50) / 50  # some duplicates
+    share = rng.dirichlet(np.full(k, 3.0)) if seed % 2 else np.full(k, 1 / k)
+    lower = np.floor(n * share * rng.choice([1.0, 0.9, 0.5])).astype(int)
+    upper = np.ceil(n * share * rng.choice([1.0, 1.1, 2.0])).astype(int)
+    return X, k, lower, upper, weight
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(12) if seed != 4])  # 30 s
+def test_many_samples_are_proven_step_by_step(seed):
+    import bckm
+
+    X, k, lower, upper, weight = large(seed)
+    rules = bckm.Constraints(size_min=lower.tolist(), size_max=upper.tolist())
+    problem = Problem.build(X, k, rules, weight)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    assigner = ENGINES["transport"]().prepare(problem)
+    rng = np.random.default_rng(seed)
+    centers = problem.points[rng.choice(len(X), k, replace=False)]
+    cold = 0
+    for step in range(4):
+        found = assigner(centers, start, Deadline())
+        check(problem, found, centers)
+        if step == 0:
+            cold = assigner.counters["looked"]
+        centers, before = problem.means(found.labels, centers), centers
+    assert cold > 0
+    order = np.arange(k)
+    order[[0, 1]] = 1, 0
+    for after in (before[order], before, before + 1e-6 * rng.normal(size=centers.shape)):
+        check(problem, assigner(after, start, Deadline()), after)

@@ -1,0 +1,642 @@
+"""What the loop promises, whatever the engine."""
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import bckm
+from bckm import AttributeSum, Constraints, Status, check, verify
+from bckm._core.deadline import Deadline
+from bckm.assign.base import Assigner, Assignment
+from bckm.assign.exact import Exact, ExactAssigner
+from bckm.feasibility import feasible_start
+from bckm.fit.lloyd import Limits, Run, _exchange, _exchanges, alternate
+from bckm.fit.seeding import spread
+from bckm.kernels import missing
+from bckm.problem.problem import Problem
+from tests.support.families import FAMILIES
+from tests.support.lp_engine import PricedAssigner, dual_value
+
+SOLVERS = ("auto", "exact", "pump", "greedy")
+N, K = 40, 4
+
+kmeans = partial(bckm.kmeans, search="none")  # the loop alone; see test_search for the rest
+
+
+def drawn(seed, kind="even"):
+    """Draw blobs, and rules that hold for a hidden labeling: never infeasible."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 2)) + 3 * rng.normal(size=(K, 2))[rng.integers(0, K, N)]
+    sizes = [10, 10, 10, 10] if kind == "even" else [4, 8, 12, 16]
+    hidden = rng.permutation(np.repeat(np.arange(K), sizes))
+    together, apart = [], []
+    while len(together) < 5 or len(apart) < 12:
+        p, q = rng.choice(N, 2, replace=False).tolist()
+        links, enough = (together, 5) if hidden[p] == hidden[q] else (apart, 12)
+        if len(links) < enough:
+            links.append((p, q))
+    low, up = (8, 12) if kind == "even" else (np.array(sizes) - 1, np.array(sizes) + 1)
+    return X, Constraints(together, apart, size_min=low, size_max=up)
+
+
+solvers = pytest.mark.parametrize("solver", SOLVERS)
+instances = pytest.mark.parametrize(
+    "instance", [(0, "even"), (1, "even"), (2, "uneven"), (3, "uneven")], ids=str
+)
+
+
+def direct_inertia(X, labels, centers, weight=None):
+    distance = np.square(X - centers[labels]).sum(axis=1)
+    return float(distance.sum() if weight is None else weight @ distance)
+
+
+def timeless(steps):
+    return [replace(step, seconds=0.0) for step in steps]
+
+
+# -- the result -------------------------------------------------------------------------------
+
+
+@solvers
+@instances
+def test_a_result_is_what_it_says(solver, instance):
+    X, asked = drawn(*instance)
+    weight = np.random.default_rng(9).uniform(0.5, 2, N)
+    for w in (None, weight):
+        found = kmeans(X, K, asked, solver=solver, sample_weight=w, random_state=1)
+        assert verify(found.labels, asked, K) == []
+        assert found.sizes.tolist() == np.bincount(found.labels, minlength=K).tolist()
+        assert found.centers == pytest.approx(
+            np.array(
+                [
+                    np.average(
+                        X[found.labels == i],
+                        axis=0,
+                        weights=None if w is None else w[found.labels == i],
+                    )
+                    for i in range(K)
+                ]
+            )
+        )
+        assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers, w))
+        assert found.inertia == found.history[-1].inertia
+        assert found.n_iter == len(found.history)
+        assert found.lower_bound <= found.inertia
+        assert found.status is Status.CONVERGED
+        assert found.solver == ("exact" if solver == "auto" else solver)
+
+
+@solvers
+@instances
+def test_the_lower_bound_holds_for_the_final_centers(solver, instance):
+    X, asked = drawn(*instance)
+    found = kmeans(X, K, asked, solver=solver, random_state=1)
+    # what the exact engine finds for these centers is a labeling that the bound must not exceed
+    best = kmeans(
+        X, K, asked, solver="exact", init=found.centers, bounds="fixed", max_iter=1, tol=0
+    )
+    reached = direct_inertia(X, best.labels, found.centers)
+    assert found.lower_bound <= reached * (1 + 1e-9)
+    if found.assignment is Status.OPTIMAL:
+        assert found.inertia <= reached * (1 + 1e-9)
+    if solver == "exact":
+        assert found.assignment is Status.OPTIMAL
+
+
+@solvers
+@instances
+def test_labels_are_feasible_at_every_step_and_a_stop_returns_them(solver, instance):
+    X, asked = drawn(*instance)
+    options = {"solver": solver, "random_state": 2, "tol": 0, "n_init": 1}
+    whole = kmeans(X, K, asked, **options)
+    for at in range(1, whole.n_iter + 1):
+
+        def stop(step, at=at):
+            if step.iteration == at:
+                raise KeyboardInterrupt
+
+        found = kmeans(X, K, asked, on_step=stop, **options)
+        assert verify(found.labels, asked, K) == []
+        assert found.status is Status.INTERRUPTED
+        assert timeless(found.history) == timeless(whole.history[:at])
+        assert found.inertia == whole.history[at - 1].inertia
+        assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers))
+
+
+@solvers
+@instances
+def test_inertia_never_rises(solver, instance):
+    X, asked = drawn(*instance)
+    steps = []
+    kmeans(X, K, asked, solver=solver, n_init=3, random_state=3, tol=0, on_step=steps.append)
+    for start in range(3):
+        inertia = [step.inertia for step in steps if step.start == start]
+        assert inertia
+        assert all(b < a for a, b in pairwise(inertia))
+
+
+class Careless(Assigner):
+    """Returns any feasible labels, however bad: what the loop must survive."""
+
+    def __init__(self, problem, seed):
+        super().__init__(problem)
+        self.rng = np.random.default_rng(seed)
+
+    def assign(self, centers, start, deadline):
+        cost = self.problem.cost(centers)
+        labels = self.rng.permutation(start)  # sizes stay as they are
+        total = float(cost[np.arange(labels.size), labels].sum())
+        return Assignment(labels, total, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_worse_answer_of_an_engine_is_refused(seed):
+    X = np.random.default_rng(seed).normal(size=(12, 2))
+    problem = Problem.build(X, 2, Constraints(size_min=6, size_max=6))
+    centers, start = np.zeros((2, 2)), np.repeat([0, 1], 6)
+    run = alternate(problem, Careless(problem, seed), centers, start, Limits(50, 0.0, Deadline()))
+    inertia = [step.inertia for step in run.history]
+    assert inertia
+    assert all(b < a for a, b in pairwise(inertia))
+    assert problem.objective(run.cost) == inertia[-1]
+    means = problem.means(run.labels, run.centers)
+    assert run.cost == pytest.approx(problem.within(run.labels, means), rel=1e-13)
+    assert run.status is Status.CONVERGED
+
+
+@solvers
+def test_on_step_is_called_once_per_iteration(solver):
+    X, asked = drawn(0)
+    steps = []
+    found = kmeans(X, K, asked, solver=solver, n_init=1, random_state=0, on_step=steps.append)
+    assert tuple(steps) == found.history
+    assert [step.iteration for step in steps] == list(range(1, len(steps) + 1))
+    seconds = [step.seconds for step in steps]
+    assert seconds == sorted(seconds)
+    assert seconds[-1] <= found.seconds
+
+
+def test_other_exceptions_of_on_step_are_not_swallowed():
+    def broken(_):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        kmeans(np.eye(4), 2, on_step=broken)
+
+
+@solvers
+@pytest.mark.parametrize("max_iter", [1, 2])
+def test_max_iter(solver, max_iter):
+    X = np.random.default_rng(0).uniform(size=(80, 2))
+    asked = Constraints(size_min=18, size_max=22)
+    options = {"solver": solver, "init": X[:K], "tol": 0}
+    assert kmeans(X, K, asked, **options).n_iter > 2
+    found = kmeans(X, K, asked, max_iter=max_iter, **options)
+    assert found.n_iter == max_iter
+    assert found.status is Status.ITERATION_LIMIT
+    assert verify(found.labels, asked, K) == []
+
+
+def test_tol_stops_early():
+    X, asked = drawn(1)
+    steps = [kmeans(X, K, asked, random_state=2, tol=tol).n_iter for tol in (0, 1e9)]
+    assert steps[1] == 1 < steps[0]
+
+
+def test_the_nearest_assignment_is_taken_when_it_obeys():
+    X, _ = drawn(0)
+    labels = kmeans(X, K, random_state=0).labels
+    other = int(np.flatnonzero(labels != labels[0])[0])
+    loose = Constraints(cannot_link=[(0, other)], size_max=N - 1)
+    for solver in SOLVERS:
+        found = kmeans(X, K, loose, random_state=0, solver=solver)
+        assert found.labels.tolist() == labels.tolist()
+        assert found.assignment is Status.OPTIMAL
+
+
+# -- starts and seeds -------------------------------------------------------------------------
+
+
+@solvers
+@instances
+def test_starts_are_a_prefix_and_the_best_one_wins(solver, instance):
+    X, asked = drawn(*instance)
+    few, many = [], []
+    options = {"solver": solver, "random_state": 4, "init": "random"}
+    kmeans(X, K, asked, n_init=3, on_step=few.append, **options)
+    found = kmeans(X, K, asked, n_init=5, on_step=many.append, **options)
+    assert timeless(few) == timeless(step for step in many if step.start < 3)
+    ends = {step.start: step.inertia for step in many}
+    assert sorted(ends) == [0, 1, 2, 3, 4]
+    # of starts that end alike the first one wins, whatever rounding says
+    assert found.inertia == pytest.approx(min(ends.values()), rel=1e-9)
+    assert ends[found.history[0].start] == found.inertia
+    assert len({round(step.inertia, 9) for step in many if step.iteration == 1}) > 1
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_starts_are_a_prefix_for_generators_too(make):
+    X, asked = drawn(0)
+    few, many = [], []
+    kmeans(X, K, asked, solver="greedy", n_init=3, random_state=make(4), on_step=few.append)
+    kmeans(X, K, asked, solver="greedy", n_init=5, random_state=make(4), on_step=many.append)
+    assert timeless(few) == timeless(step for step in many if step.start < 3)
+    assert len({step.inertia for step in few if step.iteration == 1}) > 1
+
+
+@solvers
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_the_same_seed_gives_the_same_result(solver, init):
+    X, asked = drawn(0)
+
+    def fit(seed):
+        return kmeans(X, K, asked, solver=solver, init=init, n_init=2, random_state=seed)
+
+    a, b = fit(7), fit(7)
+    assert np.array_equal(a.labels, b.labels)
+    assert np.array_equal(a.centers, b.centers)
+    assert timeless(a.history) == timeless(b.history)
+    c, d = fit(np.random.default_rng(7)), fit(np.random.default_rng(7))
+    assert np.array_equal(c.labels, d.labels)
+    c, d = fit(np.random.RandomState(7)), fit(np.random.RandomState(7))
+    assert np.array_equal(c.labels, d.labels)
+    assert len({fit(seed).history[0].inertia for seed in range(4)}) > 1, "the seed matters"
+
+
+@pytest.mark.parametrize(
+    ("options", "starts"),
+    [
+        ({}, 1 if missing else 20),  # a small problem
+        ({"init": "random"}, 10),
+        ({"n_init": 4}, 4),
+        ({"n_init": 4, "init": [[0.0], [9.0]]}, 1),
+    ],
+)
+def test_number_of_starts(options, starts):
+    steps = []
+    kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0, on_step=steps.append, **options)
+    assert {step.start for step in steps} == set(range(starts))
+
+
+def test_an_interrupt_in_a_later_start_keeps_the_best():
+    X, asked = drawn(0)
+    steps = []
+
+    def stop(step):
+        steps.append(step)
+        if step.start == 2:
+            raise KeyboardInterrupt
+
+    found = kmeans(X, K, asked, n_init=5, init="random", random_state=0, on_step=stop)
+    assert found.status is Status.INTERRUPTED
+    assert {step.start for step in steps} == {0, 1, 2}
+    assert found.inertia == min(step.inertia for step in steps)
+    assert verify(found.labels, asked, K) == []
+
+
+# -- time -------------------------------------------------------------------------------------
+
+
+@solvers
+@instances
+@pytest.mark.parametrize("limit", [0, 1e-9])
+def test_no_time_returns_feasible_labels(solver, instance, limit):
+    X, asked = drawn(*instance)
+    found = kmeans(X, K, asked, solver=solver, n_init=3, time_limit=limit, random_state=0)
+    assert found.status is Status.NOT_STARTED
+    assert found.history == ()
+    assert verify(found.labels, asked, K) == []
+    assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers))
+    assert found.lower_bound <= found.inertia
+
+
+@solvers
+@pytest.mark.parametrize("limit", [0.002, 0.01, 0.03])
+def test_a_tiny_time_limit_ends_with_a_true_status(solver, limit):
+    X, asked = drawn(2, "uneven")
+    found = kmeans(X, K, asked, solver=solver, n_init=2000, time_limit=limit, random_state=0)
+    assert found.status is Status.TIME_LIMIT or not found.history
+    assert found.seconds < limit + 2
+    assert verify(found.labels, asked, K) == []
+    assert found.lower_bound <= found.inertia
+
+
+def test_enough_time_changes_nothing():
+    X, asked = drawn(0)
+    free, limited = (
+        kmeans(X, K, asked, random_state=0, time_limit=limit) for limit in (None, 1000)
+    )
+    assert np.array_equal(free.labels, limited.labels)
+    assert limited.status is Status.CONVERGED
+
+
+def test_undecided_when_time_ends_before_any_labels():
+    # a partition into exact sums: feasible by construction, hopeless to guess
+    rng = np.random.default_rng(0)
+    values = rng.integers(10**5, 10**6, 24)
+    sums = [int(values[i::3].sum()) for i in range(3)]
+    asked = Constraints(rows=AttributeSum(values, sums, sums))
+    with pytest.raises(bckm.UndecidedError, match="raise time_limit"):
+        kmeans(rng.normal(size=(24, 2)), 3, asked, time_limit=0)
+    answer = check(24, 3, asked, time_limit=0)
+    assert answer.verdict == "unknown"
+    assert not answer
+    assert "raise time_limit" in answer.message
+
+
+# -- which label has which bound --------------------------------------------------------------
+
+LINE = np.array([[0.0]] * 10 + [[100.0]] * 5 + [[200.0]] * 5)
+
+
+@solvers
+def test_fixed_bounds_keep_label_i_with_center_i(solver):
+    # the large group lies at center 1, but only label 0 may be large
+    asked = Constraints(size_min=0, size_max=[10, 5, 5])
+    init = [[100.0], [0.0], [200.0]]
+    fixed = kmeans(LINE, 3, asked, solver=solver, init=init, bounds="fixed")
+    assert fixed.labels[10:15].tolist() == [0] * 5
+    assert fixed.labels[15:].tolist() == [2] * 5
+    assert sorted(fixed.labels[:10].tolist()) == [0] * 5 + [1] * 5
+    assert fixed.centers.ravel() == pytest.approx([50, 0, 200])
+    matched = kmeans(LINE, 3, asked, solver=solver, init=init)
+    assert matched.inertia == pytest.approx(0)
+    assert matched.labels[:10].tolist() == [0] * 10
+
+
+@solvers
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
+def test_without_bounds_label_i_stays_with_center_i_too(solver, order):
+    centers = np.array([[1.0], [101.0], [201.0]])
+    for bounds in ("fixed", "matched"):
+        found = kmeans(LINE, 3, solver=solver, init=centers[list(order)], bounds=bounds)
+        assert found.centers.ravel() == pytest.approx(np.array([0.0, 100, 200])[list(order)])
+
+
+def test_every_label_obeys_its_own_bound():
+    X, _ = drawn(0)
+    for sizes in ([1, 2, 3, 34], [34, 3, 2, 1], [10, 20, 5, 5]):
+        for solver in SOLVERS:
+            asked = Constraints(size_min=sizes, size_max=sizes)
+            found = kmeans(X, K, asked, solver=solver, random_state=0)
+            assert found.sizes.tolist() == sizes
+
+
+# -- empty clusters ---------------------------------------------------------------------------
+
+FAR = [[0.0], [1.0], [1000.0]]  # nothing lies near the last center
+
+
+@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
+def test_size_min_zero_allows_empty_clusters(solver):
+    X = [[0.0], [0.1], [1.0], [1.1]]
+    found = kmeans(X, 3, Constraints(size_min=0), solver=solver, init=FAR)
+    assert found.sizes.tolist() == [2, 2, 0]
+    assert found.centers[2] == pytest.approx(1000.0), "an empty cluster keeps its center"
+    assert found.inertia == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
+def test_no_cluster_is_empty_otherwise(solver):
+    X = [[0.0], [0.1], [1.0], [1.1]]
+    for asked in (None, Constraints(), Constraints(size_min=1), Constraints([(0, 1)])):
+        found = kmeans(X, 3, asked, solver=solver, init=FAR)
+        assert found.sizes.min() >= 1
+
+
+@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+@pytest.mark.parametrize("distinct", [1, 2, 5])
+def test_no_cluster_is_empty_among_duplicates(solver, init, distinct):
+    X = np.repeat(np.arange(distinct, dtype=float), 20 // distinct)[:, None]
+    for seed in range(3):
+        found = kmeans(X, 5, solver=solver, init=init, random_state=seed)
+        assert found.sizes.min() >= 1
+        assert verify(found.labels, Constraints(), 5) == []
+        if distinct < 5:
+            assert found.inertia == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
+def test_the_smallest_problems(solver):
+    one = kmeans([[3.0, 4.0]], 1, solver=solver)
+    assert (one.labels.tolist(), one.centers.tolist(), one.inertia) == ([0], [[3.0, 4.0]], 0.0)
+    each = kmeans([[1.0], [2.0], [3.0]], 3, solver=solver, random_state=0)
+    assert sorted(each.labels.tolist()) == [0, 1, 2]
+    assert each.inertia == 0.0
+
+
+@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
+@pytest.mark.parametrize("init", ["k-means++", "random"])
+def test_fewer_items_than_clusters(solver, init):
+    X = [[0.0], [1.0], [8.0], [9.0]]
+    asked = Constraints([(0, 1), (2, 3)], size_min=0)
+    found = kmeans(X, 4, asked, solver=solver, init=init, random_state=0)
+    assert sorted(found.sizes.tolist()) == [0, 0, 2, 2]
+    assert found.inertia == pytest.approx(1.0)
+
+
+def test_weightless_samples_join_their_nearest_cluster():
+    X = [[0.0], [10.0], [0.1], [9.9], [10.1]]
+    found = kmeans(X, 2, sample_weight=[1, 1, 0, 0, 0], init=[[0.0], [10.0]])
+    assert found.centers.ravel().tolist() == [0.0, 10.0]
+    assert found.labels.tolist() == [0, 1, 0, 1, 1]
+
+
+def test_starts_do_not_depend_on_those_before_them():
+    """Grid data tie often, so an engine that remembers its last basis would give itself away."""
+    differ = 0
+    for seed in range(5):
+        X = np.random.default_rng(seed).integers(0, 4, (40, 2)).astype(float)
+        asked = Constraints(size_min=8, size_max=12, cannot_link=[(0, 1), (2, 3)])
+        steps = []
+        kmeans(
+            X, 4, asked, n_init=3, tol=0, random_state=seed, solver="exact", on_step=steps.append
+        )
+        last = [s.inertia for s in steps if s.start == 2]
+        # the third start on its own: its generator, an engine that has seen nothing
+        problem = Problem.build(X, 4, asked)
+        rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(3)[2])
+        start = feasible_start(problem.structure, problem.rules, Deadline())
+        centers = spread(problem, rng, Deadline()).centers
+        fresh, used = Exact().prepare(problem), Exact().prepare(problem)
+        limits = Limits(300, 0.0, Deadline())
+        alone = alternate(problem, fresh, centers, start, limits)
+        assert [s.inertia for s in alone.history] == last
+        # an engine that has seen other centers: were starts to share it, this would show
+        alternate(
+            problem,
+            used,
+            spread(problem, np.random.default_rng(99), Deadline()).centers,
+            start,
+            limits,
+        )
+        again = alternate(problem, used, centers, start, limits)
+        differ += [s.inertia for s in again.history] != last
+    assert differ > 0
+
+
+def test_an_optimum_that_breaks_a_rule_proves_nothing(monkeypatch):
+    """A solver may accept by its tolerance what our arithmetic refuses: no claim then."""
+    X, k, rules = FAMILIES["packing"](np.random.default_rng(60), 60)
+    problem = Problem.build(X, k, rules)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    cost = problem.cost(problem.points[:k])
+    assert Exact().prepare(problem).from_cost(cost, start, Deadline()).status is Status.OPTIMAL
+    monkeypatch.setattr(ExactAssigner, "_offer", lambda *_: False)
+    refused = Exact().prepare(problem).from_cost(cost, start, Deadline())
+    np.testing.assert_array_equal(refused.labels, start)
+    assert refused.status is Status.FEASIBLE
+
+
+def test_ctrl_c_between_starts_keeps_the_best(monkeypatch):
+    from bckm.fit import kmeans as api
+
+    calls = []
+
+    def seeding(problem, rng, deadline, first):
+        calls.append(first)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return spread(problem, rng, deadline, first)
+
+    monkeypatch.setitem(api._SEEDINGS, "k-means++", seeding)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    asked = Constraints(size_max=20)
+    found = kmeans(X, 4, asked, n_init=5, random_state=0)
+    assert found.status is Status.INTERRUPTED
+    assert found.n_iter > 0
+    assert verify(found.labels, asked, 4) == []
+
+
+def test_ctrl_c_before_the_first_start_still_gives_labels(monkeypatch):
+    from bckm.fit import kmeans as api
+
+    def seeding(problem, rng, deadline, first):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(api._SEEDINGS, "k-means++", seeding)
+    asked = Constraints(size_max=20)
+    found = kmeans(np.random.default_rng(0).normal(size=(60, 2)), 4, asked)
+    assert found.status is Status.NOT_STARTED
+    assert verify(found.labels, asked, 4) == []
+
+
+@pytest.mark.parametrize("order", [[1, 0, 2, 3], [3, 2, 1, 0], [2, 3, 0, 1]])
+def test_order_of_bounds_with_equal_middles(order):
+    low, up = np.array([5, 15, 10, 0]), np.array([25, 15, 20, 30])
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    found = [
+        kmeans(X, 4, Constraints(size_min=low[o], size_max=up[o]), random_state=0, tol=0).inertia
+        for o in (np.arange(4), np.array(order))
+    ]
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
+
+
+def test_a_sum_that_no_sample_touches_keeps_its_bound():
+    """Checker and engines must agree on what counts as kept, for empty sums too."""
+    load = AttributeSum([1, 1, 1, 1], lower=1e-10)
+    X = [[0.0], [0.1], [0.2], [0.3]]
+    asked = Constraints(size_min=0, rows=load)
+    found = kmeans(X, 2, asked, init=[[0.0], [100.0]])
+    assert verify(found.labels, asked, 2) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_real_ctrl_c_inside_the_solver_gives_the_best_labels():
+    """A tree search that would take minutes is interrupted from outside."""
+    code = """
+import numpy as np, bckm
+from tests.support.families import FAMILIES
+from tests.support.lp_engine import PricedAssigner, dual_value
+X, k, rules = FAMILIES["planted_coloring"](np.random.default_rng(300), 300)
+print("begin", flush=True)
+result = bckm.kmeans(X, k, rules, solver="exact", random_state=0)
+print(result.status, bckm.verify(result.labels, rules, k))
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        # a shell that starts tests in the background makes its children ignore the signal
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout.readline() == "begin\n"
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    # the first step is not over: there is nothing better than any labels that obey
+    assert process.communicate(timeout=30)[0] == "not started []\n"
+    assert process.returncode == 0
+
+
+# -- exchanges and prices ---------------------------------------------------------------------
+
+
+def unequal(seed):
+    """Draw a problem with unequal size bounds, centers and feasible labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2)) + 4 * rng.normal(size=(5, 2))[rng.integers(5, size=30)]
+    low = rng.integers(0, 6, 5)
+    problem = Problem.build(X, 5, Constraints(size_min=low, size_max=low + rng.integers(1, 9, 5)))
+    return problem, problem.points[rng.choice(30, 5, replace=False)]
+
+
+def feasible_problems():
+    for seed in range(60):
+        problem, centers = unequal(seed)
+        if problem.structure.lower.sum() <= 30 <= problem.structure.upper.sum():
+            yield problem, centers
+
+
+def test_bounds_of_exchanges_hold_and_are_sorted():
+    close = 0
+    for problem, centers in feasible_problems():
+        s, assigner = problem.structure, PricedAssigner(problem)
+        start = feasible_start(s, problem.rules, Deadline())
+        last = assigner(centers, start, Deadline())
+        pairs, bounds = _exchanges(s, last)
+        assert (np.diff(bounds) >= 0).all()
+        different = s.cluster_class[:, None] != s.cluster_class
+        assert len(pairs) == np.triu(different, 1).sum()
+        for (a, b), bound in zip(pairs.tolist(), bounds, strict=True):
+            order = np.arange(5)
+            order[[a, b]] = b, a
+            after = assigner(centers[order], start, Deadline())
+            assert bound <= after.cost * (1 + 1e-9)
+            # exactly the dual value of prices that travel with their centers
+            cost = problem.cost(centers[order])
+            value = dual_value(cost, s.count, s.lower, s.upper, last.prices[order])
+            assert bound == pytest.approx(value, rel=1e-9, abs=1e-9)
+            close += bound > last.cost
+    assert close > 50, "bounds that prune nothing would be of no use"
+
+
+def test_prices_find_the_same_exchange_with_less_work():
+    found, same, calls = 0, 0, np.zeros(2, int)
+    for problem, centers in feasible_problems():
+        start = feasible_start(problem.structure, problem.rules, Deadline())
+        swaps = []
+        for priced in (True, False):
+            assigner = PricedAssigner(problem)
+            last = assigner(centers, start, Deadline())
+            run = Run(last.labels, centers, last.cost)
+            given = last if priced else replace(last, prices=None)
+            swaps.append(_exchange(assigner, centers, run, given, Deadline()))
+            calls[1 - priced] += assigner.counters["calls"]
+        with_prices, without = swaps
+        assert (with_prices is None) == (without is None)
+        if without is not None:
+            found += 1
+            # several exchanges may cost the same: bounds that are slack either way
+            assert with_prices.assignment.cost == pytest.approx(without.assignment.cost, rel=1e-12)
+            same += with_prices.order.tolist() == without.order.tolist()
+    assert found >= 5
+    assert same > 0.7 * found
+    assert calls[0] < 0.7 * calls[1]

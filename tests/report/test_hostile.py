@@ -1,0 +1,211 @@
+"""Nothing that stands in data can act: pages are parsed, and opened in a browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bckm
+from bckm import report
+from bckm.report import _html
+from tests.support.hostile import HOSTILE, MARK
+
+TAGS = """a bdi body circle code dd details div dl dt figcaption figure footer g h1 h2 h3
+head header html li line main meta nav p path polyline pre rect section small span strong style
+summary svg table tbody td text th thead title tr ul""".split()  # noqa: SIM905
+ATTRIBUTES = """aria-hidden aria-label charset class content cx cy d height href http-equiv id lang
+name points r role rx scope tabindex text-anchor title transform viewbox width x x1 x2 y y1
+y2""".split()  # noqa: SIM905
+
+
+def hostile_study(turn: int = 0) -> bckm.Study:
+    """All hostile strings as ids, features, categories, groups, names and settings at once."""
+    words = [*HOSTILE[turn:], *HOSTILE[:turn]]
+    n, rng = len(words), np.random.default_rng(turn)
+    X = rng.normal(size=(n, 12)) * 3 + rng.integers(0, 3, n)[:, None]
+    quota = bckm.Quota([words[p % 7] for p in range(n)], share_max=0.9, name=words[50])
+    load = bckm.AttributeSum(np.ones(n), upper=90.0, name=words[51])
+    rows = bckm.LinearRows(np.ones((1, n * 4)), upper=float(n), name=words[52])
+    groups = [words[p] if p < 20 else None for p in range(n)]
+    groups[20:40] = groups[:20]
+    hard = bckm.Constraints(
+        must_link=[(41, 42)],
+        cannot_link=[(43, 44, 45)],
+        groups=groups,
+        rows=[quota, load, rows],
+        fixed={46: 0},
+        forbidden=[(47, 1)],
+    )
+    far = np.argsort(X[:, 0])
+    lost = [(int(far[p]), int(far[-1 - p])) for p in range(30) if far[p] > 47 < far[-1 - p]]
+    soft = bckm.Constraints(must_link=lost, cannot_link=[(48, 49)]).soft(price=0.01)
+    tight = bckm.Constraints(rows=bckm.AttributeSum(X[:, 1], upper=-500.0, name=words[53]))
+    rules = hard & soft & tight.soft(price=1e-6)
+    result = bckm.kmeans(X, 4, rules, random_state=0, n_init=1, search="none")
+    return bckm.Study.of(
+        result,
+        X,
+        rules,
+        feature_names=words[60:72],
+        sample_id=words,
+        title=words[2],
+        settings={
+            "command": words[1],
+            words[3]: words[4],
+            "list": words[5:9],
+            "versions": {words[10]: words[11], "bckm": words[12]},
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def studies() -> list[bckm.Study]:
+    return [hostile_study(turn) for turn in (0, 67, 134)]
+
+
+class Reader(HTMLParser):
+    """Lists what is in a page, and what must not be."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.wrong: list[str] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in TAGS:
+            self.wrong.append(f"<{tag}>")
+        for name, value in attrs:
+            if name not in ATTRIBUTES:
+                self.wrong.append(f"{tag}[{name}]")
+            if name == "href" and not str(value).startswith("#"):
+                self.wrong.append(f"{tag}[href={value}]")
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> out of place")
+
+    def handle_comment(self, data: str) -> None:
+        self.wrong.append("a comment")
+
+    def handle_pi(self, data: str) -> None:
+        self.wrong.append("an instruction")
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def wrong_in(page: str) -> list[str]:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    return reader.wrong + [f"<{tag}> is not closed" for tag in reader.open]
+
+
+def test_there_are_two_hundred_different_strings() -> None:
+    assert len(HOSTILE) == len(set(HOSTILE)) == 200
+
+
+def test_pages_hold_known_elements_and_attributes_only(studies: list[bckm.Study]) -> None:
+    for study in studies:
+        assert wrong_in(report.html(study)) == []
+
+
+def test_the_parser_sees_what_is_not_escaped(
+    studies: list[bckm.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_html, "escape", lambda text: text)
+    assert len(wrong_in(report.html(studies[0]))) > 50
+
+
+def test_every_string_is_shown_as_it_is(studies: list[bckm.Study]) -> None:
+    """Else the tests around this one would prove nothing."""
+    reader = Reader()
+    for study in studies:
+        reader.feed(report.html(study))
+    names = set(reader.text)
+    assert [word for word in HOSTILE if _html.visible(word) not in names] == []
+
+
+def test_pages_hold_no_hidden_characters(studies: list[bckm.Study]) -> None:
+    hidden = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+    for study in studies:
+        for form in (report.html(study), report.markdown(study), report.text(study)):
+            assert hidden.findall(form) == []
+            form.encode()
+
+
+def test_pages_state_a_strict_policy_first(studies: list[bckm.Study]) -> None:
+    page = report.html(studies[0])
+    policy = page.index("default-src &#x27;none&#x27;; style-src &#x27;unsafe-inline&#x27;")
+    assert policy < page.index("<title") < page.index("<style")
+    assert "url(" not in page[page.index("<style") : page.index("</style")]
+    assert "@import" not in page[page.index("<style") : page.index("</style")]
+
+
+def opened(folder: Path, pages: list[str]) -> str:
+    """What becomes of pages in a browser: all of them in one start, as frames of a page."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("there is no Chromium")
+    whole = []
+    for at, page in enumerate(pages):
+        (folder / f"{at}.html").write_text(page, encoding="utf-8")
+        whole.append(f"<iframe src='{at}.html' style='width:900px;height:900px'></iframe>")
+    # the script of the page around them tells what became of each frame
+    script = (
+        "setTimeout(()=>{for(let i=0;i<frames.length;i++){const p=document.createElement('p');"
+        "p.className='seen';try{const d=frames[i].document,many=s=>d.querySelectorAll(s).length;"
+        f"p.textContent=[many('h1'),many('[{MARK}]'),many('script'),d.title.startsWith('pwned')]"
+        ".join()}catch(e){p.textContent=e}document.body.append(p)}},3000)"
+    )
+    (folder / "all.html").write_text(
+        f"<!DOCTYPE html><meta charset=utf-8><body>{''.join(whole)}<script>{script}</script>"
+    )
+    options = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
+    --disable-background-networking --disable-component-update --disable-sync
+    --allow-file-access-from-files --virtual-time-budget=6000 --dump-dom"""
+    done = subprocess.run(
+        [
+            browser,
+            *options.split(),
+            f"--user-data-dir={folder / 'profile'}",
+            f"file://{folder / 'all.html'}",
+        ],
+        capture_output=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "HOME": str(folder)},
+    )
+    if not done.stdout:
+        pytest.skip("Chromium does not start here")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def test_a_browser_executes_none_of_them(
+    studies: list[bckm.Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = [report.html(study) for study in studies]
+    policy = re.compile('<meta http-equiv="Content-Security-Policy"[^>]*>')
+    # escaping alone must hold, too: the same pages without their policy
+    bare = [policy.sub("", page) for page in good]
+    with monkeypatch.context() as patch:
+        patch.setattr(_html, "escape", lambda text: text)
+        raw = policy.sub("", report.html(studies[0]))  # the test itself must be able to fail
+    dom = opened(tmp_path, [*good, *bare, raw])
+    seen = re.findall(r'<p class="seen">(.*?)</p>', dom)
+    assert seen[:-1] == ["1,0,0,false"] * 6, dom[-3000:]
+    assert re.fullmatch(r"\d+,[1-9]\d*,.*", seen[-1])
