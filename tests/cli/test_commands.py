@@ -14,6 +14,7 @@ import pytest
 import bckm
 from bckm.cli._errors import BROKEN, BUG, KILLED, PIPE_CLOSED, UNDECIDED, Failure, told
 from bckm.exceptions import DamagedFileError, UndecidedError, UnsupportedError
+from bckm.kernels import missing
 from bckm.tables import TableError, UnknownColumnError
 from tests.cli.conftest import read
 
@@ -283,6 +284,7 @@ def test_a_full_disk_is_an_error_with_its_code(customers):
     assert done.stderr == "Error: [Errno 28] No space left on device\n"
 
 
+@pytest.mark.skipif(bool(missing), reason=missing)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_while_it_reads_nothing_is_written(tmp_path, sent):
     command = subprocess.Popen(
@@ -300,6 +302,7 @@ def test_stopped_while_it_reads_nothing_is_written(tmp_path, sent):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(bool(missing), reason=missing)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_writes_the_best_answer_and_says_so(customers, tmp_path, sent):
     command = subprocess.Popen(
@@ -321,6 +324,7 @@ def test_ctrl_c_writes_the_best_answer_and_says_so(customers, tmp_path, sent):
     assert any("left" in line for line in lines)
 
 
+@pytest.mark.skipif(bool(missing), reason=missing)
 def test_a_terminal_gets_a_bar(customers, tmp_path):
     import pty
 
