@@ -28,7 +28,7 @@ def long_fit(customers, seconds):
 
 
 @pytest.mark.parametrize(
-    "verb", ["fit", "check", "verify", "show", "compare", "demo", "bench", "completion"]
+    "verb", ["fit", "check", "verify", "show", "compare", "demo", "completion"]
 )
 def test_help_shows_an_example_that_begins_with_the_verb(run, verb):
     answer = run(verb, "--help")
@@ -39,7 +39,7 @@ def test_help_shows_an_example_that_begins_with_the_verb(run, verb):
 
 def test_help_lists_all_verbs_and_exit_codes(run):
     out = run("--help").out
-    verbs = ("fit", "check", "verify", "show", "compare", "demo", "bench")
+    verbs = ("fit", "check", "verify", "show", "compare", "demo")
     places = [out.index(f"\n  {verb} ") for verb in verbs]
     assert places == sorted(places)
     codes = {int(one) for one in re.findall(r"^ +(\d+)  ", out, re.M)}
@@ -247,14 +247,6 @@ def test_demo_refuses_before_it_computes(run):
     for args in (("--report", "r.txt"), ("-o", "nowhere/a.csv"), ("-o", "-")):
         answer = run("demo", *args)
         assert (answer.code, answer.out) == (2, "")
-
-
-def test_bench_reports_ratios_of_one_run(run):
-    answer = run("bench", "--samples", 400, "--clusters", 4, "--no-peer")
-    assert answer.code == 0
-    lines = answer.out.splitlines()
-    assert any(line.startswith("scikit-learn") and "   1.00 " in line for line in lines)
-    assert any(line.startswith("bckm, equal sizes ") and "100 to 100" in line for line in lines)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
