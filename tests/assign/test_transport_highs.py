@@ -1,4 +1,4 @@
-"""Sizes without the compiled kernels: the same optimum, and prices that prove it."""
+"""Without the compiled kernels: sizes by HiGHS, with proof, and search only where it needs none."""
 
 import numpy as np
 import pytest
@@ -41,6 +41,16 @@ def test_labels_that_are_not_optimal_have_no_prices():
     two = np.array([2, 2])
     assert prices_of(cost, np.array([0, 0, 1, 1]), two, two) is not None
     assert prices_of(cost, np.array([0, 1, 0, 1]), two, two) is None
+
+
+@pytest.mark.parametrize("search", ["local", "global"])
+def test_moves_are_refused(search, monkeypatch):
+    monkeypatch.setattr("bckm.fit.kmeans.missing", "the kernels are gone.")
+    words = (
+        f"search='{search}' needs the compiled kernels; the kernels are gone. Or use search='auto'"
+    )
+    with pytest.raises(bckm.UnsupportedError, match=words):
+        bckm.kmeans([[0.0], [1.0]], 2, search=search)
 
 
 def test_a_large_fit_says_what_is_missing(monkeypatch):

@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 
+from bckm.kernels import missing
 from bckm.tables import Table, read_table, write_table
 from tests.cli.conftest import read
 
@@ -210,6 +211,7 @@ def test_old_clusters_are_no_feature_and_are_replaced(run, customers, tmp_path):
     assert list(read(tmp_path / "two.csv")[0]) == [*read(customers)[0], "cluster"]
 
 
+@pytest.mark.skipif(bool(missing), reason=missing)
 def test_a_time_limit_gives_an_answer_and_code_4(run, customers, tmp_path):
     limit = ("--search", "global", "--time-limit", 0.3)
     answer = run("fit", customers, "-k", 9, "--size", "30:36", *FEATURES, *limit)
@@ -362,6 +364,7 @@ def test_excel_in_and_out(run, customers, tmp_path):
     assert "=1+1" in found.texts("name")  # a text, not a formula
 
 
+@pytest.mark.skipif(bool(missing), reason=missing)
 def test_a_killed_fit_goes_on_from_its_checkpoint(run, customers, tmp_path):
     limit = ("--search", "global", "--time-limit", 0.3, "--checkpoint", "fit.ckpt")
     args = ("fit", customers, "-k", 9, "--size", "30:36", *FEATURES)

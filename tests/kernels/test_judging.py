@@ -1,44 +1,33 @@
-"""What a move does, kept up to date move by move, against sums made anew; both routes."""
+"""What a move does, kept up to date move by move, against sums made anew."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import bckm
-from bckm.fit.search._state import State
-from bckm.fit.search.local import native_rules, native_soft
-from bckm.kernels import missing, native
+from bckm.kernels import native
 from bckm.problem.problem import Problem
-from tests.support.local_search import both_routes, objective, planted, soft_planted
+from bckm.fit.search.local import native_rules, native_soft
+from tests.support.local_search import compiled, objective, planted, soft_planted
+
+pytestmark = compiled
 
 
-class Judged:
-    """A move seen by one of the routes: whether it may be made, its change, and what follows."""
-
-    def __init__(self, route, problem, labels, centres, items, to, fixed=False):
-        if route == "numpy":
-            state = State(problem, labels, centres, fixed=fixed)
-            self.admits = bool(state.admits(items[None], to[None])[0])
-            self.change = float(state.change(items[None], to[None])[0])
-            state.apply(items, to)
-            self.size, self.weight = state.size.copy(), state.weight.copy()
-            self.centres = state.centres.copy()
-            back = labels[items]
-            self.admits_back = bool(state.admits(items[None], back[None])[0])
-            self.change_back = float(state.change(items[None], back[None])[0])
-            state.refresh()
-            self.cost = state.cost
-        else:
-            found = native._judge(
-                native.Points(problem.points, pull=problem.mass),
-                native_rules(problem.structure),
-                native_soft(problem.soft),
-                labels.astype(np.int32),
-                centres,
-                fixed,
-                items,
-                to,
-            )
-            self.__dict__.update(found)
+def judge(problem, labels, centers, items, to, fixed=False):
+    """Whether a move may be made, its change, and what follows."""
+    return SimpleNamespace(
+        **native._judge(
+            native.Points(problem.points, pull=problem.mass),
+            native_rules(problem.structure),
+            native_soft(problem.soft),
+            labels.astype(np.int32),
+            centers,
+            fixed,
+            items,
+            to,
+        )
+    )
 
 
 def move(rng, m, k):
@@ -47,9 +36,8 @@ def move(rng, m, k):
     return items, rng.integers(k, size=items.size)
 
 
-@both_routes
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_change_is_that_of_the_objective(route, offset):
+def test_change_is_that_of_the_objective(offset):
     for seed in range(200):
         rng = np.random.default_rng(seed)
         n, k, d = int(rng.integers(2, 25)), int(rng.integers(1, 8)), int(rng.integers(1, 7))
@@ -61,13 +49,13 @@ def test_change_is_that_of_the_objective(route, offset):
         problem = Problem.build(X, min(k, n), rules, weight, few=True)
         m, k = problem.structure.n_items, problem.structure.n_clusters
         labels = rng.integers(k, size=m)  # some clusters are empty, some have one item
-        centres = rng.normal(size=(k, d))
+        centers = rng.normal(size=(k, d))
         for fixed in (False, True):
-            at = centres if fixed else None
+            at = centers if fixed else None
             before = objective(problem, labels, at)
             for _ in range(4):
                 items, to = move(rng, m, k)
-                found = Judged(route, problem, labels, centres, items, to, fixed)
+                found = judge(problem, labels, centers, items, to, fixed)
                 after = labels.copy()
                 after[items] = to
                 change = objective(problem, after, at) - before
@@ -77,15 +65,14 @@ def test_change_is_that_of_the_objective(route, offset):
                 held = [problem.mass[after == i].sum() for i in range(k)]
                 assert found.weight == pytest.approx(held, abs=1e-12)
                 np.testing.assert_array_equal(found.size, problem.structure.sizes(after))
-                means = problem.means(after, centres)
+                means = problem.means(after, centers)
                 felt = np.array(held) > 0
-                expected = centres if fixed else means
-                np.testing.assert_allclose(found.centres[felt], expected[felt], atol=1e-9)
+                expected = centers if fixed else means
+                np.testing.assert_allclose(found.centers[felt], expected[felt], atol=1e-9)
 
 
-@both_routes
 @pytest.mark.parametrize("light", [1e-9, 1e-15, 1e-17, 1e-25, 1e-200])
-def test_what_is_left_of_a_mass_may_be_round_off(route, light):
+def test_what_is_left_of_a_mass_may_be_round_off(light):
     """A cluster that loses its only item of note: 1 + 1e-17 - 1 is nothing, and still not empty."""
     X = np.array([[0.0, 0.0], [0.3, 0.1], [1.0, 0.7], [1.1, 0.9]])
     problem = Problem.build(X, 2, bckm.Constraints(size_min=0), [1.0, light, 1.0, 1.0])
@@ -95,14 +82,13 @@ def test_what_is_left_of_a_mass_may_be_round_off(route, light):
     goes = problem.structure.item[:1]
     after = labels.copy()
     after[goes] = 1
-    found = Judged(route, problem, labels, problem.points[:2].copy(), goes, np.array([1]))
+    found = judge(problem, labels, problem.points[:2].copy(), goes, np.array([1]))
     change = objective(problem, after) - objective(problem, labels)
     assert found.change == pytest.approx(change, rel=1e-9)
-    np.testing.assert_allclose(found.centres, problem.means(after, found.centres), atol=1e-9)
+    np.testing.assert_allclose(found.centers, problem.means(after, found.centers), atol=1e-9)
 
 
-@both_routes
-def test_admits_what_is_feasible(route):
+def test_admits_what_is_feasible():
     """On moves of one to six items from labels that obey rules of all kinds."""
     yes = no = 0
     for seed in range(60):
@@ -115,22 +101,21 @@ def test_admits_what_is_feasible(route):
                 to = np.roll(start.labels[items], 1)
             after = start.labels.copy()
             after[items] = to
-            found = Judged(route, start.problem, start.labels, start.centres, items, to)
+            found = judge(start.problem, start.labels, start.centers, items, to)
             assert found.admits == s.feasible(after), (seed, items, to)
             yes, no = yes + found.admits, no + (not found.admits)
     assert yes > 300
     assert no > 300
 
 
-@both_routes
 @pytest.mark.parametrize("fixed", [False, True])
-def test_soft_rules(route, fixed):
+def test_soft_rules(fixed):
     """Ties inside a move and out of it, leanings and soft sums; then all of it again, backwards."""
     yes = no = 0
     for seed in range(60):
         start = soft_planted(seed, n=24)
         problem, s, rng = start.problem, start.problem.structure, np.random.default_rng(seed)
-        at = start.centres if fixed else None
+        at = start.centers if fixed else None
         before = objective(problem, start.labels, at)
         for number in range(12):
             items, to = move(rng, s.n_items, s.n_clusters)
@@ -139,7 +124,7 @@ def test_soft_rules(route, fixed):
                 to = np.roll(start.labels[items], 1)
             after = start.labels.copy()
             after[items] = to
-            found = Judged(route, problem, start.labels, start.centres, items, to, fixed)
+            found = judge(problem, start.labels, start.centers, items, to, fixed)
             change = objective(problem, after, at) - before
             scale = max(before, before + change)
             assert found.change == pytest.approx(change, abs=1e-9 * scale), (seed, number)
@@ -149,20 +134,3 @@ def test_soft_rules(route, fixed):
             assert found.admits_back or not found.admits
             yes, no = yes + found.admits, no + (not found.admits)
     assert min(yes, no) > 100
-
-
-@pytest.mark.skipif(bool(missing), reason=missing or "there")
-def test_routes_agree():
-    for seed in range(60):
-        start, rng = soft_planted(seed, n=24), np.random.default_rng(seed)
-        s = start.problem.structure
-        for _ in range(6):
-            items, to = move(rng, s.n_items, s.n_clusters)
-            one, two = (
-                Judged(route, start.problem, start.labels, start.centres, items, to)
-                for route in ("numpy", "native")
-            )
-            assert one.change == pytest.approx(two.change, abs=1e-11 * one.cost)
-            assert one.cost == pytest.approx(two.cost, rel=1e-12)
-            assert one.admits == two.admits
-            np.testing.assert_array_equal(one.size, two.size)

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import bckm
 from bckm import ConstrainedKMeans
+from bckm.kernels import missing
 from bckm.problem.metric import EARTH, METRICS
 from tests.property.test_invariance import permuted
 
@@ -54,7 +55,7 @@ def partition(labels):
 
 
 @every_rule
-@pytest.mark.parametrize("search", ["none", "auto", "local"])
+@pytest.mark.parametrize("search", ["none", "auto", *([] if missing else ["local"])])
 def test_cosine_is_euclidean_on_rows_of_length_one(asked, search):
     X = rays(0)
     options = {"search": search, "n_init": 3, "random_state": 0}
@@ -279,7 +280,7 @@ def test_frames_keep_their_names():
 @pytest.mark.parametrize("metric", ["cosine", "haversine"])
 def test_certify(metric):
     X = DATA[metric][:30]
-    result = bckm.kmeans(X, 3, metric=metric, search="global", random_state=0)
+    result = bckm.kmeans(X, 3, metric=metric, n_init=10, random_state=0)
     certificate = bckm.certify(result)
     assert certificate.inertia == result.inertia
     assert certificate.gap < 0.05

@@ -100,7 +100,8 @@ def listed():
 def test_api_lists_every_public_name_once():
     names = listed()
     assert len(names) == len(set(names))
-    assert {f"bckm.{name}" for name in bckm.__all__} <= set(names)
+    offered = {f"bckm.{name}" for name in bckm.__all__ if callable(getattr(bckm, name))}
+    assert offered <= set(names)
 
 
 @pytest.mark.parametrize(

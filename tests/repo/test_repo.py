@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -38,8 +39,13 @@ def test_import_needs_neither_solver_nor_scikit_learn():
 
 def test_every_public_name_has_a_docstring_with_an_example():
     for name in bckm.__all__:
-        text = getattr(bckm, name).__doc__ or ""
-        assert ">>> " in text, name
+        found = getattr(bckm, name)
+        assert isinstance(found, ModuleType) or ">>> " in (found.__doc__ or ""), name
+
+
+def test_dir_shows_public_names_alone():
+    assert dir(bckm) == sorted(bckm.__all__)
+    assert not [name for name in dir(bckm) if name.startswith("_")]
 
 
 def test_ci_calls_the_test_command_of_the_readme():

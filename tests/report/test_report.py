@@ -8,13 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import adjusted_rand_score
 
 import bckm
 from bckm import report
 from bckm._core.terminal import clean
 from bckm.report import _style
-from bckm.report._compare import rand_index
 from bckm.report._facts import Facts, squares
 from bckm.report._html import Css, el
 from bckm.report.words import Name
@@ -297,14 +295,6 @@ def test_the_builder_knows_no_way_around_escaping() -> None:
         with pytest.raises(ValueError, match="stylesheet"):
             str(element)
     assert clean("a\x00\x1b\u202e\ud800b") == "a␀␛⌧\ufffdb"
-
-
-def test_rand_index_is_that_of_scikit_learn() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        n = int(rng.integers(2, 40))
-        a, b = rng.integers(0, 4, n), rng.integers(0, int(rng.integers(1, 6)), n)
-        assert rand_index(a, b) == pytest.approx(adjusted_rand_score(a, b))
 
 
 def relabeled(X: np.ndarray, centers: np.ndarray, order: list[int], **more: object) -> bckm.Study:

@@ -196,7 +196,7 @@ def fit(path: Path) -> bckm.Result:
     rules = bckm.Constraints(size_max=10, cannot_link=[(0, 1)]) & bckm.Constraints(
         must_link=[(2, 3)]
     ).soft(price=0.1)
-    return bckm.kmeans(X, 3, rules, search="global", n_init=2, random_state=0, checkpoint=path)
+    return bckm.kmeans(X, 3, rules, n_init=2, random_state=0, checkpoint=path)
 
 
 def fits_of(path: Path, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Local search by both routes, what a move is, and instances to try it on.
+"""What a move is, and instances to try local search on.
 
 Moves and the objective are written anew here, for whole labels and without any bookkeeping.
 """
@@ -13,25 +13,11 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm._core.deadline import Deadline
-from bckm.fit.search import _moves
-from bckm.fit.search._moves import Descent
-from bckm.fit.search.local import LocalSearch
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
+from bckm.fit.search.local import Descent
 
-ROUTES = [
-    "numpy",
-    pytest.param("native", marks=pytest.mark.skipif(bool(missing), reason=missing or "there")),
-]
-both_routes = pytest.mark.parametrize("route", ROUTES)
-
-
-def descend(route, problem, labels, centers, *, deadline=None, effort=np.inf, fixed=False):
-    deadline = deadline or Deadline()
-    if route == "numpy":
-        return _moves.descend(problem, labels, centers, deadline, effort, fixed=fixed)
-    return LocalSearch(problem)(labels, centers, deadline, effort, fixed=fixed)
+compiled = pytest.mark.skipif(bool(missing), reason=missing or "there")
 
 
 @dataclass

@@ -19,7 +19,6 @@ import click
 from bckm._core.terminal import clean, say
 from bckm.cli._errors import BAD_DATA, BUG, KILLED, PIPE_CLOSED, no_memory
 from bckm.cli._outputs import utf8
-from bckm.cli.bench import bench
 from bckm.cli.check import check
 from bckm.cli.compare import compare
 from bckm.cli.completion import completion
@@ -83,7 +82,7 @@ def cli() -> None:
     """
 
 
-for command in (fit, check, verify, show, compare, demo, bench, completion):
+for command in (fit, check, verify, show, compare, demo, completion):
     cli.add_command(command)
 
 

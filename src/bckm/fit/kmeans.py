@@ -92,10 +92,11 @@ def kmeans(
         What is done to find better clusterings than the alternation finds. "none": nothing.
         "local": each start goes on with moves of few samples whose change of the inertia is
         computed exactly, until none helps. "auto": some of that, and a few further starts bred from
-        those at hand; in all at most about three times as long as "none" (without the compiled
-        kernels, where moves are slow, and for sparse data nothing). "global": these go on
+        those at hand; in all at most about three times as long as "none". "global": these go on
         until 200 in a row bring nothing better; with a `time_limit`, again from new starts until
-        it is over or the same best clustering was found three times.
+        it is over or the same best clustering was found three times. Sparse data, or an
+        installation without the compiled kernels: "auto" does nothing, "local" and "global" are
+        refused.
     metric : {"euclidean", "cosine", "haversine"}
         What distances are. "cosine": only the direction of a sample counts; k-means of the rows
         divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "haversine": X has two
@@ -189,6 +190,11 @@ def kmeans(
         raise UnsupportedError(
             f"search={search!r} needs dense data, X is sparse; use search='auto', or reduce the "
             "features (for example with sklearn's TruncatedSVD) and pass the dense result."
+        )
+    if missing and search in ("local", "global"):
+        raise UnsupportedError(
+            f"search={search!r} needs the compiled kernels; {missing} Or use search='auto', which "
+            "goes without moves here."
         )
     given = _given_centers(init, problem, space)
     if bounds == "fixed" and given is None:

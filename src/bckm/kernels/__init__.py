@@ -1,8 +1,8 @@
 """The door to the compiled kernels: `native` is the module, or None with the reason in `missing`.
 
-Everything works without them, only slower. The environment variable BCKM_PURE, set to anything but
-"" or "0", leaves them out. To ask whether they are there, ask ``if missing``: to mypy `native` is
-always the module, so that calls are checked against its stub.
+All but local search works without them, only slower. The environment variable BCKM_PURE, set to
+anything but "" or "0", leaves them out. To ask whether they are there, ask ``if missing``: to mypy
+`native` is always the module, so that calls are checked against its stub.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if os.environ.get("BCKM_PURE", "") in ("", "0"):
         native = None  # type: ignore[assignment]
         missing = (
             "this installation of bckm has no compiled kernels (no working C++17 compiler was "
-            "found when it was installed); everything works, but slower. Install a compiler and "
-            "reinstall bckm with pip install --force-reinstall --no-cache-dir."
+            "found when it was installed); all but search='local' and 'global' works, but slower. "
+            "Install a compiler and reinstall bckm: pip install --force-reinstall --no-cache-dir."
         )
     except ImportError as error:  # built for another machine, or a library is gone
         native = None  # type: ignore[assignment]

@@ -286,19 +286,12 @@ def degrees(value: float, positive: str, negative: str) -> str:
 
 def hull(points: FloatArray) -> FloatArray:
     """Corners of the convex hull, counter-clockwise; of points on a line its two ends."""
-    ordered = np.unique(points, axis=0).tolist()
-    if len(ordered) < 3:
-        return np.array(ordered).reshape(-1, 2)
+    from scipy.spatial import ConvexHull, QhullError
 
-    def chain(along: Any) -> list[list[float]]:
-        kept: list[list[float]] = []
-        for x, y in along:
-            while len(kept) > 1:
-                (ax, ay), (bx, by) = kept[-2:]
-                if (bx - ax) * (y - ay) > (by - ay) * (x - ax):
-                    break
-                kept.pop()
-            kept.append([x, y])
-        return kept[:-1]
-
-    return np.array(chain(ordered) + chain(reversed(ordered)))
+    distinct = np.unique(points, axis=0)
+    if len(distinct) < 3:
+        return distinct
+    try:
+        return np.asarray(distinct[ConvexHull(distinct).vertices])
+    except QhullError:  # all on a line
+        return np.asarray(distinct[[0, -1]])

@@ -72,16 +72,10 @@ class Loads:
 
     def of(self, labels: IntArray) -> FloatArray:
         """Sums in each cluster, (k, r), to the nearest number."""
-        return self.twofold(labels)[0]
-
-    def twofold(self, labels: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Sums in each cluster, (k, r), to the nearest number, and what is left of them."""
-        high, low = np.empty((2, *self.lower.shape))
+        sums = np.empty(self.lower.shape)
         for good, parts in enumerate(self._parts):
-            sums = part_sums(parts, labels, len(high))
-            high[:, good] = joined(sums)
-            low[:, good] = joined([*sums, -high[:, good]]) if len(sums) > 1 else 0.0
-        return high, low
+            sums[:, good] = joined(part_sums(parts, labels, len(sums)))
+        return sums
 
     def hold(self, labels: IntArray) -> bool:
         """Whether all bounds hold."""
@@ -229,15 +223,9 @@ class Linear:
 
     def of(self, held: IntArray) -> FloatArray:
         """Value of each row, to the nearest number, given the columns that labels use."""
-        return self.twofold(held)[0]
-
-    def twofold(self, held: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Value of each row, to the nearest number, and what is left of it."""
         if self.number == 0:
-            return np.empty(0), np.empty(0)
-        sums = [np.asarray(part[:, held].sum(axis=1)).ravel() for part in self._parts]
-        high = joined(sums)
-        return high, joined([*sums, -high])
+            return np.empty(0)
+        return joined([np.asarray(part[:, held].sum(axis=1)).ravel() for part in self._parts])
 
     def hold(self, held: IntArray) -> bool:
         """Whether all bounds hold."""

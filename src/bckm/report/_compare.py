@@ -14,6 +14,7 @@ from bckm.report._facts import gap_of, gap_told
 from bckm.report._markdown import safe, table
 from bckm.report.words import Name, number, plain, seconds, share, visible
 from bckm.study import Study
+from bckm.study.views import matched
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,8 @@ def comparison_of(studies: Sequence[Study], names: Sequence[str] | None) -> Comp
     called = [one.title for one in studies] if names is None else [str(name) for name in names]
     if len(called) != len(studies):
         raise ValueError(f"{len(called)} names for {len(studies)} studies.")
+    from sklearn.metrics import adjusted_rand_score  # slow to import
+
     comparable = _same_scale(studies)
     best = min(one.result.objective for one in studies)
     rows = tuple(_row(one, best if comparable else None) for one in studies)
@@ -179,8 +182,9 @@ def comparison_of(studies: Sequence[Study], names: Sequence[str] | None) -> Comp
             )
             continue
         a, b = shared
-        moved = int(a.size - _matched(a, b))
-        agreements.append(Agreement(called[i], called[j], int(a.size), moved, rand_index(a, b)))
+        same = matched(a, b, int(max(a.max(), b.max())) + 1)[a] == b
+        moved, rand = int(np.count_nonzero(~same)), float(adjusted_rand_score(a, b))
+        agreements.append(Agreement(called[i], called[j], int(a.size), moved, rand))
     return Comparison(tuple(called), rows, tuple(agreements), tuple(remarks))
 
 
@@ -228,42 +232,3 @@ def _shared(one: Study, other: Study) -> tuple[IntArray, IntArray] | None:
         p, q = np.array(pairs).T
         return a[p], b[q]
     return (a, b) if a.size == b.size else None
-
-
-def _counts(a: IntArray, b: IntArray) -> IntArray:
-    """How many samples each cluster of one has in common with each of the other."""
-    wide = int(b.max()) + 1
-    found = np.bincount(a.astype(np.int64) * wide + b, minlength=(int(a.max()) + 1) * wide)
-    return found.reshape(-1, wide)
-
-
-def _matched(a: IntArray, b: IntArray) -> int:
-    """Samples in the same cluster, when clusters are matched as well as possible."""
-    from scipy.optimize import linear_sum_assignment  # slow to import
-
-    common = _counts(a, b)
-    row, column = linear_sum_assignment(common, maximize=True)
-    return int(common[row, column].sum())
-
-
-def rand_index(a: IntArray, b: IntArray) -> float:
-    """The adjusted Rand index of two clusterings of the same samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bckm.report._compare import rand_index
-    >>> rand_index(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
-    1.0
-    """
-    common = _counts(a, b).astype(float)
-
-    def pairs(counts: Any) -> float:
-        return float((counts * (counts - 1) / 2).sum())
-
-    both, one, other = pairs(common), pairs(common.sum(axis=1)), pairs(common.sum(axis=0))
-    whole = pairs(np.array(float(a.size)))
-    by_chance = one * other / whole if whole else 0.0
-    most = (one + other) / 2
-    # all alone, or all in one cluster, in both: the same clustering
-    return 1.0 if most == by_chance else (both - by_chance) / (most - by_chance)

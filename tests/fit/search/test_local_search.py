@@ -1,4 +1,4 @@
-"""Local search by both routes: rules hold, the inertia falls, local optima are local optima."""
+"""Local search: rules hold, the inertia falls, local optima are local optima."""
 
 import time
 from collections import Counter
@@ -10,25 +10,24 @@ import pytest
 import bckm
 from bckm._core.deadline import Deadline
 from bckm.feasibility import feasible_start
-from bckm.fit.search.local import LocalSearch
-from bckm.kernels import missing
 from bckm.problem.problem import Problem
-from tests.support.families import FAMILIES
-from tests.support.instances import draw, obeying
+from bckm.fit.search.local import LocalSearch
 from tests.support.local_search import (
     Start,
     better_moves,
-    both_routes,
     check,
-    descend,
+    compiled,
     objective,
     planted,
     soft_planted,
 )
 
+pytestmark = compiled
 
-def run(route, start, **options):
-    return descend(route, start.problem, start.labels, start.centers, **options)
+
+def run(start, deadline=None, effort=np.inf, *, fixed=False):
+    search = LocalSearch(start.problem)
+    return search(start.labels, start.centers, deadline or Deadline(), effort, fixed=fixed)
 
 
 def from_family(name, n, seed=0):
@@ -41,9 +40,8 @@ def from_family(name, n, seed=0):
 # --- what is promised, on instances of every kind ---
 
 
-@both_routes
 @pytest.mark.parametrize("batch", range(4))
-def test_small_instances(route, batch):
+def test_small_instances(batch):
     """From any labels that obey; N <= 9 with all kinds of rules, ties and duplicates."""
     finished = seen = 0
     for seed in range(100 * batch, 100 * (batch + 1)):
@@ -53,55 +51,50 @@ def test_small_instances(route, batch):
             continue
         first = allowed[np.random.default_rng(seed).integers(len(allowed))]
         start = Start.of(drawn.X, drawn.k, drawn.constraints, first, drawn.weight)
-        found = run(route, start)
+        found = run(start)
         check(start, found)
         seen, finished = seen + 1, finished + found.finished
     assert finished >= 0.9 * seen > 20
 
 
-@both_routes
 @pytest.mark.parametrize("seed", range(60))
-def test_rules_around_random_labels(route, seed):
+def test_rules_around_random_labels(seed):
     start = planted(seed)
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert found.finished
 
 
-@both_routes
 @pytest.mark.parametrize("family", FAMILIES)
-def test_families(route, family):
+def test_families(family):
     start = from_family(family, 48)
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert found.finished
 
 
-@both_routes
 @pytest.mark.parametrize("seed", range(30))
-def test_fixed_centers(route, seed):
+def test_fixed_centers(seed):
     """Centers that do not follow: the objective is the cost of an assignment."""
     start = planted(1000 + seed, n=24)
-    found = run(route, start, fixed=True)
+    found = run(start, fixed=True)
     check(start, found, fixed=True)
     assert found.finished
 
 
-@both_routes
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_soft_rules(route, seed, fixed):
+def test_soft_rules(seed, fixed):
     """Penalties are part of the objective; hard loads and closed places hold."""
     start = soft_planted(seed)
-    found = run(route, start, fixed=fixed)
+    found = run(start, fixed=fixed)
     check(start, found, fixed=fixed)
     assert found.finished
 
 
 def test_soft_instances_are_of_every_kind():
     starts = [soft_planted(seed) for seed in range(40)]
-    route = "numpy" if missing else "native"
-    found = [run(route, start) for start in starts]
+    found = [run(start) for start in starts]
     assert sum(bool(np.any(f.labels != s.labels)) for f, s in zip(found, starts, strict=True)) > 30
     counts = sum((f.counts for f in found), start=Counter())
     assert min(counts[kind] for kind in ("relocated", "swapped", "chained", "grouped")) > 2
@@ -120,7 +113,6 @@ def test_soft_instances_are_of_every_kind():
         assert 3 <= sum(kind) <= 37
 
 
-@pytest.mark.skipif(bool(missing), reason=missing or "there")
 def test_loads_make_no_rows():
     """A sum of amounts in each cluster takes m numbers, not m * k."""
     load = np.arange(40) + 1.0
@@ -140,10 +132,7 @@ def test_loads_make_no_rows():
 def test_instances_are_of_every_kind():
     """The tests above would prove little if the rules left nothing to do, or asked nothing."""
     starts = [planted(seed) for seed in range(60)]
-    moved = [
-        np.any(run("numpy" if missing else "native", start).labels != start.labels)
-        for start in starts
-    ]
+    moved = [np.any(run(start).labels != start.labels) for start in starts]
     assert sum(moved) > 40
     s = [start.problem.structure for start in starts]
     for kind in (
@@ -158,20 +147,18 @@ def test_instances_are_of_every_kind():
         assert 8 <= sum(kind) <= 52
 
 
-@both_routes
-def test_weightless_items_make_room(route):
+def test_weightless_items_make_room():
     """An item that the objective does not feel is worth moving where sizes are exact."""
     X = np.array([[0.0], [0.1], [9.0], [9.1], [0.2], [8.9]])
     rules = bckm.Constraints(size_min=3, size_max=3)
     start = Start.of(X, 2, rules, [0, 0, 0, 1, 1, 1], [1, 1, 1, 1, 0, 0])
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert objective(start.problem, found.labels) < 0.01 * objective(start.problem, start.labels)
 
 
-@both_routes
 @pytest.mark.parametrize("spread", [0.0, 1e-15, 1e-13, 1e-10, 1e-7, 1e-4])
-def test_differences_at_the_edge_of_rounding(route, spread):
+def test_differences_at_the_edge_of_rounding(spread):
     """Gains that are round-off must neither raise the inertia nor keep the search going."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -181,7 +168,7 @@ def test_differences_at_the_edge_of_rounding(route, spread):
         weight = 10.0 ** rng.uniform(-20, 0, n) if seed % 4 > 1 else None
         rules = bckm.Constraints(size_min=0, size_max=n if seed % 3 else 10)
         start = Start.of(X, k, rules, np.arange(n) % k, weight)
-        found = run(route, start)
+        found = run(start)
         check(start, found, brute=False)
         assert found.counts["passes"] < 60
 
@@ -220,31 +207,28 @@ def units(seed):
     return X, k, bckm.Constraints(**rules) & soft, labels, weight
 
 
-@both_routes
 @pytest.mark.parametrize("seed", range(14))
-def test_scale_and_offset(route, seed):
+def test_scale_and_offset(seed):
     X, k, rules, labels, weight = units(seed)
-    found = run(route, Start.of(X, k, rules, labels, weight)).labels
+    found = run(Start.of(X, k, rules, labels, weight)).labels
     for other in (X * 1e-6, X * 1e6, X + 1e6 * X.std()):
         start = Start.of(other, k, rules, labels, weight)
-        np.testing.assert_array_equal(run(route, start).labels, found)
+        np.testing.assert_array_equal(run(start).labels, found)
 
 
-@both_routes
 @pytest.mark.parametrize("seed", range(14))
-def test_rows_permuted(route, seed):
+def test_rows_permuted(seed):
     X, k, rules, labels, weight = units(seed)
     one = Start.of(X, k, rules, labels, weight)
-    found = one.problem.structure.expand(run(route, one).labels)
+    found = one.problem.structure.expand(run(one).labels)
     order = np.random.default_rng(seed).permutation(len(X))
     weight = None if weight is None else weight[order]
     two = Start.of(X[order], k, rules.take(order), labels[order], weight)
     two.centers = one.centers
-    again = two.problem.structure.expand(run(route, two).labels)
+    again = two.problem.structure.expand(run(two).labels)
     np.testing.assert_array_equal(again, found[order])
 
 
-@pytest.mark.skipif(bool(missing), reason=missing or "there")
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("k", [6, 40])
 def test_threads_change_nothing(k, soft):
@@ -258,7 +242,7 @@ def test_threads_change_nothing(k, soft):
         rules &= bckm.Constraints(rows=load).soft(confidence=1)
     labels = np.argsort(np.argsort(X[:, 0])) % k
     one, two = (Start.of(X, k, rules, labels, weight, n_jobs=jobs) for jobs in (1, 2))
-    first, second = run("native", one), run("native", two)
+    first, second = run(one), run(two)
     np.testing.assert_array_equal(first.labels, second.labels)
     assert first.counts == second.counts
     assert first.counts["relocated"] + first.counts["swapped"] > 100
@@ -267,42 +251,39 @@ def test_threads_change_nothing(k, soft):
 # --- when it ends ---
 
 
-@both_routes
-def test_effort(route):
+def test_effort():
     """More work finds more; work is counted, so the same work finds the same."""
     start = from_family("mix", 200)
-    whole = run(route, start)
+    whole = run(start)
     assert whole.finished
     last, different = objective(start.problem, start.labels), set()
     for share in (0.0, 0.01, 0.1, 0.3, 0.6, 0.9, 1.1):
-        found = run(route, start, effort=share * whole.work)
+        found = run(start, effort=share * whole.work)
         check(start, found, brute=False)
         now = objective(start.problem, found.labels)
         assert now <= last
         last = now
         different.add(now)
-        again = run(route, start, effort=share * whole.work)
+        again = run(start, effort=share * whole.work)
         np.testing.assert_array_equal(again.labels, found.labels)
         assert again.work == found.work
         assert found.finished == (share > 1) or share == 0.9  # the rest may be chains, not claimed
     assert len(different) > 3
     np.testing.assert_array_equal(found.labels, whole.labels)
-    nothing = run(route, start, effort=0.0)
+    nothing = run(start, effort=0.0)
     np.testing.assert_array_equal(nothing.labels, start.labels)
     assert nothing.counts["passes"] == 0
 
 
-@both_routes
-def test_given_labels_stay(route):
+def test_given_labels_stay():
     start = from_family("mix", 100)
     labels, centers = start.labels.copy(), start.centers.copy()
-    assert np.any(run(route, start).labels != labels)
+    assert np.any(run(start).labels != labels)
     np.testing.assert_array_equal(start.labels, labels)
     np.testing.assert_array_equal(start.centers, centers)
 
 
-@both_routes
-def test_deadline(route):
+def test_deadline():
     """Whenever it comes, the labels obey, and nothing is claimed that was not looked at."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 8))
@@ -310,31 +291,30 @@ def test_deadline(route):
     labels = np.arange(4000) % 10
     pairs = pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]].tolist()
     start = Start.of(X, 10, bckm.Constraints(cannot_link=pairs), labels)
-    found = run(route, start, deadline=Deadline.after(0.0))
+    found = run(start, deadline=Deadline.after(0.0))
     np.testing.assert_array_equal(found.labels, start.labels)
     assert not found.finished
     for seconds in (0.003, 0.03, 0.2):
         began = time.perf_counter()
-        found = run(route, start, deadline=Deadline.after(seconds))
+        found = run(start, deadline=Deadline.after(seconds))
         assert time.perf_counter() - began < seconds + 0.5
         check(start, found, brute=False)
         if found.finished:
-            np.testing.assert_array_equal(found.labels, run(route, start).labels)
+            np.testing.assert_array_equal(found.labels, run(start).labels)
 
 
-@pytest.mark.skipif(bool(missing), reason=missing or "there")
 def test_no_claim_where_not_all_was_looked_at():
-    """One far item makes every bound so wide that the compiled route cannot look at all swaps."""
+    """One far item makes every bound so wide that it cannot look at all swaps."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_000, 2)) + np.repeat([[0.0, 0.0], [20.0, 0.0]], 5000, axis=0)
     X[0] = -2e4
     rules = bckm.Constraints(size_min=5000, size_max=5000)
     start = Start.of(X, 2, rules, np.repeat([0, 1], 5000))
-    found = run("native", start)
+    found = run(start)
     check(start, found, brute=False)
     assert not found.finished
     X[0] = 0.0
-    assert run("native", Start.of(X, 2, rules, np.repeat([0, 1], 5000))).finished
+    assert run(Start.of(X, 2, rules, np.repeat([0, 1], 5000))).finished
 
 
 # --- moves that no shorter ones replace ---
@@ -350,18 +330,16 @@ def triangle():
     return Start.of(np.vstack([base, between]), 3, rules, labels)
 
 
-@both_routes
-def test_only_a_cycle_helps(route):
+def test_only_a_cycle_helps():
     start = triangle()
     assert not better_moves(start.problem, start.labels)
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert found.counts["chained"] == 1
     assert objective(start.problem, found.labels) < 0.9 * objective(start.problem, start.labels)
 
 
-@both_routes
-def test_only_a_flip_helps(route):
+def test_only_a_flip_helps():
     """Four items in a row of conflicts, each on the wrong side: two alone cannot go."""
     X = np.concatenate([np.zeros(6), np.ones(6), [0.9, 0.1, 0.9, 0.1]])[:, None]
     X = X + 0.01 * np.random.default_rng(0).normal(size=X.shape)
@@ -369,7 +347,7 @@ def test_only_a_flip_helps(route):
     rules = bckm.Constraints(cannot_link=[(12, 13), (13, 14), (14, 15)])
     start = Start.of(X, 2, rules, labels)
     assert better_moves(start.problem, start.labels) == {"flip"}
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert found.counts["flipped"] == 1
     assert objective(start.problem, found.labels) < 0.1 * objective(start.problem, start.labels)
@@ -393,20 +371,18 @@ def crowd(third):
     return Start.of(X, 3, bckm.Constraints(cannot_link=links, **rules), labels)
 
 
-@both_routes
 @pytest.mark.parametrize("third", [False, True])
-def test_only_a_push_helps(route, third):
+def test_only_a_push_helps(third):
     start = crowd(third)
     assert not better_moves(start.problem, start.labels)
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert found.counts["chained"] == 1
     assert objective(start.problem, found.labels) < objective(start.problem, start.labels)
 
 
-@both_routes
 @pytest.mark.parametrize("far", [0.0, 100.0])
-def test_only_a_path_into_an_empty_cluster_helps(route, far):
+def test_only_a_path_into_an_empty_cluster_helps(far):
     """What goes to an empty cluster costs nothing there, however far its old center is.
 
     Cluster 1 keeps its size, and only its last item may go to cluster 2, none of them to 0.
@@ -420,7 +396,7 @@ def test_only_a_path_into_an_empty_cluster_helps(route, far):
     start = Start.of(X, 3, rules, labels)
     start.centers = start.centers + far
     assert not better_moves(start.problem, start.labels)
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert objective(start.problem, found.labels) < 0.1 * objective(start.problem, start.labels)
 
@@ -440,19 +416,17 @@ def pair_astray(back=0):
     return Start.of(X, 2, wish, labels)
 
 
-@both_routes
 @pytest.mark.parametrize("back", [0, 2])
-def test_only_a_group_helps(route, back):
+def test_only_a_group_helps(back):
     start = pair_astray(back)
     assert better_moves(start.problem, start.labels) == ({"group"} if not back else set())
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert found.counts["grouped"] == 1
     assert objective(start.problem, found.labels) < 0.1 * objective(start.problem, start.labels)
 
 
-@both_routes
-def test_two_that_should_be_apart_change_places(route):
+def test_two_that_should_be_apart_change_places():
     """Each alone would come to the other at a high price."""
     X = np.repeat([[0.0], [9.0]], 10, axis=0)
     X += 0.01 * np.random.default_rng(0).normal(size=X.shape)
@@ -461,14 +435,13 @@ def test_two_that_should_be_apart_change_places(route):
     wish = bckm.Constraints(cannot_link=[(0, 19)]).soft(price=1e4)
     start = Start.of(X, 2, wish, labels)
     assert better_moves(start.problem, start.labels) == {"swap"}
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert found.counts["swapped"] == 1
     assert objective(start.problem, found.labels) < 0.1 * objective(start.problem, start.labels)
 
 
-@both_routes
-def test_an_item_without_mass_has_wishes(route):
+def test_an_item_without_mass_has_wishes():
     """Its own goes with a swap that pays only because the mean of the other cluster follows."""
     X = np.array([[0.0], [0.0], [3.0], [7.0]])
     rules = bckm.Constraints(size_min=[1, 3], size_max=[1, 3])
@@ -476,7 +449,7 @@ def test_an_item_without_mass_has_wishes(route):
     rules &= bckm.Constraints(fixed={3: 1}).soft(price=2)
     start = Start.of(X, 2, rules, [1, 1, 1, 0], [1, 1, 1, 0])
     assert better_moves(start.problem, start.labels) == {"swap"}
-    found = run(route, start)
+    found = run(start)
     check(start, found)
     assert found.counts["swapped"] == 1
 
@@ -484,9 +457,8 @@ def test_an_item_without_mass_has_wishes(route):
 # --- larger ---
 
 
-@both_routes
 @pytest.mark.parametrize("kind", ["sizes", "conflicts", "cliques"])
-def test_larger(route, kind):
+def test_larger(kind):
     rng = np.random.default_rng(0)
     if kind == "sizes":
         X = rng.normal(size=(8, 5))[rng.integers(8, size=3000)] + rng.normal(size=(3000, 5))
@@ -494,7 +466,7 @@ def test_larger(route, kind):
         start = Start.of(X, 8, rules, np.argsort(np.argsort(X.sum(axis=1))) // 375)
     else:
         start = from_family("planted_coloring" if kind == "conflicts" else kind, 3000)
-    found = run(route, start)
+    found = run(start)
     check(start, found, brute=False)
     assert found.finished
     assert objective(start.problem, found.labels) < 0.95 * objective(start.problem, start.labels)

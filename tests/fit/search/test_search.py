@@ -37,7 +37,7 @@ N, K = 24, 4
 
 modes = pytest.mark.parametrize("search", SEARCHES)
 searching = pytest.mark.parametrize("search", SEARCHING)
-compiled = pytest.mark.skipif(bool(missing), reason=missing or "there")
+pytestmark = pytest.mark.skipif(bool(missing), reason=missing or "there")
 
 
 def kinds(seed=0, n=N):
@@ -348,7 +348,6 @@ def test_the_first_starts_are_those_without_search(search, make, hasty):
         assert more != timeless(steps)
 
 
-@compiled
 @pytest.mark.parametrize("sizes", [{}, {"size_min": 1900, "size_max": 2100}])
 def test_threads_change_nothing(sizes):
     rng = np.random.default_rng(0)
@@ -650,9 +649,7 @@ def test_prices_belong_to_the_labels(search, weighted, sizes, hasty):
         rules = Constraints(size_min=sizes, size_max=sizes)
         options = {"search": search, "random_state": seed, "tol": 0, "solver": "transport"}
         found = bckm.kmeans(X, K, rules, sample_weight=weight, **options)
-        if found.prices is None:
-            assert missing
-            continue
+        assert found.prices is not None
         cost = weight[:, None] * cdist(X, found.centers, "sqeuclidean")
         exact = np.broadcast_to(sizes, K)
         value = dual_value(cost, np.ones(N), exact, exact, found.prices)
@@ -661,7 +658,7 @@ def test_prices_belong_to_the_labels(search, weighted, sizes, hasty):
         own = (cost - found.prices)[np.arange(N), found.labels]
         assert (own <= (cost - found.prices).min(axis=1) + 1e-9 * cost.max()).all()
         bound += (cost.argmin(axis=1) != found.labels).any()
-    assert bound or missing, "sizes matter here"
+    assert bound, "sizes matter here"
 
 
 @searching
@@ -981,8 +978,8 @@ def test_the_estimator_hands_search_on(search, hasty):
 @pytest.mark.parametrize(
     ("n", "options", "starts"),
     [
-        (50, {}, 1 if missing else 20),
-        (2000, {}, 1 if missing else 2),  # 20,000 costs in all
+        (50, {}, 20),
+        (2000, {}, 2),  # 20,000 costs in all
         (2000, {"init": "random"}, 10),
         (2000, {"n_init": 3}, 3),
         (6000, {}, 1),
@@ -1003,37 +1000,21 @@ def test_number_of_starts(n, options, starts, monkeypatch):
 
 
 PURE = """
-import numpy as np, bckm, warnings
+import bckm
 from bckm.kernels import missing
-from bckm.fit.search import explore
-from tests.fit.search.test_search import K, SEARCHING, check, heard, kinds, same
-warnings.simplefilter("error")
+from tests.fit.search.test_search import K, kinds, timeless
 assert missing
-explore.PATIENCE = 3
 X, asked = kinds(14, 16)
 for kind, solver in ("empty", "auto"), ("uneven", "auto"), ("all", "greedy"):
-    options = {"solver": solver, "n_init": 1, "random_state": 0}
-    none = bckm.kmeans(X, K, asked[kind], search="none", **options)
-    for search in SEARCHING:
-        found, steps = heard(X, K, asked[kind], search=search, **options)
-        check(found, steps, X, asked[kind], K)
-        assert found.status == "converged"
-        assert found.inertia <= none.inertia * (1 + 1e-9)
-        same(found, bckm.kmeans(X, K, asked[kind], search=search, n_jobs=2, **options))
-        at = (len(steps) + 1) // 2
-        def stop(step):
-            heard_of.append(step)
-            if len(heard_of) == at:
-                raise KeyboardInterrupt
-        heard_of = []
-        cut = bckm.kmeans(X, K, asked[kind], search=search, on_step=stop, **options)
-        assert cut.status == "interrupted" and len(heard_of) == at
-        assert cut.inertia <= min(step.inertia for step in heard_of) * (1 + 1e-9)
+    options = {"solver": solver, "n_init": 3, "random_state": 0}
+    none, auto = (
+        bckm.kmeans(X, K, asked[kind], search=search, **options) for search in ("none", "auto")
+    )
+    assert timeless(none.history) == timeless(auto.history)
 print("as promised")
 """
 
 
-@compiled
 def test_without_the_kernels():
     environment = os.environ | {"BCKM_PURE": "1"}
     done = subprocess.run(

@@ -124,7 +124,7 @@ class _Explorer:
         self.task, self.search, self.found, self.rng, self.note = task, search, found, rng, note
         s = task.problem.structure
         self.moves = None
-        # "auto" is to stay quick: in Python moves are not; and they need dense points
+        # moves are compiled and need dense points; "auto" is to stay quick
         quick = not missing and not task.problem.sparse and s.n_clusters <= MANY
         if search in ("local", "global") or (search == "auto" and quick):
             self.moves = LocalSearch(task.problem)

@@ -11,27 +11,51 @@ of them would go alone. If sizes do not admit a group, others come back for it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import scipy.sparse as sp
 
-from bckm._core.deadline import Deadline
+from bckm.problem.linear import Loads
 from bckm._core.memory import require
 from bckm._core.types import FloatArray, IntArray, Sparse
-from bckm.fit.search import _moves
-from bckm.fit.search._moves import KINDS, Descent
-from bckm.kernels import missing, native
-from bckm.problem.linear import Loads
+from bckm._core.deadline import Deadline
+from bckm.kernels import native
 from bckm.problem.problem import Problem
 from bckm.problem.soft import Soft
 from bckm.problem.structure import Structure
 
 PAIR = 64  # bytes for a pair of clusters
+KINDS: Final = ("passes", "relocated", "swapped", "chained", "flipped", "grouped")
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Labels after local search.
+
+    Attributes
+    ----------
+    labels : array (m,)
+        Cluster of each item.
+    counts : Counter
+        Looks at all items (``passes``) and moves made, by their kind.
+    work : float
+        Numbers looked at, about.
+    finished : bool
+        Whether these labels are proven a local optimum: no relocation, swap, flip or move of a
+        group (of at most 64 items) that keeps the rules lowers the objective by more than
+        round-off.
+    """
+
+    labels: IntArray
+    counts: Counter[str]
+    work: float
+    finished: bool
 
 
 class LocalSearch:
-    """Local search on one problem, in compiled code where that is there."""
+    """Local search on one problem. It is compiled code: without the kernels there is none."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -41,10 +65,9 @@ class LocalSearch:
             f"the moves between {k:,} clusters",
             "Use search='none', or fewer clusters or n_jobs.",
         )
-        if not missing:
-            self._points = native.Points(problem.points, pull=problem.mass)
-            self._rules = native_rules(problem.structure)
-            self._soft = native_soft(problem.soft)
+        self._points = native.Points(problem.points, pull=problem.mass)
+        self._rules = native_rules(problem.structure)
+        self._soft = native_soft(problem.soft)
 
     def __call__(
         self,
@@ -60,22 +83,6 @@ class LocalSearch:
         `effort` limits the work. With `fixed` centers do not follow the labels: a quick
         assignment without any promise.
         """
-        found = self._descend(labels, centers, deadline, effort, fixed)
-        if not self._problem.structure.sums_hold(found.labels):
-            # sums of more than twice the digits of a number: nothing is gained where rules break
-            found = replace(found, labels=labels, finished=False)
-        return found
-
-    def _descend(
-        self,
-        labels: IntArray,
-        centers: FloatArray,
-        deadline: Deadline,
-        effort: float,
-        fixed: bool,
-    ) -> Descent:
-        if missing:
-            return _moves.descend(self._problem, labels, centers, deadline, effort, fixed=fixed)
         after = labels.astype(np.int32)
         found = native.descend(
             self._points,
@@ -89,7 +96,11 @@ class LocalSearch:
             self._problem.threads,
         )
         counts = Counter({kind: int(found[kind]) for kind in KINDS})
-        return Descent(after.astype(np.int64), counts, found["work"], found["finished"])
+        descent = Descent(after.astype(np.int64), counts, found["work"], found["finished"])
+        if not self._problem.structure.sums_hold(descent.labels):
+            # sums of more than twice the digits of a number: nothing is gained where rules break
+            descent = replace(descent, labels=labels, finished=False)
+        return descent
 
 
 def native_rules(s: Structure) -> native.Rules:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from bckm._core.arrays import blocks, squared_distances
-from bckm._core.status import Status
 from bckm._core.types import BoolArray, FloatArray, IntArray
+from bckm._core.status import Status
 from bckm.fit.result import Result
 from bckm.problem.metric import read_metric
 from bckm.study import Study
@@ -159,17 +158,11 @@ def profile(study: Study) -> Profile:
         weight, whole = np.ones(n), float(n)
     labels = study.result.labels
     first = X[0].copy()  # differences from it keep their digits, wherever the data lie
-    sums = np.zeros((k, d))
-    for part in blocks(n, d, 2**18):
-        rows = X[part] - first
-        starts = np.arange(len(rows) + 1)
-        sums += sp.csc_array((weight[part], labels[part], starts), (k, len(rows))) @ rows
+    rows = X - first
+    sums = sp.csc_array((weight, labels, np.arange(n + 1)), (k, n)) @ rows
     mass = np.bincount(labels, weight, k)
     shift = sums.sum(axis=0) / whole
-    squares = np.zeros(d)
-    for part in blocks(n, d, 2**18):
-        squares += weight[part] @ (X[part] - first - shift) ** 2
-    spread = np.sqrt(squares / whole)
+    spread = np.sqrt(weight @ (rows - shift) ** 2 / whole)
     spread[spread <= 1e-15 * np.abs(X).max(axis=0)] = 0.0  # rounding of equal values is no spread
     held = mass > 0
     step = np.full((k, d), np.nan)
@@ -247,18 +240,10 @@ def silhouette(study: Study, most: int = 10_000) -> Silhouette:
     samples = shown(study, most)
     scaled = study.scaling.apply(study.X[samples])
     points = np.asarray(read_metric(study.metric).embedded(scaled), float)
-    labels, k, m = study.result.labels[samples], study.n_clusters, samples.size
-    sizes = np.bincount(labels, minlength=k)
-    member = sp.csr_array((np.ones(m), labels, np.arange(m + 1)), (m, k))
-    values = np.zeros(m)
-    for part in blocks(m, m, 2**22):
-        far = np.sqrt(squared_distances(points[part], points))
-        total, at, own = far @ member, np.arange(len(far)), labels[part]
-        a = total[at, own] / np.maximum(sizes[own] - 1, 1)
-        mean = np.where(sizes > 0, total / np.maximum(sizes, 1), np.inf)
-        mean[at, own] = np.inf
-        b = mean.min(axis=1)
-        larger = np.maximum(a, b)
-        good = np.isfinite(b) & (larger > 0) & (sizes[own] > 1)
-        values[part] = np.where(good, (b - a) / np.where(good, larger, 1.0), 0.0)
+    points = points - points.mean(axis=0)  # far from the origin digits would be lost
+    labels, values = study.result.labels[samples], np.zeros(samples.size)
+    if 1 < np.unique(labels).size < samples.size:
+        from sklearn.metrics import silhouette_samples  # slow to import
+
+        values = silhouette_samples(points / max(float(np.abs(points).max()), 1e-300), labels)
     return Silhouette(values, samples, labels, samples.size < study.n_samples)

@@ -10,8 +10,6 @@ import numpy as np
 from bckm._core.types import FloatArray
 from bckm.problem.metric import read_metric
 from bckm.study import Study
-from bckm.study.views._components import components
-from bckm.study.views._rows import Rows
 
 LATITUDE = frozenset(["lat", "latitude", "latitud", "latitudine", "breite", "breitengrad"])
 LONGITUDE = frozenset(
@@ -19,6 +17,8 @@ LONGITUDE = frozenset(
 )
 _GOLDEN = (5**0.5 - 1) / 2
 _THIN = 4.0  # a picture this many times as long as high is drawn with units of its own per axis
+_EXACT = 2_000  # features up to which all eigenvectors are computed
+_NOTHING = 1e-12  # share of the first variance below which a component is rounding
 _POLAR = 0.1  # cosine of the latitude where a map is not stretched further
 
 
@@ -196,16 +196,44 @@ def _comparable(x: float, y: float) -> bool:
 
 
 def _main(study: Study) -> Plane:
-    rows = Rows(study)
-    axes, explained = components(rows)
-    points = np.empty((rows.shape[0], 2))
-    for part, block in rows.parts():
-        points[part] = block @ axes
-    unit = rows.unit if np.isfinite(rows.unit) else 0.0
-    points *= unit
-    centers = rows.around(study.result.embedded) @ axes * unit
+    points = np.asarray(read_metric(study.metric).embedded(study.scaled), float)
+    share = np.ones(len(points)) if study.sample_weight is None else study.sample_weight
+    share = share / share.max() if share.max() > 0 else np.ones(len(points))
+    share = share / share.sum()
+    # the data may be far from the origin: differences are taken before anything is squared
+    middle = points[0] + share @ (points - points[0])
+    rows = points - middle
+    unit = float(np.abs(rows).max())
+    if unit <= 4 * np.finfo(float).eps * np.abs(middle).max():  # equal rows, but for rounding
+        unit = np.inf
+    axes, explained = _components(rows / unit * np.sqrt(share)[:, None])
+    points, centers = rows @ axes, (study.result.embedded - middle) @ axes
     x_label, y_label = (
         f"component {at} ({100 * share:.0f} %)" for at, share in enumerate(explained, start=1)
     )
     aspect = 1.0 if _comparable(*np.ptp(points, axis=0)) else None
     return Plane(points, centers, x_label, y_label, "pca", aspect, explained)
+
+
+def _components(rows: FloatArray) -> tuple[FloatArray, tuple[float, float]]:
+    """Directions (d, 2) in which rows vary most, and their shares of the variance.
+
+    A direction along which nothing varies is zero.
+    """
+    d = rows.shape[1]
+    if d <= _EXACT:
+        values, vectors = np.linalg.eigh(rows.T @ rows)
+        values, vectors = values[::-1], vectors.T[::-1]
+    else:
+        from sklearn.utils.extmath import randomized_svd  # slow to import
+
+        _, values, vectors = randomized_svd(rows, 2, random_state=0)
+        values = np.square(values)
+    whole, found, share = float(np.square(rows).sum()), np.zeros((d, 2)), [0.0, 0.0]
+    for at, (value, axis) in enumerate(zip(values[:2], vectors, strict=False)):
+        if value > _NOTHING * max(values[0], 1e-300):
+            size = np.abs(axis)
+            # the first of the largest loadings, so that rounding decides no sign
+            found[:, at] = axis * np.sign(axis[np.argmax(size >= (1 - 1e-6) * size.max())])
+            share[at] = float(value) / whole
+    return found, (share[0], share[1])
