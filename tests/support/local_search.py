@@ -134,7 +134,7 @@ def check(start: Start, found: Descent, *, fixed: bool = False, brute: bool = Tr
     centers = start.centers if fixed else None
     assert found.labels.dtype == np.int64
     assert s.feasible(found.labels)
-    assert not bckm.verify(s.expand(found.labels), start.constraints, s.n_clusters)
+    assert not bckm.verify(s.expand(found.labels), s.n_clusters, start.constraints)
     before = objective(problem, start.labels, centers)
     assert objective(problem, found.labels, centers) <= before * (1 + 1e-13)
     if brute and found.finished:
