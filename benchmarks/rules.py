@@ -97,7 +97,7 @@ def measure(case: Case, search: str = "none", max_iter: int = 100) -> Outcome:
         steps=len(steps),
         gap=max(gaps),
         last_gap=(found.objective - found.lower_bound) / found.objective,
-        broken=len(bckm.verify(found.labels, case.rules, case.k)),
+        broken=len(bckm.verify(found.labels, case.k, case.rules)),
         solver=found.solver,
     )
 

@@ -178,7 +178,7 @@ def _altered_checkpoint(case: Case) -> bool:
         assert "checkpoint" in str(error), error  # of another fit
         return True
     X = data()
-    assert bckm.verify(found.labels, RULES, 3) == []
+    assert bckm.verify(found.labels, 3, RULES) == []
     means = np.array([X[found.labels == i].mean(axis=0) for i in range(3)])
     inertia = np.square(X - means[found.labels]).sum()
     assert abs(found.inertia - inertia) <= 1e-9 * inertia, (found.inertia, inertia)

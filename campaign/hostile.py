@@ -169,7 +169,7 @@ def _report(case: Case, word: str, study: bckm.Study) -> None:
     both = report.compare([study, study], [word, f"{word}2"])
     assert not OBEYED.search(both.text())
     assert odd(both.markdown()) == set()
-    for violation in bckm.verify(1 - study.result.labels, study.constraints, 2):
+    for violation in bckm.verify(1 - study.result.labels, 2, study.constraints):
         str(violation)
     case.count("reports", 4)
 

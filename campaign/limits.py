@@ -46,7 +46,7 @@ def look(case: Case) -> None:
             assert took <= limit + max(GRACE, 0.1 * limit), (kind, name, limit, took)
             labels = getattr(found, "labels", None)
             if labels is not None:
-                assert bckm.verify(labels, rules, k) == [], (kind, name, limit)
+                assert bckm.verify(labels, k, rules) == [], (kind, name, limit)
             case.count("undecided", found is None)
 
 

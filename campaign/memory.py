@@ -75,7 +75,7 @@ def _warm(folder: Path) -> None:
     rules = bckm.Constraints(rows=bckm.AttributeSum(np.ones(6), upper=4), must_link=[(0, 5)])
     for solver in ("exact", "prices"):
         found = bckm.kmeans(X, 2, rules, solver=solver, random_state=0)
-    bckm.certify(found)
+    bckm.certify(found, X, rules)
     for kind in ("csv", "parquet", "xlsx", "jsonl", "npz"):
         write_table(Table.of({"x": [1.5, 2.5]}), folder / f"warm.{kind}")
         read_table(folder / f"warm.{kind}").numbers("x")
@@ -92,7 +92,7 @@ def _fit(X: Any, k: int, rules: bckm.Constraints, **how: Any) -> Any:
         found = bckm.kmeans(X, k, rules, random_state=0, n_init=1, **how)
 
         def judge() -> None:
-            assert bckm.verify(found.labels, rules, k) == []
+            assert bckm.verify(found.labels, k, rules) == []
             rows = X.toarray() if hasattr(X, "toarray") else X
             means = np.array([rows[found.labels == i].mean(axis=0) for i in range(k)])
             inertia = np.square(rows - means[found.labels]).sum()
@@ -148,10 +148,11 @@ def _global(rng: np.random.Generator, _: Path) -> Any:
 
 def _certify(rng: np.random.Generator, _: Path) -> Any:
     X = _points(rng, int(rng.integers(40, 150)))
-    found = bckm.kmeans(X, 3, bckm.Constraints(size_min=5), random_state=0, n_init=1)
+    rules = bckm.Constraints(size_min=5)
+    found = bckm.kmeans(X, 3, rules, random_state=0, n_init=1)
 
     def work() -> Any:
-        proof = bckm.certify(found, time_limit=0.3)
+        proof = bckm.certify(found, X, rules, time_limit=0.3)
 
         def judge() -> None:
             assert proof.lower_bound <= found.inertia * (1 + 1e-9)
@@ -169,7 +170,7 @@ def _check(rng: np.random.Generator, _: Path) -> Any:
         found = bckm.check(n, 6, rules)
 
         def judge() -> None:
-            assert bckm.verify(found.labels, rules, 6) == []
+            assert bckm.verify(found.labels, 6, rules) == []
 
         return judge
 

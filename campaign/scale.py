@@ -231,7 +231,7 @@ def _sets(case: Case) -> None:
     for name, answers in told.items():
         for seed, one, other in zip(seeds, told["baseline"], answers, strict=True):
             asked = Asked(np.random.default_rng(seed))
-            assert bckm.verify(other["labels"], asked.constraints(), asked.k) == [], name
+            assert bckm.verify(other["labels"], asked.k, asked.constraints()) == [], name
             exact = asked.exact(other["labels"])
             assert abs(Fraction(other["inertia"]) - exact) <= Fraction(NEAR) * exact, name
             assert abs(other["step"] - one["step"]) <= NEAR * abs(one["step"]), (name, seed)

@@ -137,7 +137,7 @@ def _signaled(seeds: list[int], sign: signal.Signals) -> dict[str, int]:
             time.sleep(0.001)
         except KeyboardInterrupt:
             continue
-        assert bckm.verify(found.labels, rules, k) == []
+        assert bckm.verify(found.labels, k, rules) == []
         means = np.array([X[found.labels == i].mean(axis=0) for i in range(k)])
         inertia = np.square(X - means[found.labels]).sum()
         assert abs(found.inertia - inertia) <= 1e-9 * inertia

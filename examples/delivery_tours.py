@@ -92,9 +92,9 @@ def main() -> Facts:
         plain_load=plain_load,
         gap=1 - result.lower_bound / result.objective,
         price=result.inertia / plain.inertia - 1,
-        broken=len(bckm.verify(result.labels, rules, k)),
+        broken=len(bckm.verify(result.labels, k, rules)),
         overloaded=int((over["kg"] | over["litre"]).sum()),
-        plain_broken=len(bckm.verify(plain_labels, rules, k)),
+        plain_broken=len(bckm.verify(plain_labels, k, rules)),
         study=bckm.Study.of(result, stops, rules, feature_names=["x km", "y km"], title="Tours"),
     )
     print(

@@ -87,7 +87,7 @@ def main(n: int = 1200) -> Facts:
         rules = bckm.Constraints.from_labels(labels)
         many = bckm.kmeans(X, CLASSES, rules, n_init=10, random_state=0)
         once = bckm.kmeans(X, CLASSES, rules, n_init=1, search="none", random_state=0)
-        broken += sum(len(bckm.verify(one.labels, rules, CLASSES)) for one in (many, once))
+        broken += sum(len(bckm.verify(one.labels, CLASSES, rules)) for one in (many, once))
         scores = [accuracy(y[rest], one.labels[rest]) for one in (many, once)]
         if known.size:
             scores.append(float((nearest_mean(X, y, known) == y)[rest].mean()))

@@ -105,7 +105,7 @@ def main(n: int = 100_000, k: int = 100, probed: int = 5) -> Facts:
         balanced=measure(balanced, queries, truth, probed),
         plain=measure(plain, queries, truth, probed),
         size_max=high,
-        broken=len(bckm.verify(balanced.labels, rules, k)),
+        broken=len(bckm.verify(balanced.labels, k, rules)),
         study=bckm.Study.of(balanced, X, rules, title="Balanced lists"),
     )
     a, b = facts.balanced, facts.plain

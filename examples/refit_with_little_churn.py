@@ -96,7 +96,7 @@ def main() -> Facts:
         allowed=allowed,
         paid=results[f"{PRICE} per move"].penalty,
         broken=sum(
-            len(bckm.verify(results[way].labels, rules, SEGMENTS)) for way, rules in asked.items()
+            len(bckm.verify(results[way].labels, SEGMENTS, rules)) for way, rules in asked.items()
         ),
         study=bckm.Study.of(result, X, asked[way], title="Few moves"),
     )

@@ -85,7 +85,7 @@ def main(n: int = 500) -> Facts:
         radius=np.array([away[result.labels == i].max() for i in range(SELLERS)]),
         total=int(people.sum()),
         price=result.inertia / plain.inertia - 1,
-        broken=len(bckm.verify(result.labels, rules, SELLERS)),
+        broken=len(bckm.verify(result.labels, SELLERS, rules)),
         study=bckm.Study.of(
             result,
             places,

@@ -95,8 +95,8 @@ def main() -> Facts:
     rules = promised & wishes
     result = bckm.kmeans(homes, CLASSES, rules, sample_id=NAMES, n_init=3, random_state=0)
     plain = bckm.kmeans(homes, CLASSES, n_init=10, random_state=0)
-    broken = len(bckm.verify(result.labels, rules, CLASSES, sample_id=NAMES))
-    plain_broken = len(bckm.verify(plain.labels, rules, CLASSES, sample_id=NAMES))
+    broken = len(bckm.verify(result.labels, CLASSES, rules, sample_id=NAMES))
+    plain_broken = len(bckm.verify(plain.labels, CLASSES, rules, sample_id=NAMES))
     who = np.array(gender) == "girl", np.isin(NAMES, SUPPORT)
     girls, support = (_count(result, one) for one in who)
     plain_girls, plain_support = (_count(plain, one) for one in who)
@@ -134,7 +134,7 @@ def main() -> Facts:
         conflict=conflict,
         given_up=given_up,
         granted=granted,
-        soft_broken=len(bckm.verify(kind.labels, weighed, CLASSES, sample_id=NAMES)),
+        soft_broken=len(bckm.verify(kind.labels, CLASSES, weighed, sample_id=NAMES)),
         study=bckm.Study.of(
             kind, homes, weighed, feature_names=["east", "north"], sample_id=NAMES, title="Classes"
         ),

@@ -44,7 +44,7 @@ def judge(labels: np.ndarray, task: Task) -> dict[str, object]:
     """Judge labels: agreement with the classes, inertia, violations by kind, sizes."""
     k = task.n_clusters
     sizes = np.bincount(labels, minlength=k)
-    violations = bckm.verify(labels, task.constraints, k)
+    violations = bckm.verify(labels, k, task.constraints)
     broken = [violation.rule for violation in violations]
     means = np.stack(
         [task.X[labels == i].mean(axis=0) if sizes[i] else task.X[0] for i in range(k)]

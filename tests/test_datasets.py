@@ -24,7 +24,7 @@ def test_links_by_class_follow_the_classes():
     assert sorted(map(len, links.must_link)) == [2, 2], "ceil: 2, 2 and 1 samples"
     assert sorted(map(len, links.cannot_link)) == [2, 3]
     labels = np.unique(y, return_inverse=True)[1]
-    assert bckm.verify(labels, links, 3) == []
+    assert bckm.verify(labels, 3, links) == []
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -20,7 +20,7 @@ from bckm.constraints.rules import (
 
 
 def told(labels, constraints, n_clusters):
-    return [(v.message, v.amount) for v in verify(labels, constraints, n_clusters)]
+    return [(v.message, v.amount) for v in verify(labels, n_clusters, constraints)]
 
 
 def row(n_samples, n_clusters, **coefficients):
@@ -57,18 +57,18 @@ def test_must_link(labels, expected):
 
 
 def test_each_broken_must_link_is_told():
-    found = verify([0, 1, 1, 0], Constraints([(0, 1), (1, 2), (2, 3)], **ANY), 2)
+    found = verify([0, 1, 1, 0], 2, Constraints([(0, 1), (1, 2), (2, 3)], **ANY))
     assert [v.rule for v in found] == [MustLink((0, 1)), MustLink((2, 3))]
 
 
 def test_a_must_link_of_sample_zero_with_label_zero_counts():
     # where `> 0` stands for `>= 0`, exactly this slips through
-    assert len(verify([0, 1], Constraints([(0, 1)], **ANY), 2)) == 1
-    assert len(verify([1, 0], Constraints([(1, 0)], **ANY), 2)) == 1
+    assert len(verify([0, 1], 2, Constraints([(0, 1)], **ANY))) == 1
+    assert len(verify([1, 0], 2, Constraints([(1, 0)], **ANY))) == 1
 
 
 def test_must_link_over_many_clusters_is_shortened():
-    (violation,) = verify(range(9), Constraints([range(9)], **ANY), 9)
+    (violation,) = verify(range(9), 9, Constraints([range(9)], **ANY))
     assert violation.message == (
         "samples 0, 1, 2, 3, 4 and 4 more are must-linked, "
         "but lie in clusters 0, 1, 2, 3, 4 and 4 more."
@@ -95,7 +95,7 @@ def test_must_link_over_many_clusters_is_shortened():
     ],
 )
 def test_cannot_link(labels, expected):
-    found = verify(labels, Constraints(cannot_link=[(0, 1, 2)], **ANY), 3)
+    found = verify(labels, 3, Constraints(cannot_link=[(0, 1, 2)], **ANY))
     assert [(v.message, v.amount) for v in found] == expected
     assert all(v.rule == CannotLink((0, 1, 2)) for v in found)
 
@@ -126,7 +126,7 @@ def test_size_max():
 def test_sizes_belong_to_their_cluster():
     asked = Constraints(size_min=[3, 0], size_max=[3, 1])
     assert told([0, 0, 0, 1], asked, 2) == []
-    found = verify([1, 1, 1, 0], asked, 2)
+    found = verify([1, 1, 1, 0], 2, asked)
     assert [(v.rule, v.amount) for v in found] == [(SizeMin(3, 0), 2.0), (SizeMax(1, 1), 2.0)]
 
 
@@ -139,10 +139,10 @@ def test_sizes_count_samples_even_at_the_edge():
 
 
 def test_empty_clusters():
-    found = verify([1, 1], Constraints(), 3)
+    found = verify([1, 1], 3, Constraints())
     assert [str(v) for v in found] == ["cluster 0 is empty.", "cluster 2 is empty."]
     assert {(v.rule, v.amount) for v in found} == {(NonEmpty(), 1.0)}
-    assert verify([1, 1], Constraints(size_min=0), 3) == []
+    assert verify([1, 1], 3, Constraints(size_min=0)) == []
 
 
 # -- attribute sums ---------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_attribute_sum_on_both_sides():
 
 def test_attribute_sum_per_cluster():
     kg = AttributeSum([1, 1, 1], lower=[2, -np.inf], upper=[np.inf, 0.5], name="kg")
-    found = verify([0, 1, 1], Constraints(rows=kg, **ANY), 2)
+    found = verify([0, 1, 1], 2, Constraints(rows=kg, **ANY))
     assert [(v.rule.side, v.rule.cluster, v.amount) for v in found] == [
         ("min", 0, 1.0),
         ("max", 1, 1.5),
@@ -197,8 +197,8 @@ def test_decimal_sums_are_not_called_broken(side):
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_the_tolerance_is_small_and_relative(excess, broken, scale):
     values = np.array([1.0, 1.0 + excess]) * scale
-    above = verify([0, 0], Constraints(rows=AttributeSum(values, upper=2 * scale), **ANY), 1)
-    below = verify([0, 0], Constraints(rows=AttributeSum(-values, lower=-2 * scale), **ANY), 1)
+    above = verify([0, 0], 1, Constraints(rows=AttributeSum(values, upper=2 * scale), **ANY))
+    below = verify([0, 0], 1, Constraints(rows=AttributeSum(-values, lower=-2 * scale), **ANY))
     assert [bool(above), bool(below)] == [broken, broken]
     if broken:
         assert above[0].amount == pytest.approx(excess * scale, rel=1e-6)
@@ -207,12 +207,12 @@ def test_the_tolerance_is_small_and_relative(excess, broken, scale):
 def test_a_huge_value_elsewhere_does_not_loosen_a_sum():
     # sample 0 lies in cluster 0; that cluster 1 holds 3 instead of 2 is no round-off
     kg = AttributeSum([1e12, 1, 1, 1], upper=[2e12, 2], name="kg")
-    assert [v.amount for v in verify([0, 1, 1, 1], Constraints(rows=kg, **ANY), 2)] == [1.0]
+    assert [v.amount for v in verify([0, 1, 1, 1], 2, Constraints(rows=kg, **ANY))] == [1.0]
 
 
 def test_numbers_in_a_message_can_be_told_apart():
     kg = AttributeSum([1234568, 0], upper=1234567, name="kg")
-    (violation,) = verify([0, 1], Constraints(rows=kg, **ANY), 2)
+    (violation,) = verify([0, 1], 2, Constraints(rows=kg, **ANY))
     assert violation.message == "the sum of kg in cluster 0 is 1234568, above 1234567."
 
 
@@ -229,7 +229,7 @@ def test_linear_rows_on_both_sides():
         ("mix[0] is -1, below 1.", 2.0),
         ("mix[1] is 1, above 0.", 1.0),
     ]
-    (violation,) = verify([0, 1, 1], asked, 2)
+    (violation,) = verify([0, 1, 1], 2, asked)
     assert isinstance(violation.rule, RowBound)
     assert (violation.rule.source, violation.rule.row, violation.rule.side) == (rows, 0, "max")
 
@@ -242,8 +242,8 @@ def test_linear_rows_read_sample_times_clusters_plus_label():
         A = sp.csr_array(np.arange(1.0, n * k + 1)[None])
         value = float((A @ s)[0])
         kept = Constraints(rows=LinearRows(A, value, value), **ANY)
-        assert verify(labels, kept, k) == []
-        (broken,) = verify(labels, Constraints(rows=LinearRows(A, upper=value - 1), **ANY), k)
+        assert verify(labels, k, kept) == []
+        (broken,) = verify(labels, k, Constraints(rows=LinearRows(A, upper=value - 1), **ANY))
         assert broken.amount == 1.0
 
 
@@ -256,7 +256,7 @@ def test_an_empty_row_is_zero():
 
 def test_decimal_rows_are_not_called_broken():
     rows = LinearRows(np.full((1, 3), 0.1), lower=0.3, upper=0.3)
-    assert verify([0, 0, 0], Constraints(rows=rows, **ANY), 1) == []
+    assert verify([0, 0, 0], 1, Constraints(rows=rows, **ANY)) == []
 
 
 # -- together ---------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def test_violations_come_in_the_order_of_the_rules():
         size_max=2,
         rows=[AttributeSum([1, 1, 1, 1], upper=2, name="kg")],
     )
-    found = verify([0, 1, 1, 1], asked, 3)
+    found = verify([0, 1, 1, 1], 3, asked)
     kinds = [MustLink, CannotLink, SizeMax, NonEmpty, SumBound]
     assert [type(v.rule) for v in found] == kinds
     assert all(isinstance(v, Violation) and str(v) == v.message for v in found)
@@ -294,7 +294,7 @@ def test_violations_come_in_the_order_of_the_rules():
 )
 def test_bad_labels(labels, message):
     with pytest.raises(ValueError, match=message):
-        verify(labels, Constraints(), 2)
+        verify(labels, 2, Constraints())
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_bad_labels(labels, message):
 )
 def test_rules_that_do_not_fit_the_labels(asked, message):
     with pytest.raises(ValueError, match=message):
-        verify([0, 1, 1], asked, 2)
+        verify([0, 1, 1], 2, asked)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_rules_that_do_not_fit_the_labels(asked, message):
     ids=lambda labels: type(labels).__name__,
 )
 def test_labels_of_any_integer_type(labels):
-    assert [v.message for v in verify(labels, Constraints([(0, 2)]), 2)] == [
+    assert [v.message for v in verify(labels, 2, Constraints([(0, 2)]))] == [
         "samples 0 and 2 are must-linked, but lie in clusters 0 and 1."
     ]
 
@@ -331,4 +331,4 @@ def test_labels_of_any_integer_type(labels):
 @pytest.mark.parametrize("k", [0, -1, 2.0, "2", None])
 def test_number_of_clusters_is_checked(k):
     with pytest.raises((TypeError, ValueError), match="n_clusters"):
-        verify([0, 0, 0], Constraints(), k)
+        verify([0, 0, 0], k, Constraints())

@@ -310,7 +310,7 @@ def _certify() -> tuple[Call, Read]:
     X, blob = _blobs(400, 3, 8)
     rules = bckm.Constraints(_pairs(blob, 40, True)) & _balanced(400, 8, 0.1)
     result = bckm.kmeans(X, 8, rules, random_state=0, n_jobs=1)
-    return lambda limit: bckm.certify(result, time_limit=limit), lambda: None
+    return lambda limit: bckm.certify(result, X, rules, time_limit=limit), lambda: None
 
 
 def _command(n: int, *words: str) -> tuple[Call, Read]:

@@ -84,7 +84,7 @@ def verdict(case: Case, labels: np.ndarray, claimed: float | None = None) -> Ver
         return Verdict(np.inf, (f"{said}; 0 to {case.k - 1} are allowed",))
     labels = labels.astype(np.intp)
     inertia = judge.inertia(case.X, labels, case.k, case.weight)
-    broken = [str(one) for one in bckm.verify(labels, case.rules, case.k)]
+    broken = [str(one) for one in bckm.verify(labels, case.k, case.rules)]
     # a cost of nothing but rounding has no digits to agree on
     squares = judge.cost(case.X, labels, np.zeros((case.k, case.X.shape[1])), case.weight)
     if claimed is not None and not abs(claimed - inertia) <= AGREE * max(inertia, 1e-6 * squares):

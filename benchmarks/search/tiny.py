@@ -48,6 +48,6 @@ def _best(X: np.ndarray, rules: bckm.Constraints) -> float:
     size, total = member.sum(axis=1), np.einsum("lnk,nd->lkd", member, X)
     cost = np.square(X).sum() - (np.square(total).sum(axis=2) / np.maximum(size, 1)).sum(axis=1)
     for at in np.argsort(cost):
-        if not bckm.verify(labels[at], rules, CLUSTERS):
+        if not bckm.verify(labels[at], CLUSTERS, rules):
             return judge.inertia(X, labels[at], CLUSTERS)
     raise ValueError(f"no labels obey {rules}.")

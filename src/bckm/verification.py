@@ -59,7 +59,7 @@ class Violation:
     Examples
     --------
     >>> import bckm
-    >>> print(bckm.verify([0, 1], bckm.Constraints(must_link=[(0, 1)]), 2)[0])
+    >>> print(bckm.verify([0, 1], 2, bckm.Constraints(must_link=[(0, 1)]))[0])
     samples 0 and 1 are must-linked, but lie in clusters 0 and 1.
     """
 
@@ -74,8 +74,8 @@ class Violation:
 
 def verify(
     labels: Any,
-    constraints: Constraints,
     n_clusters: int,
+    constraints: Constraints,
     *,
     sample_id: Any = None,
     soft: bool = False,
@@ -98,10 +98,10 @@ def verify(
     ----------
     labels : array of int, shape (n_samples,)
         Cluster of each sample, 0 to n_clusters - 1.
-    constraints : Constraints
-        What was asked.
     n_clusters : int
         Number of clusters.
+    constraints : Constraints
+        What was asked.
     sample_id : sequence of length n_samples, optional
         Id of each sample, for rules with ``by="sample_id"``; by default the index of labels in a
         pandas series.
@@ -117,9 +117,9 @@ def verify(
     --------
     >>> import bckm
     >>> asked = bckm.Constraints(cannot_link=[(0, 1)], size_max=2)
-    >>> bckm.verify([0, 1, 1], asked, 2)
+    >>> bckm.verify([0, 1, 1], 2, asked)
     []
-    >>> for violation in bckm.verify([0, 0, 0], asked, 2):
+    >>> for violation in bckm.verify([0, 0, 0], 2, asked):
     ...     print(violation)
     samples 0 and 1 are cannot-linked, but both lie in cluster 0.
     cluster 0 holds 3 samples, more than size_max=2.

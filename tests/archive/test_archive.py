@@ -150,11 +150,12 @@ def test_only_what_can_be_kept_is_taken(tmp_path):
             bckm.save(thing, tmp_path / "x")
 
 
-def test_a_loaded_result_cannot_be_certified_and_says_so(tmp_path):
-    found = again(make.result(), tmp_path)
-    assert found.problem is None
-    with pytest.raises(ValueError, match="loaded from a file; certify before you save"):
-        bckm.certify(found)
+def test_a_loaded_result_is_certified_like_a_new_one(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    rules = bckm.Constraints(size_min=8)
+    result = bckm.kmeans(X, 3, rules, random_state=0)
+    proofs = [bckm.certify(found, X, rules) for found in (result, again(result, tmp_path))]
+    assert proofs[0].lower_bound == proofs[1].lower_bound > 0
 
 
 # -- models -----------------------------------------------------------------------------------

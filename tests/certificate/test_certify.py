@@ -8,7 +8,6 @@ import pytest
 
 import bckm
 from bckm.estimator import ConstrainedKMeans
-from bckm.fit.result import CERTIFIABLE
 
 
 def blobs(n=60, k=3, seed=0, spread=1.0):
@@ -25,13 +24,21 @@ def links(n=60, k=3, seed=0):
     return bckm.Constraints(must_link=same, cannot_link=apart)
 
 
+X, RULES = blobs(spread=2.5), links()
+
+
 @pytest.fixture(scope="module")
 def result():
-    return bckm.kmeans(blobs(spread=2.5), 3, links(), n_init=20, random_state=0)
+    return bckm.kmeans(X, 3, RULES, n_init=20, random_state=0)
+
+
+def fit_and_certify(X, k, rules=None, **options):
+    found = bckm.kmeans(X, k, rules, n_init=20, random_state=0, **options)
+    return bckm.certify(found, X, rules, **options)
 
 
 def test_a_good_clustering_is_proven_good(result):
-    certificate = bckm.certify(result)
+    certificate = bckm.certify(result, X, RULES)
     assert certificate.status is bckm.Ending.CLOSED
     assert 0 <= certificate.gap <= 1e-4
     assert certificate.gap == 1 - certificate.lower_bound / result.inertia
@@ -43,10 +50,9 @@ def test_a_good_clustering_is_proven_good(result):
 
 
 def test_a_bad_clustering_is_not(result):
-    X = blobs(spread=2.5)
-    bad = bckm.kmeans(X, 3, links(), init=X[:3], max_iter=1, tol=0)
+    bad = bckm.kmeans(X, 3, RULES, init=X[:3], max_iter=1, tol=0)
     assert bad.inertia > result.inertia * 1.02
-    certificate = bckm.certify(bad)
+    certificate = bckm.certify(bad, X, RULES)
     assert certificate.status is bckm.Ending.EXHAUSTED
     assert certificate.gap > 0.02
     assert certificate.lower_bound == pytest.approx(result.inertia, rel=1e-3)
@@ -55,7 +61,7 @@ def test_a_bad_clustering_is_not(result):
 
 def test_cuts_raise_the_bound(result):
     steps = []
-    bckm.certify(result, tol=1e-6, on_step=steps.append)
+    bckm.certify(result, X, RULES, tol=1e-6, on_step=steps.append)
     bounds = [step.lower_bound for step in steps]
     assert bounds == sorted(bounds)
     assert steps[0].iteration == 0
@@ -66,8 +72,8 @@ def test_cuts_raise_the_bound(result):
 @pytest.mark.parametrize("scale", [2.0**20, 1e-6, 1e6])
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_units_and_origin_do_not_matter(result, scale, shift):
-    moved = bckm.kmeans((blobs(spread=2.5) + shift) * scale, 3, links(), n_init=20, random_state=0)
-    first, other = bckm.certify(result), bckm.certify(moved)
+    first = bckm.certify(result, X, RULES)
+    other = fit_and_certify((X + shift) * scale, 3, RULES)
     assert other.status is bckm.Ending.CLOSED
     assert other.lower_bound / scale**2 == pytest.approx(first.lower_bound, rel=2e-4)
     if shift == 0 and scale == 2.0**20:
@@ -75,10 +81,8 @@ def test_units_and_origin_do_not_matter(result, scale, shift):
 
 
 def test_permuted_samples_give_the_same_bound():
-    X = blobs(spread=2.5)
     order = np.random.default_rng(1).permutation(len(X))
-    first = bckm.certify(bckm.kmeans(X, 3, n_init=20, random_state=0))
-    other = bckm.certify(bckm.kmeans(X[order], 3, n_init=20, random_state=0))
+    first, other = fit_and_certify(X, 3), fit_and_certify(X[order], 3)
     assert other.lower_bound == pytest.approx(first.lower_bound, rel=1e-6)
 
 
@@ -86,18 +90,16 @@ def test_weights_are_repetitions():
     X, weight = blobs(40, spread=2.5), np.arange(40) % 3 + 1.0
     again = np.repeat(np.arange(40), weight.astype(int))
     linked = bckm.Constraints(must_link=[np.flatnonzero(again == p).tolist() for p in range(40)])
-    first = bckm.kmeans(X, 3, sample_weight=weight, n_init=20, random_state=0)
-    other = bckm.kmeans(X[again], 3, linked, n_init=20, random_state=0)
+    first = fit_and_certify(X, 3, sample_weight=weight)
+    other = fit_and_certify(X[again], 3, linked)
     assert first.inertia == pytest.approx(other.inertia)
-    bounds = [bckm.certify(found).lower_bound for found in (first, other)]
-    assert bounds[0] == pytest.approx(bounds[1], rel=2e-4)
+    assert first.lower_bound == pytest.approx(other.lower_bound, rel=2e-4)
 
 
 def test_sizes_raise_the_bound():
     X = np.concatenate([blobs(20, 1), blobs(40, 1, seed=1)])
-    free = bckm.certify(bckm.kmeans(X, 2, n_init=20, random_state=0))
-    rules = bckm.Constraints(size_min=30, size_max=30)
-    sized = bckm.certify(bckm.kmeans(X, 2, rules, n_init=20, random_state=0))
+    free = fit_and_certify(X, 2)
+    sized = fit_and_certify(X, 2, bckm.Constraints(size_min=30, size_max=30))
     assert sized.gap < 0.02
     assert sized.lower_bound > 1.1 * free.inertia
     assert sized.rules == ("size bounds",)
@@ -106,34 +108,33 @@ def test_sizes_raise_the_bound():
 def test_rows_are_left_out_and_named():
     X = blobs(12)
     load = bckm.AttributeSum(np.arange(12), upper=24, name="load")
-    found = bckm.kmeans(X, 3, bckm.Constraints(rows=load), random_state=0)
-    certificate = bckm.certify(found)
+    certificate = fit_and_certify(X, 3, bckm.Constraints(rows=load))
     assert certificate.left_out == ("linear rows",)
     assert "linear rows were left out" in str(certificate)
     assert certificate.lower_bound <= bckm.kmeans(X, 3, n_init=50, random_state=0).inertia
 
 
 def test_no_inertia_no_gap():
-    points = np.random.default_rng(0).normal(size=(4, 3))
-    found = bckm.kmeans(np.repeat(points, 7, axis=0), 4, n_init=10, random_state=0)
-    certificate = bckm.certify(replace(found, inertia=1e-30))  # as rounding may leave it
+    X = np.repeat(np.random.default_rng(0).normal(size=(4, 3)), 7, axis=0)
+    found = bckm.kmeans(X, 4, n_init=10, random_state=0)
+    certificate = bckm.certify(replace(found, inertia=1e-30), X)  # as rounding may leave it
     assert certificate.gap == 0
     assert certificate.lower_bound <= certificate.inertia
     assert certificate.status is bckm.Ending.CLOSED
 
 
 def test_one_cluster_is_optimal():
-    certificate = bckm.certify(bckm.kmeans(blobs(), 1))
+    certificate = fit_and_certify(X, 1)
     assert certificate.gap < 1e-9
     assert certificate.iterations == 0
 
 
 def test_time_limit(result):
-    at_once = bckm.certify(result, time_limit=0)
+    at_once = bckm.certify(result, X, RULES, time_limit=0)
     assert at_once.status is bckm.Ending.TIME_LIMIT
     assert at_once.iterations == 0
     assert 0 < at_once.lower_bound < result.inertia
-    soon = bckm.certify(result, tol=0, time_limit=0.1)
+    soon = bckm.certify(result, X, RULES, tol=0, time_limit=0.1)
     assert soon.status is bckm.Ending.TIME_LIMIT
     assert soon.seconds < 2
     assert at_once.lower_bound < soon.lower_bound <= result.inertia
@@ -146,52 +147,72 @@ def test_ctrl_c_returns_the_best_bound(result, at):
         if step.iteration == at:
             raise KeyboardInterrupt
 
-    certificate = bckm.certify(result, tol=0, on_step=stop)
+    certificate = bckm.certify(result, X, RULES, tol=0, on_step=stop)
     assert certificate.status is bckm.Ending.INTERRUPTED
     assert certificate.iterations == at
     assert 0 < certificate.lower_bound <= result.inertia
 
 
 def test_numbers_are_rounded_to_the_safe_side(result):
-    certificate = replace(bckm.certify(result), lower_bound=123.456789, gap=1.201e-4)
+    certificate = replace(bckm.certify(result, X, RULES), lower_bound=123.456789, gap=1.201e-4)
     assert "below 123.4567 " in str(certificate)
     assert str(certificate).startswith("within 0.013 % ")
 
 
 def test_results_can_be_stored(result):
     again = pickle.loads(pickle.dumps(result))
-    assert bckm.certify(again).lower_bound == bckm.certify(result).lower_bound
-    assert "problem" not in repr(result)
+    first, other = (bckm.certify(one, X, RULES).lower_bound for one in (result, again))
+    assert first == other
     fitted = ConstrainedKMeans(3, random_state=0).fit(blobs())
     fitted = pickle.loads(pickle.dumps(fitted))
-    assert bckm.certify(fitted.result_).gap < 1e-3
+    assert bckm.certify(fitted.result_, blobs()).gap < 1e-3
 
 
 def test_means_of_assign_to_are_not_certified(result):
-    X = blobs(spread=2.5)
-    found = bckm.assign_to(X, result.centers + 0.1, links())
+    found = bckm.assign_to(X, result.centers + 0.1, RULES)
     with pytest.raises(ValueError, match=r"not the means of its clusters.*bckm\.assign_to"):
-        bckm.certify(found)
-    assert bckm.certify(bckm.assign_to(X, result.centers, links())).gap < 1e-3
+        bckm.certify(found, X, RULES)
+    assert bckm.certify(bckm.assign_to(X, result.centers, RULES), X, RULES).gap < 1e-3
 
 
 def test_many_items_are_refused():
-    n = CERTIFIABLE + 1
-    large = bckm.kmeans(np.arange(n)[:, None], 2, random_state=0)
-    assert large.problem is None
-    with pytest.raises(ValueError, match=r"2,001 samples .* at most 2,000 items"):
-        bckm.certify(large)
+    X = np.arange(2_001.0)[:, None]
+    with pytest.raises(ValueError, match=r"at most 2,000 items .* X has 2,001"):
+        bckm.certify(bckm.kmeans(X, 2, random_state=0), X)
     # must-linked samples count once
     linked = bckm.Constraints(must_link=[(0, 1)])
-    assert bckm.kmeans(np.arange(n)[:, None], 2, linked, random_state=0).problem is not None
+    bckm.certify(bckm.kmeans(X, 2, linked, random_state=0), X, linked, time_limit=0)
+
+
+@pytest.mark.parametrize(
+    ("words", "data", "rules", "options"),
+    [
+        ("about 60 samples, X has 59", X[:59], RULES, {}),
+        ("about 2 features, X has 1", X[:, :1], RULES, {}),
+        ("labels of the result break a rule: cluster 0", X, bckm.Constraints(size_max=2), {}),
+        ("the inertia of the result is .*, here it is", X * 2, RULES, {}),
+        ("the inertia of the result is", X, RULES, {"sample_weight": np.arange(60)}),
+        ("the inertia of the result is", X, RULES, {"metric": "cosine"}),
+        ("penalty of soft rules", X, bckm.Constraints(size_max=5).soft(price=1.0), {}),
+    ],
+)
+def test_data_and_rules_of_another_fit_are_refused(result, words, data, rules, options):
+    with pytest.raises(ValueError, match=f"{words}.*; pass X, constraints, sample_weight and"):
+        bckm.certify(result, data, rules, **options)
+
+
+def test_rules_about_ids():
+    names = [f"p{row}" for row in range(60)]
+    rules = bckm.Constraints(must_link=[("p0", "p3")], by="sample_id")
+    assert fit_and_certify(X, 3, rules, sample_id=names).rules == ("must-links",)
 
 
 def test_bad_arguments(result):
     with pytest.raises(TypeError, match="certify takes the Result"):
-        bckm.certify(result.labels)
+        bckm.certify(result.labels, X)
     with pytest.raises(ValueError, match="tol must be"):
-        bckm.certify(result, tol=-1)
+        bckm.certify(result, X, RULES, tol=-1)
     with pytest.raises(ValueError, match="time_limit must be"):
-        bckm.certify(result, time_limit="soon")
+        bckm.certify(result, X, RULES, time_limit="soon")
     with pytest.raises(TypeError, match="on_step must be callable"):
-        bckm.certify(result, on_step=1)
+        bckm.certify(result, X, RULES, on_step=1)

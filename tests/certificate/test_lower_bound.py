@@ -26,11 +26,11 @@ def test_never_above_the_optimum_and_mostly_near_it(seeds):
     gaps = []
     for seed, drawn, labels in feasible(seeds):
         result = bckm.kmeans(drawn.X, drawn.k, drawn.constraints, sample_weight=drawn.weight)
-        certificate = bckm.certify(result)
+        certificate = bckm.certify(result, drawn.X, drawn.constraints, sample_weight=drawn.weight)
         optimum = inertias(drawn, labels).min()
         assert certificate.lower_bound <= optimum * (1 + 1e-15), seed
         assert certificate.lower_bound <= certificate.inertia, seed
-        s = result.problem.structure
+        s = Problem.build(drawn.X, drawn.k, drawn.constraints).structure
         assert bool(certificate.left_out) == bool(s.linear.number or s.loads.number), seed
         if optimum > 1e-9 and not certificate.left_out:
             gaps.append(float(1 - certificate.lower_bound / optimum))

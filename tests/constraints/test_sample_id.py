@@ -40,8 +40,8 @@ def ids_as(kind: str):
 def test_ids_stand_for_positions(door, kind):
     labels = DOORS[door](X, LINKS, sample_id=ids_as(kind))
     assert labels.tolist() == DOORS[door](X, AT).tolist()
-    assert bckm.verify(labels, LINKS, 2, sample_id=ids_as(kind)) == []
-    assert bckm.verify(labels, AT, 2) == []
+    assert bckm.verify(labels, 2, LINKS, sample_id=ids_as(kind)) == []
+    assert bckm.verify(labels, 2, AT) == []
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -93,7 +93,7 @@ def test_values_by_id(door, series):
     assert labels[7] != labels[6]  # a and b are heavy
     assert labels[7] != labels[0]  # a and h are of one kind
     assert labels[5] == 0  # c stays
-    assert bckm.verify(labels, rules, 2, sample_id=IDS) == []
+    assert bckm.verify(labels, 2, rules, sample_id=IDS) == []
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_values_by_id(door, series):
 @pytest.mark.parametrize("rules", [LINKS, AT], ids=["ids", "positions"])
 @pytest.mark.parametrize("door", [*DOORS, "verify"])
 def test_wrong_ids(door, rules, wrong, words):
-    verify = lambda _, rules, **ids: bckm.verify([0, 1] * 4, rules, 2, **ids)  # noqa: E731
+    verify = lambda _, rules, **ids: bckm.verify([0, 1] * 4, 2, rules, **ids)  # noqa: E731
     with pytest.raises(ValueError, match=words):
         DOORS.get(door, verify)(X, rules, sample_id=wrong)
 
@@ -128,7 +128,7 @@ def test_without_ids_there_is_a_remedy(door):
     with pytest.raises(ValueError, match="the index of X names 'h' more than once"):
         DOORS[door](pd.DataFrame(X, index=["h"] * 8), LINKS)
     with pytest.raises(ValueError, match="pass sample_id"):
-        bckm.verify([0, 1] * 4, LINKS, 2)
+        bckm.verify([0, 1] * 4, 2, LINKS)
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -140,8 +140,8 @@ def test_unknown_ids_are_refused(door):
 
 def test_a_series_of_labels_names_its_rows():
     labels = pd.Series([0, 1, 1, 0], index=list("dcba"))
-    assert bckm.verify(labels, Constraints(must_link=[("a", "d")], by="sample_id"), 2) == []
-    (broken,) = bckm.verify(labels, Constraints(must_link=[("a", "c")], by="sample_id"), 2)
+    assert bckm.verify(labels, 2, Constraints(must_link=[("a", "d")], by="sample_id")) == []
+    (broken,) = bckm.verify(labels, 2, Constraints(must_link=[("a", "c")], by="sample_id"))
     assert str(broken) == "samples 'a' and 'c' are must-linked, but lie in clusters 0 and 1."
 
 

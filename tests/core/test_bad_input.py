@@ -324,7 +324,7 @@ def test_rows_of_a_wrong_type(rows):
     [
         lambda wrong: fit(X4, 2, wrong),
         lambda wrong: check(X4, 2, wrong),
-        lambda wrong: verify([0, 0, 1, 1], wrong, 2),
+        lambda wrong: verify([0, 0, 1, 1], 2, wrong),
     ],
     ids=["kmeans", "check", "verify"],
 )

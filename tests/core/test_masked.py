@@ -33,7 +33,7 @@ def fitted():
         lambda: bckm.check(DATA, 2),
         lambda: bckm.assign_to(DATA, X[:2]),
         lambda: bckm.assign_to(X, DATA[:2]),
-        lambda: bckm.verify(LABELS, Constraints(), 2),
+        lambda: bckm.verify(LABELS, 2, Constraints()),
         lambda: bckm.ConstrainedKMeans(2).fit(DATA),
         lambda: bckm.ConstrainedKMeans(2).fit(X, sample_weight=NUMBERS),
         lambda: bckm.ConstrainedKMeans(2, init=DATA[:2]).fit(X),
@@ -84,4 +84,4 @@ def test_masked_categories_are_unknown_like_nan():
 
 def test_masks_that_hide_nothing_pass():
     labels = bckm.kmeans(np.ma.masked_array(X), 2, random_state=0).labels
-    assert not bckm.verify(np.ma.masked_array(labels), Constraints(size_min=2), 2)
+    assert not bckm.verify(np.ma.masked_array(labels), 2, Constraints(size_min=2))

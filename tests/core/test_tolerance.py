@@ -20,7 +20,7 @@ LINE = np.array([[0.0], [1.0], [2.0], [3.0]])
 
 def test_what_lies_in_other_clusters_widens_no_bound():
     rules = Constraints(rows=AttributeSum([1e16, 1, 1, 1], lower=[0, 10]), fixed={0: 0})
-    (broken,) = bckm.verify([0, 1, 1, 0], rules, 2)
+    (broken,) = bckm.verify([0, 1, 1, 0], 2, rules)
     assert broken.amount == 8
     assert bckm.check(4, 2, rules).verdict == "infeasible"
     with pytest.raises(bckm.InfeasibleError):
@@ -31,11 +31,11 @@ def test_what_lies_in_other_clusters_widens_no_bound():
 
 def test_what_cancels_in_a_cluster_is_not_lost():
     rules = Constraints(rows=AttributeSum([1e16, 1, -1e16, 0], upper=[0.5, 2]))
-    assert not bckm.verify([1, 1, 1, 0], rules, 2)
+    assert not bckm.verify([1, 1, 1, 0], 2, rules)
     # two samples of 1e16 may have been rounded by so much when they were written down
-    assert not bckm.verify([0, 0, 0, 1], rules, 2)
+    assert not bckm.verify([0, 0, 0, 1], 2, rules)
     ten = Constraints(rows=AttributeSum([1e16, 100, -1e16, 0], upper=[0.5, 200]))
-    assert [one.amount for one in bckm.verify([0, 0, 0, 1], ten, 2)] == [99.5]
+    assert [one.amount for one in bckm.verify([0, 0, 0, 1], 2, ten)] == [99.5]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_cancels_in_a_cluster_is_not_lost():
 def test_how_far_beyond_its_bound_a_sum_may_be(kept, rows):
     labels = [0, 0, 0, 1]
     rules = Constraints(rows=rows)
-    assert (not bckm.verify(labels, rules, 2)) == kept
+    assert (not bckm.verify(labels, 2, rules)) == kept
     listed = rules.rules(4, 2)
     structure = Structure.compile(listed, contract(listed, 4), 2)
     if structure.feasible(np.array(labels)):
@@ -123,7 +123,7 @@ def test_marks_are_the_violations_of_verify():
         for labels in drawn.all_labels()[::7]:
             shown = views.amounts(study_of(drawn.X, labels, rules, k=drawn.k))[1:]
             marks = {(a.name, int(i)) for a in shown for i in np.flatnonzero(a.broken)}
-            broken = bckm.verify(labels, rules, drawn.k)
+            broken = bckm.verify(labels, drawn.k, rules)
             assert marks == {(one.rule.source.name, one.cluster) for one in broken}
 
 

@@ -55,7 +55,7 @@ def fitted(X, asked: dict, **params) -> ConstrainedKMeans:
     rules = {name: value for name, value in asked.items() if name not in sizes}
     model = ConstrainedKMeans(K, random_state=0, **sizes, **params)
     assert model.fit(X, **rules) is model
-    assert bckm.verify(model.labels_, joined(asked), K) == []
+    assert bckm.verify(model.labels_, K, joined(asked)) == []
     return model
 
 
@@ -71,7 +71,7 @@ def test_rules_from_all_sources_hold_together(X, solver):
 @pytest.mark.parametrize("left_out", ASKED)
 def test_each_rule_matters_in_the_test_above(X, left_out):
     model = fitted(X, {name: value for name, value in ASKED.items() if name != left_out})
-    assert bckm.verify(model.labels_, joined(ASKED), K)
+    assert bckm.verify(model.labels_, K, joined(ASKED))
 
 
 @pytest.mark.parametrize(("own", "further"), [(10, 12), (12, 10)])
@@ -407,7 +407,7 @@ def test_rules_and_weights_in_frames(X, library):
     model.fit(X, must_link=links, cannot_link=links[:0], sample_weight=weight)
     plain = clone(model).fit(X, must_link=[(0, 29), (1, 28)], sample_weight=np.arange(1.0, N + 1))
     assert model.labels_.tolist() == plain.labels_.tolist()
-    assert bckm.verify(model.labels_, Constraints([(0, 29), (1, 28)]), K) == []
+    assert bckm.verify(model.labels_, K, Constraints([(0, 29), (1, 28)])) == []
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
@@ -442,9 +442,9 @@ def test_pipeline_hands_rules_on(X, method):
     model = pipeline()
     getattr(model, method)(X, **{f"kmeans__{name}": rule for name, rule in RULES.items()})
     labels = model["kmeans"].labels_
-    assert bckm.verify(labels, Constraints(**RULES, size_max=11), K) == []
+    assert bckm.verify(labels, K, Constraints(**RULES, size_max=11)) == []
     free = pipeline().fit_predict(X)
-    assert len(bckm.verify(free, Constraints(**RULES), K)) == 2  # both rules matter
+    assert len(bckm.verify(free, K, Constraints(**RULES))) == 2  # both rules matter
     assert model.predict(X).shape == (N,)
     assert model.score(X) <= 0
 
@@ -456,7 +456,7 @@ def test_metadata_routing_hands_rules_on(X):
         model = pipeline()
         model["kmeans"].set_fit_request(must_link=True, cannot_link=True)
         model.fit(X, **RULES)
-    assert bckm.verify(model["kmeans"].labels_, Constraints(**RULES, size_max=11), K) == []
+    assert bckm.verify(model["kmeans"].labels_, K, Constraints(**RULES, size_max=11)) == []
 
 
 def test_clone_takes_parameters_and_nothing_else(X):

@@ -47,10 +47,10 @@ def check_folds(models: list[ConstrainedKMeans]) -> None:
         row = {int(p): at for at, p in enumerate(train)}
         inside = [(row[a], row[b]) for a, b in PAIRS if a in row and b in row]
         assert 0 < len(inside) < len(PAIRS)
-        assert bckm.verify(model.labels_, Constraints(inside), K) == []
+        assert bckm.verify(model.labels_, K, Constraints(inside)) == []
         assert model.n_dropped_ == len(model.dropped_rules_) == len(PAIRS) - len(inside)
         free = clone(MODEL).fit(X[train]).labels_
-        assert bckm.verify(free, Constraints(inside), K)  # the rules do matter
+        assert bckm.verify(free, K, Constraints(inside))  # the rules do matter
 
 
 def frame(index) -> pd.DataFrame:
@@ -108,7 +108,7 @@ def test_grid_search():
     search.fit(X, constraints=BY_ID, sample_id=IDS)
     best = search.best_estimator_
     assert best.n_dropped_ == 0  # of all data nothing is left out
-    assert bckm.verify(best.labels_, BY_ID, best.n_clusters, sample_id=IDS) == []
+    assert bckm.verify(best.labels_, best.n_clusters, BY_ID, sample_id=IDS) == []
 
 
 def test_ids_none_of_which_is_there_are_an_error():
@@ -141,10 +141,10 @@ def test_values_by_id_survive(kind):
         error_score="raise",
     )
     for model, (train, _) in zip(found["estimator"], FOLDS, strict=True):
-        assert bckm.verify(model.labels_, rules, K, sample_id=IDS[train]) == []
+        assert bckm.verify(model.labels_, K, rules, sample_id=IDS[train]) == []
         assert model.n_dropped_ == 0
         free = clone(MODEL).fit(X[train]).labels_
-        assert bckm.verify(free, rules, K, sample_id=IDS[train])
+        assert bckm.verify(free, K, rules, sample_id=IDS[train])
 
 
 def test_values_per_row_are_split_with_the_data():
@@ -160,9 +160,9 @@ def test_values_per_row_are_split_with_the_data():
         for one, (train, _) in zip(found["estimator"], FOLDS, strict=True):
             assert np.bincount(one.labels_, kg[train]).max() <= 16
             if what == "groups":
-                assert bckm.verify(one.labels_, Constraints(groups=links[train]), K) == []
+                assert bckm.verify(one.labels_, K, Constraints(groups=links[train])) == []
             if what == "partial_labels":
-                assert bckm.verify(one.labels_, Constraints.from_labels(known[train]), K) == []
+                assert bckm.verify(one.labels_, K, Constraints.from_labels(known[train])) == []
 
 
 # rules that count rows ------------------------------------------------------------------------
@@ -225,10 +225,10 @@ def test_a_refit_with_all_data_is_no_split():
     def fit_again(model):
         return model.fit(X, must_link=PAIRS)
 
-    assert bckm.verify(fit_again(clone(MODEL)).labels_, Constraints(PAIRS), K) == []
+    assert bckm.verify(fit_again(clone(MODEL)).labels_, K, Constraints(PAIRS)) == []
     search = GridSearchCV(MODEL, {"n_clusters": [3]}, cv=CV, refit=False).fit(X)
     model = clone(MODEL).set_params(**search.best_params_)
-    assert bckm.verify(fit_again(model).labels_, Constraints(PAIRS), K) == []
+    assert bckm.verify(fit_again(model).labels_, K, Constraints(PAIRS)) == []
 
 
 def test_where_the_stack_cannot_be_read_nothing_is_refused(monkeypatch):
@@ -277,8 +277,8 @@ def test_a_pipeline_hands_everything_on():
         kmeans__sample_id=IDS,
     )
     labels = model["kmeans"].labels_
-    assert bckm.verify(labels, BY_ID, K, sample_id=IDS) == []
-    assert bckm.verify(labels, Constraints.from_labels(known), K) == []
+    assert bckm.verify(labels, K, BY_ID, sample_id=IDS) == []
+    assert bckm.verify(labels, K, Constraints.from_labels(known)) == []
     assert np.bincount(labels, kg).max() <= 18
 
 
@@ -286,7 +286,7 @@ def test_a_pipeline_hands_everything_on():
 def test_a_pipeline_of_frames_keeps_the_ids_of_the_index():
     model = pipeline().set_output(transform="pandas")
     model.fit(frame(IDS), kmeans__must_link=NAMED)
-    assert bckm.verify(model["kmeans"].labels_, BY_ID, K, sample_id=IDS) == []
+    assert bckm.verify(model["kmeans"].labels_, K, BY_ID, sample_id=IDS) == []
     found = cross_validate(
         model, frame(IDS), cv=CV, params={"kmeans__must_link": NAMED}, return_estimator=True
     )
@@ -325,8 +325,8 @@ def test_metadata_routing_through_a_search(piped, cv):
         )
     best = search.best_estimator_["kmeans"] if piped else search.best_estimator_
     k = best.n_clusters
-    assert bckm.verify(best.labels_, BY_ID, k, sample_id=IDS) == []
-    assert bckm.verify(best.labels_, Constraints(groups=groups), k) == []
+    assert bckm.verify(best.labels_, k, BY_ID, sample_id=IDS) == []
+    assert bckm.verify(best.labels_, k, Constraints(groups=groups)) == []
     assert np.bincount(best.labels_, kg).max() <= 40
 
 

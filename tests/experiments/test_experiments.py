@@ -67,7 +67,7 @@ def test_tasks_are_balanced_and_feasible_and_differ_by_seed():
         assert not np.array_equal(one.X, two.X)
         assert set(np.bincount(one.y)) == {one.y.size // case.n_clusters}
         # the classes themselves obey every rule
-        assert bckm.verify(one.y, one.constraints, case.n_clusters) == []
+        assert bckm.verify(one.y, case.n_clusters, one.constraints) == []
 
 
 def test_published_numbers_are_complete():

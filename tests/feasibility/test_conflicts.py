@@ -57,7 +57,7 @@ def test_without_one_planted_rule_the_rest_is_feasible():
         asked = hide(rest, extra, rng)
         answer = bckm.check(500, 3, asked)
         assert answer
-        assert bckm.verify(answer.labels, asked, 3) == []
+        assert bckm.verify(answer.labels, 3, asked) == []
 
 
 def _obeyed(rules, labels, k):
@@ -173,10 +173,10 @@ def test_rows_with_a_large_coefficient_are_not_called_infeasible():
             bckm.LinearRows(np.eye(1, 12), lower=1, name="pin"),
         ]
         asked = bckm.Constraints(rows=rows)
-        assert bckm.verify([0, 0, 0, 1, 1, 1], asked, 2) == []
+        assert bckm.verify([0, 0, 0, 1, 1, 1], 2, asked) == []
         answer = bckm.check(6, 2, asked)
         assert answer
-        assert bckm.verify(answer.labels, asked, 2) == []
+        assert bckm.verify(answer.labels, 2, asked) == []
 
 
 def test_a_proof_is_kept_when_time_runs_out_while_it_is_shrunk(monkeypatch):

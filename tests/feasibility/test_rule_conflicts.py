@@ -219,7 +219,7 @@ def test_capacities_of_many_samples(links, kind):
     answer = bckm.check(N, K, asked)
     assert time.process_time() - began < 20, "sums are to be placed, not searched"
     assert answer
-    assert bckm.verify(answer.labels, asked, K) == []
+    assert bckm.verify(answer.labels, K, asked) == []
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_other_rules_of_many_samples(links, asked):
     answer = bckm.check(N, K, asked)
     assert time.process_time() - began < 30
     assert answer
-    assert bckm.verify(answer.labels, asked, K) == []
+    assert bckm.verify(answer.labels, K, asked) == []
 
 
 def test_a_conflict_of_many_places_is_minimal_and_quick():

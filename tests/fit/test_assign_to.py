@@ -84,7 +84,7 @@ def test_statuses_of_a_batch(monkeypatch):
     assert bckm.assign_to(X, centers, rules, solver="greedy").status is Status.FEASIBLE
     late = bckm.assign_to(X, centers, rules, time_limit=0)
     assert late.status is Status.NOT_STARTED
-    assert bckm.verify(late.labels, rules, 4) == []
+    assert bckm.verify(late.labels, 4, rules) == []
 
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -92,7 +92,7 @@ def test_statuses_of_a_batch(monkeypatch):
     monkeypatch.setattr(MatrixAssigner, "__call__", interrupted)
     stopped = bckm.assign_to(X, centers, rules)
     assert stopped.status is Status.NOT_STARTED
-    assert bckm.verify(stopped.labels, rules, 4) == []
+    assert bckm.verify(stopped.labels, 4, rules) == []
     squares = cdist(X, centers, "sqeuclidean")
     assert stopped.inertia == pytest.approx(squares[np.arange(120), stopped.labels].sum())
     assert stopped.lower_bound <= squares.min(axis=1).sum(), "there was no time for a better one"

@@ -102,7 +102,7 @@ def test_every_step_of_a_hard_fit_is_proven(case, slack):
     found = kmeans(X, k, rules, solver="transport", search="none", **options)
     assert time.process_time() - began < 2 * options["time_limit"]
     assert found.status in ("converged", "iteration limit"), "no step hangs"
-    assert bckm.verify(found.labels, rules, k) == []
+    assert bckm.verify(found.labels, k, rules) == []
     scale = float(np.square(X - X.mean(axis=0)).sum())
     for step in found.history:
         gap = step.assigned - step.lower_bound
@@ -204,7 +204,7 @@ def test_a_time_limit_leaves_feasible_labels(limit):
     began = time.perf_counter()
     found = kmeans(X, 300, rules, solver="transport", random_state=0, time_limit=limit, tol=0)
     assert time.perf_counter() - began < limit + 5
-    assert bckm.verify(found.labels, rules, 300) == []
+    assert bckm.verify(found.labels, 300, rules) == []
     assert found.status == ("time limit" if found.history else "not started")
     assert found.lower_bound <= found.inertia
 
@@ -220,7 +220,7 @@ def test_a_stop_in_the_middle_of_a_fit():
     found = kmeans(X, 8, rules, random_state=0, tol=0, on_step=stop)
     assert found.status == "interrupted"
     assert found.n_iter >= 1
-    assert bckm.verify(found.labels, rules, 8) == []
+    assert bckm.verify(found.labels, 8, rules) == []
     assert found.prices is None
 
 

@@ -71,7 +71,7 @@ def test_a_result_is_what_it_says(solver, instance):
     weight = np.random.default_rng(9).uniform(0.5, 2, N)
     for w in (None, weight):
         found = kmeans(X, K, asked, solver=solver, sample_weight=w, random_state=1)
-        assert verify(found.labels, asked, K) == []
+        assert verify(found.labels, K, asked) == []
         assert found.sizes.tolist() == np.bincount(found.labels, minlength=K).tolist()
         assert found.centers == pytest.approx(
             np.array(
@@ -123,7 +123,7 @@ def test_labels_are_feasible_at_every_step_and_a_stop_returns_them(solver, insta
                 raise KeyboardInterrupt
 
         found = kmeans(X, K, asked, on_step=stop, **options)
-        assert verify(found.labels, asked, K) == []
+        assert verify(found.labels, K, asked) == []
         assert found.status is Status.INTERRUPTED
         assert timeless(found.history) == timeless(whole.history[:at])
         assert found.inertia == whole.history[at - 1].inertia
@@ -201,7 +201,7 @@ def test_max_iter(solver, max_iter):
     found = kmeans(X, K, asked, max_iter=max_iter, **options)
     assert found.n_iter == max_iter
     assert found.status is Status.ITERATION_LIMIT
-    assert verify(found.labels, asked, K) == []
+    assert verify(found.labels, K, asked) == []
 
 
 def test_tol_stops_early():
@@ -298,7 +298,7 @@ def test_an_interrupt_in_a_later_start_keeps_the_best():
     assert found.status is Status.INTERRUPTED
     assert {step.start for step in steps} == {0, 1, 2}
     assert found.inertia == min(step.inertia for step in steps)
-    assert verify(found.labels, asked, K) == []
+    assert verify(found.labels, K, asked) == []
 
 
 # -- time -------------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def test_no_time_returns_feasible_labels(solver, instance, limit):
     found = kmeans(X, K, asked, solver=solver, n_init=3, time_limit=limit, random_state=0)
     assert found.status is Status.NOT_STARTED
     assert found.history == ()
-    assert verify(found.labels, asked, K) == []
+    assert verify(found.labels, K, asked) == []
     assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers))
     assert found.lower_bound <= found.inertia
 
@@ -324,7 +324,7 @@ def test_a_tiny_time_limit_ends_with_a_true_status(solver, limit):
     found = kmeans(X, K, asked, solver=solver, n_init=2000, time_limit=limit, random_state=0)
     assert found.status is Status.TIME_LIMIT or not found.history
     assert found.seconds < limit + 2
-    assert verify(found.labels, asked, K) == []
+    assert verify(found.labels, K, asked) == []
     assert found.lower_bound <= found.inertia
 
 
@@ -419,7 +419,7 @@ def test_no_cluster_is_empty_among_duplicates(solver, init, distinct):
     for seed in range(3):
         found = kmeans(X, 5, solver=solver, init=init, random_state=seed)
         assert found.sizes.min() >= 1
-        assert verify(found.labels, Constraints(), 5) == []
+        assert verify(found.labels, 5, Constraints()) == []
         if distinct < 5:
             assert found.inertia == pytest.approx(0, abs=1e-12)
 
@@ -513,7 +513,7 @@ def test_ctrl_c_between_starts_keeps_the_best(monkeypatch):
     found = kmeans(X, 4, asked, n_init=5, random_state=0)
     assert found.status is Status.INTERRUPTED
     assert found.n_iter > 0
-    assert verify(found.labels, asked, 4) == []
+    assert verify(found.labels, 4, asked) == []
 
 
 def test_ctrl_c_before_the_first_start_still_gives_labels(monkeypatch):
@@ -526,7 +526,7 @@ def test_ctrl_c_before_the_first_start_still_gives_labels(monkeypatch):
     asked = Constraints(size_max=20)
     found = kmeans(np.random.default_rng(0).normal(size=(60, 2)), 4, asked)
     assert found.status is Status.NOT_STARTED
-    assert verify(found.labels, asked, 4) == []
+    assert verify(found.labels, 4, asked) == []
 
 
 @pytest.mark.parametrize("order", [[1, 0, 2, 3], [3, 2, 1, 0], [2, 3, 0, 1]])
@@ -546,7 +546,7 @@ def test_a_sum_that_no_sample_touches_keeps_its_bound():
     X = [[0.0], [0.1], [0.2], [0.3]]
     asked = Constraints(size_min=0, rows=load)
     found = kmeans(X, 2, asked, init=[[0.0], [100.0]])
-    assert verify(found.labels, asked, 2) == []
+    assert verify(found.labels, 2, asked) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -559,7 +559,7 @@ from tests.support.lp_engine import PricedAssigner, dual_value
 X, k, rules = FAMILIES["planted_coloring"](np.random.default_rng(300), 300)
 print("begin", flush=True)
 result = bckm.kmeans(X, k, rules, solver="exact", random_state=0)
-print(result.status, bckm.verify(result.labels, rules, k))
+print(result.status, bckm.verify(result.labels, k, rules))
 """
     process = subprocess.Popen(
         [sys.executable, "-c", code],

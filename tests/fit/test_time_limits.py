@@ -98,7 +98,7 @@ def test_quick_moves_come_before_a_slow_engine(slow, search):
     options = {"solver": "exact", "search": search, "time_limit": 0.5, "random_state": 0}
     found = bckm.kmeans(X, 6, links, **options)
     assert found.status is Status.TIME_LIMIT
-    assert verify(found.labels, links, 6) == []
+    assert verify(found.labels, 6, links) == []
     assert found.inertia < 1.5 * good
     assert found.history == ()
 
@@ -109,7 +109,7 @@ def test_quick_moves_come_before_a_slow_engine_of_given_centers(slow):
     good = bckm.kmeans(X, 6, Constraints(size_min=30), random_state=0)
     found = bckm.assign_to(X, good.centers, links, solver="exact", time_limit=0.5)
     assert found.status is Status.TIME_LIMIT
-    assert verify(found.labels, links, 6) == []
+    assert verify(found.labels, 6, links) == []
     assert found.inertia < 1.1 * good.inertia
     assert found.lower_bound <= good.inertia
 
@@ -121,7 +121,7 @@ def test_a_fit_that_could_not_begin_says_so(rules):
     assert found.status is Status.NOT_STARTED
     assert found.status.stopped
     assert "nothing was optimized" in found.status.message
-    assert verify(found.labels, rules, 6) == []
+    assert verify(found.labels, 6, rules) == []
     assert found.lower_bound < 0.1 * found.inertia
     assert bckm.kmeans(X, 6, rules, random_state=0).status is Status.CONVERGED
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import bckm
+from bckm.fit.search.local import native_rules, native_soft
 from bckm.kernels import native
 from bckm.problem.problem import Problem
-from bckm.fit.search.local import native_rules, native_soft
 from tests.support.local_search import compiled, objective, planted, soft_planted
 
 pytestmark = compiled

@@ -105,7 +105,7 @@ def test_violations_are_those_of_the_checker(cls):
     X, _ = blobs(n=40, spread=6.0)
     asked = Constraints([(0, 1), (1, 2)], [(0, 3), (5, 6, 7)], size_min=0)
     model = make(cls).fit(X, must_link=asked.must_link, cannot_link=asked.cannot_link)
-    found = [str(v) for v in verify(model.labels_, asked, 3)]
+    found = [str(v) for v in verify(model.labels_, 3, asked)]
     assert [str(v) for v in model.violations_ if "empty" not in str(v)] == found
 
 

@@ -149,7 +149,7 @@ def test_a_small_town_is_flat(asked, latitude):
     found = bckm.kmeans(X, K, RULES[asked], init=seeds, metric="haversine")
     flat = bckm.kmeans(plane(X, latitude), K, RULES[asked], init=flat_seeds)
     np.testing.assert_array_equal(found.labels, flat.labels)
-    assert bckm.verify(found.labels, RULES[asked], K) == []
+    assert bckm.verify(found.labels, K, RULES[asked]) == []
     assert found.inertia == pytest.approx(flat.inertia, rel=1e-3)
     means = np.stack([X[found.labels == i].mean(axis=0) for i in range(K)])
     np.testing.assert_allclose(found.centers, means, atol=1e-5)
@@ -281,7 +281,7 @@ def test_frames_keep_their_names():
 def test_certify(metric):
     X = DATA[metric][:30]
     result = bckm.kmeans(X, 3, metric=metric, n_init=10, random_state=0)
-    certificate = bckm.certify(result)
+    certificate = bckm.certify(result, X, metric=metric)
     assert certificate.inertia == result.inertia
     assert certificate.gap < 0.05
 

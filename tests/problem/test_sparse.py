@@ -88,7 +88,7 @@ def test_the_same_answer_as_for_dense_data(solver, asked, seed):
     expected = bckm.kmeans(dense, K, rules, **options)
     found = bckm.kmeans(sp.csr_array(dense), K, rules, **options)
     same(found, expected)
-    assert bckm.verify(found.labels, rules, K) == []
+    assert bckm.verify(found.labels, K, rules) == []
 
 
 @pytest.mark.parametrize("weightless", [False, True])
@@ -271,7 +271,7 @@ def test_a_matrix_that_fits_into_no_memory_when_dense(never_dense):
     result = bckm.kmeans(X, 5, rules, random_state=0, max_iter=4, n_jobs=1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert bckm.verify(result.labels, rules, 5) == []
+    assert bckm.verify(result.labels, 5, rules) == []
     assert result.assignment is bckm.Status.OPTIMAL
     topic = np.arange(20_000) % 5
     purity = np.mean([np.bincount(topic[result.labels == i]).max() for i in range(5)]) / 4_000
@@ -286,7 +286,7 @@ def test_links_stay_sparse(never_dense, asked):
     sizes = {"size_min": 600, "size_max": 750} if asked == "all" else {}
     rules = bckm.Constraints(order[:1200].reshape(-1, 2), order[1200:1300].reshape(-1, 2), **sizes)
     model = bckm.ConstrainedKMeans(3, random_state=0, max_iter=5).fit(X, constraints=rules)
-    assert bckm.verify(model.labels_, rules, 3) == []
+    assert bckm.verify(model.labels_, 3, rules) == []
     assert model.predict(X).shape == (2_000,)
     assert model.transform(X).shape == (2_000, 3)
     assert -model.inertia_ <= model.score(X) < 0
@@ -314,8 +314,9 @@ def test_auto_is_none():
 def test_certify(never_dense):
     dense, rules = words(0, n=30), bckm.Constraints(size_min=6, size_max=9)
     wide = sp.hstack([sp.csr_array(dense), sp.csr_array((30, 1_000_000))], format="csr")
-    found = bckm.certify(bckm.kmeans(wide, K, rules, random_state=0), tol=1e-3)
-    twin = bckm.certify(bckm.kmeans(dense, K, rules, search="none", n_init=1, random_state=0))
+    found = bckm.certify(bckm.kmeans(wide, K, rules, random_state=0), wide, rules, tol=1e-3)
+    plain = bckm.kmeans(dense, K, rules, search="none", n_init=1, random_state=0)
+    twin = bckm.certify(plain, dense, rules)
     assert found.inertia == pytest.approx(twin.inertia, rel=1e-9)
     assert 0 < found.lower_bound <= found.inertia
     assert found.lower_bound == pytest.approx(twin.lower_bound, rel=1e-2)

@@ -84,7 +84,7 @@ def test_a_chain_of_100_000_samples(order):
     asked = Constraints(links, size_min=0)
     s = compiled(asked, n, 2)
     assert s.count.tolist() == [n]
-    assert verify(s.expand(np.array([1])), asked, 2) == []
+    assert verify(s.expand(np.array([1])), 2, asked) == []
     assert time.perf_counter() - began < 10
 
 
@@ -233,7 +233,7 @@ def test_feasible_agrees_with_the_checker(seed):
     s = compiled(asked, n, k)
     every = [rng.integers(0, k, s.n_items) for _ in range(200)]
     answers = [s.feasible(labels) for labels in every]
-    assert answers == [verify(s.expand(labels), asked, k) == [] for labels in every]
+    assert answers == [verify(s.expand(labels), k, asked) == [] for labels in every]
 
 
 def test_decimal_rows_are_feasible_at_their_bound():
@@ -247,7 +247,7 @@ def test_what_the_engines_accept_the_checker_accepts():
         asked = Constraints(rows=AttributeSum([1.0, 1.0 + excess], upper=2.0), size_min=0)
         accepted = compiled(asked, 2, 2).feasible(np.array([0, 0]))
         if accepted:
-            assert verify([0, 0], asked, 2) == []
+            assert verify([0, 0], 2, asked) == []
         assert accepted == (excess < 1.1e-9)
 
 

@@ -95,7 +95,7 @@ def look_at_checker(drawn, seed):
     for _ in range(3):
         y = rng.integers(drawn.k, size=len(drawn.X))
         hard = sum(float(owed(ask, y[None], drawn.k)[0]) for ask in drawn.hard)
-        broken = bckm.verify(y, drawn.constraints, drawn.k)
+        broken = bckm.verify(y, drawn.k, drawn.constraints)
         assert bool(broken) == (hard > 0)
         if not drawn.labeled:  # hard labels are links of sets, and pairs to brute force
             assert near(sum(one.amount for one in broken), hard), broken
@@ -103,7 +103,7 @@ def look_at_checker(drawn, seed):
             float(owed(ask, y[None], drawn.k)[0]) * in_inertia(drawn, ask.price)
             for ask in drawn.soft
         )
-        given_up = bckm.verify(y, drawn.constraints, drawn.k, soft=True)
+        given_up = bckm.verify(y, drawn.k, drawn.constraints, soft=True)
         kinds = ("price", "confidence")
         paid = [
             one.amount * in_inertia(drawn, (kinds[one.rule.relative], one.rule.weight))

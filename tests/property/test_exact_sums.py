@@ -19,7 +19,7 @@ def look(seed):
     surely = [labels for labels in good if drawn.kept(labels, Fraction(1, 4))]
     for labels in every:
         if not drawn.sharp(labels):
-            broken = bckm.verify(labels, drawn.constraints, drawn.k)
+            broken = bckm.verify(labels, drawn.k, drawn.constraints)
             assert (labels in good) == (not broken), (labels, broken)
     answer = bckm.check(len(drawn.X), drawn.k, drawn.constraints)
     if surely or answer:

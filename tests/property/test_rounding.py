@@ -31,7 +31,7 @@ def check(found, X, rules, k, weight=None, others=()):
     assert abs(Fraction(found.inertia) - true) <= CLOSE * true + nothing
     if found.assignment == "optimal":
         assert true <= least * (1 + 2 * CLOSE) + nothing
-    assert bckm.verify(found.labels, rules, k) == []
+    assert bckm.verify(found.labels, k, rules) == []
 
 
 # -- far from zero ----------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_certified_bounds_are_below_the_exact_least(seed, layout):
     weight = None if weight is None or max(weight) > 1e9 else weight
     X = X / 2.0 ** np.floor(np.log2(np.abs(X).max()))
     result = bckm.kmeans(layout(X), k, rules, sample_weight=weight, random_state=0)
-    proof = bckm.certify(result, time_limit=2)
+    proof = bckm.certify(result, layout(X), rules, sample_weight=weight, time_limit=2)
     every = exactly.feasible(len(X), rules, k)
     least = min(exactly.around_means(X, labels, weight) for labels in every)
     assert Fraction(proof.lower_bound) <= least
@@ -190,7 +190,8 @@ def test_the_same_clusters_at_any_scale_or_a_sentence(layout, scale, weights):
         assert far.labels.tolist() == near.labels.tolist()
         assert far.assignment == "optimal"
         check(far, X * scale, rules, 3, weight)
-        assert 0 < bckm.certify(far, tol=0.5).lower_bound <= far.inertia
+        proof = bckm.certify(far, layout(X * scale), rules, sample_weight=weight, tol=0.5)
+        assert 0 < proof.lower_bound <= far.inertia
     else:
         way = "overflow" if power > 0 or scale > 1e150 else "underflow"
         for call in (

@@ -46,4 +46,4 @@ def around_means(X, labels, weight=None):
 def feasible(n_samples, rules, k):
     """All labels that obey the rules."""
     every = product(range(k), repeat=n_samples)
-    return [labels for labels in every if not bckm.verify(np.array(labels), rules, k)]
+    return [labels for labels in every if not bckm.verify(np.array(labels), k, rules)]

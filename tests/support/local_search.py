@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import bckm
+from bckm.fit.search.local import Descent
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
-from bckm.fit.search.local import Descent
 
 compiled = pytest.mark.skipif(bool(missing), reason=missing or "there")
 
@@ -120,7 +120,7 @@ def check(start: Start, found: Descent, *, fixed: bool = False, brute: bool = Tr
     centers = start.centers if fixed else None
     assert found.labels.dtype == np.int64
     assert s.feasible(found.labels)
-    assert not bckm.verify(s.expand(found.labels), start.constraints, s.n_clusters)
+    assert not bckm.verify(s.expand(found.labels), s.n_clusters, start.constraints)
     before = objective(problem, start.labels, centers)
     assert objective(problem, found.labels, centers) <= before * (1 + 1e-13)
     if brute and found.finished:

@@ -34,7 +34,7 @@ def save(thing: Result | ConstrainedKMeans | Study, path: str | os.PathLike[str]
     Parameters
     ----------
     thing : Result, ConstrainedKMeans or Study
-        What to keep. Of a result everything but `problem`; of a model all parameters and what it
+        What to keep. Of a result everything; of a model all parameters and what it
         learned, but a `random_state` that is a generator is kept as None, and metadata requests of
         scikit-learn are not kept; of a study everything.
     path : str or path
@@ -93,7 +93,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     Result, ConstrainedKMeans or Study
-        What was saved. A result has no `problem`, so `bckm.certify` does not take it.
+        What was saved.
 
     Raises
     ------

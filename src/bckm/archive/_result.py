@@ -1,4 +1,4 @@
-"""`Result` as a tree; its problem, which is as large as the data, stays behind."""
+"""`Result` as a tree."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RULES: dict[str, Any] = {
 
 
 def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
-    """Everything but the problem; statements that rules come from go to the pool."""
+    """All of a result; statements that rules come from go to the pool."""
     return {
         "labels": narrow(result.labels),
         "centres": result.centers,
@@ -58,7 +58,7 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
 
 
 def read_result(fields: Fields, pool: Pool) -> Result:
-    """A `Result` from a file, without its problem."""
+    """A `Result` from a file."""
     centers = fields.floats("centres", (None, None))
     k = len(centers)
     labels = fields.whole_numbers("labels")

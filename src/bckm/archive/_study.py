@@ -78,4 +78,4 @@ def read_study(fields: Fields, pool: Pool) -> Study:
 
 
 def _broken(study: Study) -> list[Any]:
-    return verify(study.result.labels, study.constraints, study.n_clusters)
+    return verify(study.result.labels, study.n_clusters, study.constraints)

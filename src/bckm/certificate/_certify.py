@@ -13,11 +13,18 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import IntArray
-from bckm._core.validation import read_not_negative, read_time_limit
+from bckm._core.validation import read_data, read_not_negative, read_time_limit
 from bckm.certificate._relaxation import Multipliers, Relaxation
 from bckm.certificate._solve import Solver
-from bckm.fit.result import CERTIFIABLE, Result
+from bckm.constraints import Constraints, as_constraints
+from bckm.constraints.sample_id import located
+from bckm.fit.result import Result
+from bckm.problem.metric import read_metric
 from bckm.problem.problem import Feature, Problem
+from bckm.verification import verify
+
+MOST_ITEMS = 2_000
+AGREE = 1e-6  # share of the inertia by which it may differ if computed again
 
 ROUNDS = 50  # of new stars
 ITERATIONS = 40  # in each round
@@ -32,8 +39,8 @@ class Ending(StrEnum):
     Examples
     --------
     >>> import bckm
-    >>> result = bckm.kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0)
-    >>> bckm.certify(result).status.message
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> bckm.certify(bckm.kmeans(X, 2, random_state=0), X).status.message
     'the gap is within tol'
     """
 
@@ -76,9 +83,9 @@ class BoundStep:
     Examples
     --------
     >>> import bckm
-    >>> result = bckm.kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0)
-    >>> steps = []
-    >>> certificate = bckm.certify(result, on_step=steps.append)
+    >>> X, steps = [[0.0], [1.0], [8.0], [9.0]], []
+    >>> result = bckm.kmeans(X, 2, random_state=0)
+    >>> certificate = bckm.certify(result, X, on_step=steps.append)
     >>> steps[-1].lower_bound == certificate.lower_bound
     True
     """
@@ -117,8 +124,8 @@ class Certificate:
     Examples
     --------
     >>> import bckm
-    >>> result = bckm.kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0)
-    >>> print(bckm.certify(result))
+    >>> X = [[0.0], [1.0], [8.0], [9.0]]
+    >>> print(bckm.certify(bckm.kmeans(X, 2, random_state=0), X))
     within ... % of the optimum: no clustering that obeys the rules has an inertia below 0.9999...
     """
 
@@ -146,7 +153,12 @@ class Certificate:
 
 def certify(
     result: Result,
+    X: Any,  # noqa: N803
+    constraints: Constraints | None = None,
     *,
+    metric: str = "euclidean",
+    sample_weight: Any = None,
+    sample_id: Any = None,
     tol: float = 1e-4,
     time_limit: float | None = None,
     on_step: Callable[[BoundStep], None] | None = None,
@@ -163,7 +175,13 @@ def certify(
     Parameters
     ----------
     result : Result
-        From `bckm.kmeans`, or `result_` of an estimator, with at most 2,000 items.
+        From `bckm.kmeans`, `bckm.load` or `result_` of an estimator.
+    X : array or sparse array of shape (n_samples, n_features)
+        The data of the fit, with at most 2,000 items.
+    constraints : Constraints, optional
+        The rules of the fit.
+    metric, sample_weight, sample_id :
+        As in the fit, see `bckm.kmeans`.
     tol : float
         Stop at this gap.
     time_limit : float, optional
@@ -177,12 +195,19 @@ def certify(
     Certificate
         The bound, the gap and how the search ended.
 
+    Raises
+    ------
+    ValueError
+        If the result does not fit X and the rules: another number of samples or features, labels
+        that break a rule, another inertia; if its centers are not the means of its clusters; if
+        there are more than 2,000 items.
+
     Examples
     --------
     >>> import bckm
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
     >>> rules = bckm.Constraints(cannot_link=[(0, 1)], size_min=2, size_max=2)
-    >>> certificate = bckm.certify(bckm.kmeans(X, 3, rules, random_state=0))
+    >>> certificate = bckm.certify(bckm.kmeans(X, 3, rules, random_state=0), X, rules)
     >>> certificate.gap <= 1e-4, certificate.rules
     (True, ('size bounds', 'cannot-links'))
     """
@@ -190,10 +215,15 @@ def certify(
     tol, deadline = read_not_negative(tol, "tol"), Deadline.after(read_time_limit(time_limit))
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step must be callable; got {on_step!r}.")
-    problem = _problem_of(result)
+    if not isinstance(result, Result):
+        raise TypeError(f"certify takes the Result of bckm.kmeans; got {result!r:.60}.")
+    constraints = located(as_constraints(constraints), X, sample_id)
+    points = read_metric(metric).embedded(X)
+    problem = _compiled(result, points, constraints, sample_weight)
+    labels = _item_labels(problem, result, points, sample_weight)
     search = _Search(problem, result.objective, tol, deadline, on_step, began)
     try:
-        status = search.run(_item_labels(problem, result))
+        status = search.run(labels)
     except KeyboardInterrupt:
         status = Ending.INTERRUPTED
     rules = _rules(problem)
@@ -269,34 +299,53 @@ class _Search:
             self.on_step(BoundStep(self.iterations, self.lower_bound, self.gap, cuts, seconds))
 
 
-def _problem_of(result: Any) -> Problem:
-    """The problem that a result answers; refuses what is not certifiable."""
-    if not isinstance(result, Result):
-        raise TypeError(f"certify takes the Result of bckm.kmeans; got {result!r:.60}.")
-    problem = result.problem
-    if problem is None:
+def _compiled(result: Result, points: Any, constraints: Constraints, sample_weight: Any) -> Problem:
+    """The problem that a result answers; refuses data and rules of another fit."""
+    data = read_data(points)
+    asked, known = data.shape, (result.labels.size, result.embedded.shape[1])
+    for what, one, other in zip(("samples", "features"), known, asked, strict=True):
+        if one != other:
+            raise ValueError(f"the result is about {one:,} {what}, X has {other:,}{_OTHER}")
+    n_clusters = len(result.centers)
+    broken = verify(result.labels, n_clusters, constraints)
+    if broken:
+        raise ValueError(f"the labels of the result break a rule: {str(broken[0])[:-1]}{_OTHER}")
+    problem = Problem.build(data, n_clusters, constraints, sample_weight, few=True)
+    if problem.structure.n_items > MOST_ITEMS:
         raise ValueError(
-            f"this result of {result.labels.size:,} samples does not carry its problem: certify "
-            f"takes at most {CERTIFIABLE:,} items (samples, where must-linked ones count once) "
-            "and no result that was loaded from a file; certify before you save."
+            f"certify takes at most {MOST_ITEMS:,} items (samples, where must-linked ones count "
+            f"once); X has {problem.structure.n_items:,}: certify a fit of fewer samples."
         )
     return problem
 
 
-def _item_labels(problem: Problem, result: Result) -> IntArray:
-    """Labels of items; refuses a result whose inertia is not one around means."""
+def _item_labels(problem: Problem, result: Result, points: Any, sample_weight: Any) -> IntArray:
+    """Labels of items; refuses a result whose inertia is another one, or not one around means."""
     labels = np.empty(problem.structure.n_items, np.int64)
     labels[problem.structure.item] = result.labels
     centers = problem.centers_in(result.embedded)
-    around_means = problem.objective(problem.recentered(labels, centers)[1])
     nothing = problem.nothing * problem.scale
-    if result.objective > around_means * (1 + 1e-6) + nothing:
+    cost = problem.within(labels, centers)
+    inertia = problem.inertia(labels, result.embedded, points, sample_weight, cost)
+    for what, one, other in (
+        ("inertia", result.inertia, inertia),
+        ("penalty of soft rules", result.penalty, problem.penalty_out(labels)),
+    ):
+        if abs(one - other) > AGREE * max(result.objective, other) + nothing:
+            raise ValueError(
+                f"the {what} of the result is {one:.7g}, here it is {other:.7g}{_OTHER}"
+            )
+    around_means = problem.objective(problem.recentered(labels, centers)[1])
+    if result.objective > around_means * (1 + AGREE) + nothing:
         raise ValueError(
             f"the centers of this result are not the means of its clusters: its inertia is "
             f"{result.objective:.7g}, that around the means {around_means:.7g}. Results of "
             "bckm.assign_to cannot be certified; bckm.kmeans starts from centers with init=."
         )
     return labels
+
+
+_OTHER = "; pass X, constraints, sample_weight and metric of the fit."
 
 
 @dataclass(frozen=True)

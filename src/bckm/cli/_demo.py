@@ -85,8 +85,8 @@ def _groups(customers: list[dict[str, str]], column: str) -> list[list[int]]:
 
 
 def _report(rules: bckm.Constraints, result: bckm.Result, plain: bckm.Result) -> None:
-    broken = bckm.verify(result.labels, rules, VANS)
-    would_break = bckm.verify(plain.labels, rules, VANS)
+    broken = bckm.verify(result.labels, VANS, rules)
+    would_break = bckm.verify(plain.labels, VANS, rules)
     gap = 1 - result.lower_bound / result.inertia
     asked = len(rules.must_link) + len(rules.cannot_link) + 2 * VANS  # two bounds of each size
     say("Asked")

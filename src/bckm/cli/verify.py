@@ -64,7 +64,7 @@ def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> Non
         _check_range(labels, asked, given["label_column"])
         broken, lost = (
             check_labels(
-                labels, asked.constraints, asked.n_clusters, sample_id=asked.sample_id, soft=soft
+                labels, asked.n_clusters, asked.constraints, sample_id=asked.sample_id, soft=soft
             )
             for soft in (False, True)
         )

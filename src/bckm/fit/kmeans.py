@@ -24,7 +24,7 @@ from bckm.exceptions import UnsupportedError
 from bckm.feasibility import feasible_start
 from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint, identity
 from bckm.fit.lloyd import Limits
-from bckm.fit.result import CERTIFIABLE, Result, Step
+from bckm.fit.result import Result, Step
 from bckm.fit.search.explore import SEARCHES, Seed, Task, explore
 from bckm.fit.seeding import Seeds, scatter, spread
 from bckm.fit.violations import given_up
@@ -163,7 +163,7 @@ def kmeans(
     >>> result = bckm.kmeans(X, 3, rules, random_state=0)
     >>> result.sizes.tolist(), bool(result.labels[0] != result.labels[1])
     ([2, 2, 2], True)
-    >>> bckm.verify(result.labels, rules, 3)
+    >>> bckm.verify(result.labels, 3, rules)
     []
     >>> places = [[-17.0, 179.9], [-16.0, -179.9], [60.0, 25.0]]  # latitude, longitude
     >>> labels = bckm.kmeans(places, 2, metric="haversine", random_state=0).labels
@@ -292,7 +292,7 @@ def result_of(
     Centers that are `still` were given, and follow no labels.
     """
     labels = problem.structure.expand(found.labels)
-    broken = verify(labels, constraints, problem.structure.n_clusters)
+    broken = verify(labels, problem.structure.n_clusters, constraints)
     if broken:  # cannot happen; if it does, no labels leave the library
         raise RuntimeError(
             f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
@@ -317,7 +317,6 @@ def result_of(
         assignment=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),
-        problem=problem if problem.structure.n_items <= CERTIFIABLE else None,
         **rest,
     )
 

@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import SoftRule
-from bckm.problem.problem import Problem
-
-CERTIFIABLE = 2_000  # items up to which a result keeps its problem, for `bckm.certify`
 
 
 @dataclass(frozen=True)
@@ -142,8 +139,6 @@ class Result:
         What the given-up soft rules cost; zero where all rules are hard.
     given_up : tuple of GivenUp
         The soft rules that the labels break.
-    problem : Problem or None
-        What was asked, with the data, for `bckm.certify`; None where there are many items.
     embedded : array (k, e)
         The centers that distances are measured to, in the space where k-means ran: `centers` for
         ``metric="euclidean"``; else means of points on a sphere, which lie inside it.
@@ -171,7 +166,6 @@ class Result:
     prices: FloatArray | None = None
     penalty: float = 0.0
     given_up: tuple[GivenUp, ...] = ()
-    problem: Problem | None = field(default=None, repr=False)
 
     @property
     def objective(self) -> float:

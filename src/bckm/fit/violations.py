@@ -46,7 +46,7 @@ def given_up(
         Whether centers stay where they are instead of following the means.
     """
     k = problem.structure.n_clusters
-    broken = verify(problem.structure.expand(labels), constraints, k, soft=True)
+    broken = verify(problem.structure.expand(labels), k, constraints, soft=True)
     if not broken:
         return ()
     moves = _Moves(problem, labels, centers, still)

@@ -183,7 +183,7 @@ class Method(ClusterMixin, BaseEstimator):
         if found.n_iter is not None:
             self.n_iter_ = found.n_iter
         if self.knows_links:
-            self.violations_ = verify(found.labels, task.constraints, task.n_clusters)
+            self.violations_ = verify(found.labels, task.n_clusters, task.constraints)
 
 
 def seeds(task: Task, init: Any, n_init: Any) -> FloatArray:

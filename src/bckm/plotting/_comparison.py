@@ -194,8 +194,8 @@ def _centers(labels: IntArray, points: FloatArray, k: int) -> FloatArray:
 def _verdict(study: Study) -> str:
     """What a clustering costs, and what it breaks."""
     labels, k = study.result.labels, study.n_clusters
-    hard = len(verify(labels, study.constraints, k))
-    soft = len(verify(labels, study.constraints, k, soft=True))
+    hard = len(verify(labels, k, study.constraints))
+    soft = len(verify(labels, k, study.constraints, soft=True))
     told = f"inertia {figures(study.result.inertia)}"
     # of a set of links each pair counts, so these can be more than the rules
     told += f", {plural(hard, 'violation')}" if hard else ", no violation"

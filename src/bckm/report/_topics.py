@@ -138,8 +138,8 @@ def check_rules(study: Study) -> Checked:
     hard = study.constraints.rules(n, k)
     soft = study.constraints.soft_rules(n, k)
     words = Words(study)
-    broken = verify(labels, study.constraints, k)
-    lost = verify(labels, study.constraints, k, soft=True)
+    broken = verify(labels, k, study.constraints)
+    lost = verify(labels, k, study.constraints, soft=True)
     topics = [_topic(kind, rules, broken, words, None) for kind, rules in _grouped(hard)]
     inner: dict[str, list[SoftRule]] = defaultdict(list)
     for wish in soft:

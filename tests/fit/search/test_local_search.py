@@ -10,8 +10,8 @@ import pytest
 import bckm
 from bckm._core.deadline import Deadline
 from bckm.feasibility import feasible_start
-from bckm.problem.problem import Problem
 from bckm.fit.search.local import LocalSearch
+from bckm.problem.problem import Problem
 from tests.support.local_search import (
     Start,
     better_moves,

@@ -112,7 +112,7 @@ def check(found, steps, X, rules, k, weight=None, max_iter=300):
     """A result is what it says, and so is every step on the way."""
     X = np.asarray(X, float)
     noise = 1e-13 * inertia_of(X, np.zeros(len(X), int), weight) + 1e-24 * np.square(X).sum()
-    assert verify(found.labels, rules, k) == []
+    assert verify(found.labels, k, rules) == []
     assert found.sizes.tolist() == np.bincount(found.labels, minlength=k).tolist()
     assert found.inertia == pytest.approx(inertia_of(X, found.labels, weight), rel=1e-9, abs=noise)
     for i in np.flatnonzero(found.sizes):
@@ -238,7 +238,7 @@ def test_a_local_search_leaves_no_better_move():
                 for i in range(K):
                     labels = found.labels.copy()
                     labels[p] = i
-                    if not verify(labels, rules, K):
+                    if not verify(labels, K, rules):
                         assert inertia_of(X, labels) >= found.inertia * (1 - 1e-9)
 
 
@@ -423,7 +423,7 @@ def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
         found = fit(on_step=stop)
         assert timeless(steps) == timeless(whole[:at]), "nothing is done after it"
         assert found.status is Status.INTERRUPTED
-        assert verify(found.labels, asked[kind], K) == []
+        assert verify(found.labels, K, asked[kind]) == []
         assert found.inertia == pytest.approx(min(step.inertia for step in steps), rel=1e-9)
         assert found.inertia == pytest.approx(inertia_of(X, found.labels), rel=1e-9)
         assert found.lower_bound <= found.inertia
@@ -452,7 +452,7 @@ def test_ctrl_c_between_steps_gives_the_best_so_far(search, kind, monkeypatch):
         calls, at = 0, number
         found, steps = fit()
         assert found.status is (Status.INTERRUPTED if steps else Status.NOT_STARTED)
-        assert verify(found.labels, asked[kind], K) == []
+        assert verify(found.labels, K, asked[kind]) == []
         if steps:
             assert found.inertia <= min(step.inertia for step in steps) * (1 + 1e-9)
 
@@ -525,7 +525,7 @@ def hear(step):
 options = {{"search": "global", "solver": "{solver}", "n_init": 2, "random_state": 0}}
 result = bckm.kmeans(X, k, rules, on_step=hear, **options)
 best = min(step.inertia for step in steps)
-print(result.status, bckm.verify(result.labels, rules, k), result.inertia <= best * (1 + 1e-9))
+print(result.status, bckm.verify(result.labels, k, rules), result.inertia <= best * (1 + 1e-9))
 """
     process = subprocess.Popen(
         [sys.executable, "-c", code],

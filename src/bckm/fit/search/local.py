@@ -17,11 +17,11 @@ from typing import Final
 import numpy as np
 import scipy.sparse as sp
 
-from bckm.problem.linear import Loads
+from bckm._core.deadline import Deadline
 from bckm._core.memory import require
 from bckm._core.types import FloatArray, IntArray, Sparse
-from bckm._core.deadline import Deadline
 from bckm.kernels import native
+from bckm.problem.linear import Loads
 from bckm.problem.problem import Problem
 from bckm.problem.soft import Soft
 from bckm.problem.structure import Structure

@@ -129,7 +129,7 @@ class _Reader:
         if wish is not None:
             bounds = Constraints()._with(softened=(replace(wish, constraints=bounds),))
         self.outside: dict[object, set[int]] = {}
-        for one in verify(labels, bounds, n_clusters, soft=self.soft):
+        for one in verify(labels, n_clusters, bounds, soft=self.soft):
             rule = one.rule.rule if isinstance(one.rule, SoftRule) else one.rule
             if one.cluster is not None:
                 self.outside.setdefault(_mark(rule), set()).add(one.cluster)

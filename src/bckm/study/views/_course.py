@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm._core.status import Status
+from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.fit.result import Result
 from bckm.problem.metric import read_metric
 from bckm.study import Study
