@@ -68,7 +68,7 @@ def test_change_is_that_of_the_objective(offset):
                 means = problem.means(after, centers)
                 felt = np.array(held) > 0
                 expected = centers if fixed else means
-                np.testing.assert_allclose(found.centers[felt], expected[felt], atol=1e-9)
+                np.testing.assert_allclose(found.centres[felt], expected[felt], atol=1e-9)
 
 
 @pytest.mark.parametrize("light", [1e-9, 1e-15, 1e-17, 1e-25, 1e-200])
@@ -85,7 +85,7 @@ def test_what_is_left_of_a_mass_may_be_round_off(light):
     found = judge(problem, labels, problem.points[:2].copy(), goes, np.array([1]))
     change = objective(problem, after) - objective(problem, labels)
     assert found.change == pytest.approx(change, rel=1e-9)
-    np.testing.assert_allclose(found.centers, problem.means(after, found.centers), atol=1e-9)
+    np.testing.assert_allclose(found.centres, problem.means(after, found.centres), atol=1e-9)
 
 
 def test_admits_what_is_feasible():
