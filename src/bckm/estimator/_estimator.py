@@ -42,43 +42,8 @@ class ConstrainedKMeans(FittedCenters):
         Bounds on the number of samples in each cluster: one for all, or one per cluster. With a
         `demand` in `fit` they bound its sums and need not be whole; of r resources each has its own
         bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
-    solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}, default="auto"
-        Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
-        asked; else "exact" with a work limit for each step where proofs are quick; else, above all
-        for capacities and quotas, "prices": labels with a bound, close to the optimum.
-    init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), \
-            default="k-means++"
-        First centers.
-    n_init : int or "auto", default="auto"
-        Number of starts; the best is kept. "auto" is 10 for "random"; for "k-means++" it is 1, but
-        up to 20 for small problems, where a start costs next to nothing.
-    search : {"auto", "none", "local", "global"}, default="auto"
-        What is done to find better clusterings than the alternation finds. "none": nothing.
-        "local": each start goes on with moves of few samples whose change of the inertia is
-        computed exactly, until none helps. "auto": some of that, and a few further starts bred from
-        those at hand; in all at most about three times as long as "none". "global": as many of
-        these as bring something better, see `bckm.kmeans`. Sparse data permit "auto" (which is then
-        "none") and "none".
-    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
-        What distances are. "cosine": only the direction of a sample counts; k-means of the rows
-        divided by their length. "haversine": X has two columns, latitude and longitude in degrees
-        (`numpy.degrees` converts radians); k-means of points on a sphere of radius 6371.0088 km, so
-        that `inertia_` is in km^2. Distances are chords, see `bckm.kmeans`.
-    bounds : {"matched", "fixed"}, default="matched"
-        Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
-        "fixed" ties label i to row i of `init`, which must then be an array.
-    max_iter : int, default=300
-        Iterations per start.
-    tol : float, default=1e-4
-        Stop when the squared movement of the centers falls below this share of the mean variance
-        of the features; 0 iterates until nothing changes.
-    time_limit : float, default=None
-        Seconds for a whole fit; the best labels found by then are kept.
-    n_jobs : int, default=None
-        Threads that compiled code may use: None and -1 take all cores that this process may use,
-        -2 all but one. No result depends on it.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the first centers.
+    solver, init, n_init, search, metric, bounds, max_iter, tol, time_limit, n_jobs, random_state :
+        As in `bckm.kmeans`.
     verbose : int, default=0
         Above 0, each step of a fit is a line on standard output.
 

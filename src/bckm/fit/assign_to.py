@@ -44,8 +44,7 @@ def assign_to(
     Parameters
     ----------
     X : array or sparse array of shape (n_samples, n_features)
-        Data: NumPy array, nested list, pandas or polars frame, or any SciPy sparse array or matrix,
-        which is never made dense (the centers are).
+        Data, as in `bckm.kmeans`.
     centers : array of shape (n_clusters, n_features)
         Center of each cluster.
     constraints : Constraints, optional
@@ -54,18 +53,10 @@ def assign_to(
     solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}
         Engine. "auto" proves optimality within a work limit where that may succeed, "exact" at any
         price; "prices" gives a bound, close to the optimum.
-    metric : {"euclidean", "cosine", "haversine"}
-        What distances are, see `bckm.kmeans`; centers are in the terms of X.
-    sample_weight : array of shape (n_samples,), optional
-        Weights in the objective; bounds count samples, or their demand.
-    sample_id : sequence of length n_samples, optional
-        Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
-        frame. Rules about positions do not look at it.
+    metric, sample_weight, sample_id, n_jobs :
+        As in `bckm.kmeans`; centers are in the terms of X.
     time_limit : float, optional
         Seconds; the best labels found by then are returned.
-    n_jobs : int, optional
-        Threads that compiled code may use: None and -1 take all cores that this process may use,
-        -2 all but one. No result depends on it.
 
     Returns
     -------

@@ -1,6 +1,8 @@
 """The methods that the paper compares with, each behind the same estimator door.
 
 `METHODS` finds a method by the name it has in the paper; three have two names there.
+Where a method takes them, ``init`` are the first centers: those of plain k-means as in the paper
+("k-means", the best of ``n_init`` starts), its seeding alone ("k-means++"), or an array.
 """
 
 from bckm.methods._base import Method, MethodFailure

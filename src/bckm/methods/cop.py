@@ -61,11 +61,8 @@ class COP(Method):
         Number of clusters, k.
     order : {"given", "random"}, default="given"
         Order of the samples: that of the rows of X, or a random one, drawn once for a fit.
-    init : {"k-means", "k-means++"} or array-like of shape (n_clusters, n_features), \
-            default="k-means"
-        First centers: those of plain k-means as in the paper, its seeding alone, or given ones.
-    n_init : int, default=10
-        Starts of the plain k-means that gives the first centers.
+    init, n_init :
+        First centers, see `bckm.methods`.
     max_iter : int, default=100
         Assignment steps at most; it ends when labels stand still or come back.
     random_state : int, RandomState, Generator or None, default=None

@@ -22,11 +22,6 @@ __all__ = ["compare", "html", "markdown", "summary", "text", "write"]
 def html(study: Study) -> str:
     """A report as one page of HTML that needs nothing from outside and runs no scripts.
 
-    Parameters
-    ----------
-    study : Study
-        What to report.
-
     Returns
     -------
     str
@@ -50,11 +45,6 @@ def html(study: Study) -> str:
 
 def markdown(study: Study) -> str:
     """A report as Markdown, with tables but without pictures.
-
-    Parameters
-    ----------
-    study : Study
-        What to report.
 
     Examples
     --------
@@ -105,11 +95,6 @@ def text(study: Study, *, width: int = 80, blocks: bool = True) -> str:
 
 def summary(study: Study) -> dict[str, Any]:
     """A report as values for JSON: no NaN, no infinity (null instead).
-
-    Parameters
-    ----------
-    study : Study
-        What to report.
 
     Returns
     -------

@@ -93,20 +93,10 @@ class Study:
             From `bckm.kmeans` or ``model.result_``.
         X : array of shape (n_samples, n_features) or frame
             What was clustered, before any scaling.
-        constraints : Constraints, optional
-            What was asked.
+        constraints, sample_weight, metric, scaling, title, settings :
+            See `Study`; no rules, no weights and no scaling by default.
         feature_names, sample_id : sequence of str, optional
             By default the columns, and for rules that name ids the index, of a frame.
-        sample_weight : array of shape (n_samples,), optional
-            Weights in the objective.
-        metric : str
-            As in the fit.
-        scaling : Scaling, optional
-            What was done to X before the fit; nothing by default.
-        title : str
-            What the report is called.
-        settings : mapping, optional
-            Whatever else is worth telling, as JSON values.
         """
         if hasattr(X, "tocsr"):
             raise UnsupportedError("a Study holds dense data; X is sparse.")

@@ -76,11 +76,6 @@ def amounts(study: Study) -> list[Amount]:
     nobody (``size_min=0``, or a maximum of all samples) are none; `LinearRows` belong to no single
     cluster and are left out.
 
-    Parameters
-    ----------
-    study : Study
-        What to show.
-
     Returns
     -------
     list of Amount

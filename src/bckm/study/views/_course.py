@@ -132,11 +132,6 @@ def profile(study: Study) -> Profile:
     Means are those of the samples, whatever the centers are: directions, or centers that were
     given. Longitudes of ``metric="haversine"`` are averaged on the map of `plane`.
 
-    Parameters
-    ----------
-    study : Study
-        What to show.
-
     Examples
     --------
     >>> import bckm

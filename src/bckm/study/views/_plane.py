@@ -73,11 +73,6 @@ def plane(study: Study) -> Plane:
     loading is positive. Longitudes of a map with ``metric="haversine"`` go on beyond 180 where the
     points do: the map is cut at the widest gap.
 
-    Parameters
-    ----------
-    study : Study
-        What to show.
-
     Returns
     -------
     Plane
