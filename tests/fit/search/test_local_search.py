@@ -12,6 +12,8 @@ from bckm._core.deadline import Deadline
 from bckm.feasibility import feasible_start
 from bckm.fit.search.local import LocalSearch
 from bckm.problem.problem import Problem
+from tests.support.families import FAMILIES
+from tests.support.instances import draw, obeying
 from tests.support.local_search import (
     Start,
     better_moves,
