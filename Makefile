@@ -5,14 +5,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
 
-.PHONY: demo test lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-sizes bench-search experiments clean
+.PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-sizes bench-search experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/bckm demo
 
-test: lint
+test: lint  # what a person runs
 	$(BIN)/pytest -q -n 2
-	BCKM_PURE=1 $(BIN)/pytest -q -n 2 --ignore tests/fit/search \
+
+# Everything: what `make test` leaves out, and a part of it all without the compiled kernels
+test-full: test
+	$(BIN)/pytest -q -n 2 -m "full and not slow"
+	BCKM_PURE=1 $(BIN)/pytest -q -n 2 -m "not slow" --ignore tests/fit/search \
 	  tests/assign/test_engines.py tests/estimator tests/archive tests/certificate/test_certify.py \
 	  tests/constraints tests/construct tests/core tests/fit tests/problem tests/storage
 
@@ -33,7 +37,7 @@ kernels: $(VENV)/.installed  # compile them and show what the compiler says
 	$(BIN)/python -m pip install --verbose --no-deps --no-build-isolation --editable .
 
 pure: $(VENV)/.dev-installed  # the tests without the compiled kernels
-	BCKM_PURE=1 $(BIN)/pytest -q -n 2
+	BCKM_PURE=1 $(BIN)/pytest -q -n 2 -m "not slow"
 
 # The tests of the kernels under the address and undefined-behavior sanitizers of GCC. The
 # instrumented build has an environment of its own, which borrows all other packages from $(VENV).
@@ -47,7 +51,7 @@ sanitize: $(VENV)/.dev-installed
 	  --force-reinstall -C build-dir=$(SANITIZE)/cmake -C cmake.build-type=Debug \
 	  -C cmake.define.BCKM_SANITIZE=ON .
 	LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZE)/venv/bin/python -m pytest -q tests/kernels
+	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZE)/venv/bin/python -m pytest -q -m "not slow" tests/kernels
 
 # The reliability campaign, into results/: all parts in about half an hour on two cores, or one of
 # them: PART=labels COUNT=1000 SEED=3, and CASE=17 to repeat one case; SHARE=0.02 for a part of each

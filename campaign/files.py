@@ -1,7 +1,8 @@
 """Damaged files: refused in a sentence of their own kind, or read as what they were.
 
 Archives, checkpoints, tables of all formats and rules files are flipped, cut, lengthened; archives
-and checkpoints are also altered inside and written with right checksums, rules files key by key.
+and checkpoints are also altered inside and written with right checksums, rules files key by key
+(`tests.support.damage`).
 """
 
 from __future__ import annotations
@@ -16,22 +17,17 @@ from typing import Any
 import numpy as np
 
 import bckm
-from bckm._storage.container import read_container, write_container
 from bckm.plan import PlanError, compile_plan, read_plan, write_plan
 from bckm.tables import Table, TableError, read_table, write_table
 from campaign.part import Case, Part
 from campaign.stating import toml_of
 from tests.archive.make import HERE, data
 from tests.support.as_json import told
+from tests.support.damage import alter, alter_content, alter_header, broken, load, use
 
 ARCHIVES = ("result", "model", "study", "haversine", "strange")
 TABLES = ("csv", "tsv", "jsonl", "npz", "parquet", "xlsx", "csv.gz")
 CHECKED = ("npz", "xlsx", "csv.gz")  # formats with checksums: what is read is what was written
-VALUES: tuple[Any, ...] = (
-    *(None, True, -1, 0, 3, 10**30, 1.5, -0.5, float("nan"), float("inf"), "", "x", "optimal"),
-    *([], {}, [[]], {"a": 1}, ["x"], [1, 2], np.zeros(0), np.ones(3), np.ones((2, 2))),
-    *(np.array(["x"]).view(np.uint8), np.array([-1, 10**9]), np.array([np.nan]), np.array(True)),
-)
 FIT = {"random_state": 3, "n_init": 3, "search": "none"}
 RULES = bckm.Constraints([(0, 1)], [(2, 3)], size_min=3, size_max=5)
 
@@ -42,50 +38,6 @@ def look(case: Case) -> None:
     refused = _KINDS[kind](case)
     case.count(PART.what)
     case.count(f"{kind} refused", bool(refused))
-
-
-def broken(content: bytes, rng: np.random.Generator) -> bytes:
-    """Flip bits, cut, lengthen, leave out, exchange parts, repeat."""
-    found, at = bytearray(content), int(rng.integers(len(content)))
-    kind = rng.integers(8)
-    if kind < 3:
-        for one in rng.integers(len(content), size=1 + int(rng.integers(3))):
-            found[one] ^= 1 << int(rng.integers(8))
-    elif kind == 3:
-        del found[at:]
-    elif kind == 4:
-        found[at:at] = rng.bytes(1 + int(rng.integers(9)))
-    elif kind == 5:
-        del found[at : at + 1 + int(rng.integers(9))]
-    elif kind == 6:
-        other = int(rng.integers(len(content)))
-        found[at : at + 8], found[other : other + 8] = found[other : other + 8], found[at : at + 8]
-    else:
-        found += content[:at] if rng.random() < 0.5 else rng.bytes(1 + at % 99)
-    return bytes(found)
-
-
-def altered(tree: Any, rng: np.random.Generator) -> None:
-    """Exchange one value somewhere in a tree, leave it out, or put in another."""
-    keys: list[tuple[Any, Any]] = []
-    while isinstance(tree, dict | list) and len(tree):
-        at = int(rng.integers(len(tree)))
-        key = list(tree)[at] if isinstance(tree, dict) else at
-        keys.append((tree, key))
-        tree = tree[key]
-    holder, key = keys[int(rng.integers(len(keys)))]
-    kind = rng.integers(6)
-    if kind == 0:
-        del holder[key]
-    elif kind == 1 and isinstance(holder, dict):
-        holder["another"] = VALUES[int(rng.integers(len(VALUES)))]
-    elif kind == 2 and isinstance(holder[key], np.ndarray) and holder[key].size:
-        array = holder[key] = np.array(holder[key])
-        array.flat[int(rng.integers(array.size))] = (1, 0, -1, 99)[int(rng.integers(4))]
-    elif kind == 3 and isinstance(holder[key], np.ndarray):
-        holder[key] = np.concatenate([holder[key].ravel()] * 2)
-    else:
-        holder[key] = VALUES[int(rng.integers(len(VALUES)))]
 
 
 # -- archives and checkpoints ---------------------------------------------------------------------
@@ -105,31 +57,29 @@ def _damaged_archive(case: Case) -> bool:
     content, right = _archive(_one_of(case, ARCHIVES))
     place = case.folder / "x.bckm"
     place.write_bytes(broken(content, case.rng))
-    try:
-        found = bckm.load(place)
-    except bckm.DamagedFileError as error:
-        assert str(place) in str(error), error
-        return True
-    assert told(found) == right, "something else was loaded"
-    return False
+    found = load(place)
+    assert found is None or told(found) == right, "something else was loaded"
+    return found is None
 
 
 def _altered_archive(case: Case) -> bool:
-    path = HERE / f"{_one_of(case, ARCHIVES)}.bckm"
-    held = read_container(path, ["result", "model", "study"])
-    content, place = held.content, case.folder / "x.bckm"
-    altered(content, case.rng)
-    write_container(place, held.kind, content)
-    try:
-        found = bckm.load(place)
-    except bckm.DamagedFileError as error:
-        assert str(place) in str(error), error
-        return True
-    # what is loaded can be told, saved and loaded again
-    first = told(found)
-    bckm.save(found, place)
-    assert told(bckm.load(place)) == first
-    return False
+    return _used(case, alter_content)
+
+
+def _altered_header(case: Case) -> bool:
+    return _used(case, alter_header)
+
+
+def _used(case: Case, alter: Callable[[Path, np.random.Generator], None]) -> bool:
+    """Alter an archive; if it can be loaded all the same, it is of use."""
+    content, _ = _archive(_one_of(case, ARCHIVES))
+    place = case.folder / "x.bckm"
+    place.write_bytes(content)
+    alter(place, case.rng)
+    found = load(place)
+    if found is not None:
+        use(found, case.folder)
+    return found is None
 
 
 def _fit(path: Path | None = None) -> bckm.Result:
@@ -166,9 +116,7 @@ def _altered_checkpoint(case: Case) -> bool:
     content, _ = _checkpoint()
     place = case.folder / "x.checkpoint"
     place.write_bytes(content)
-    tree = read_container(place, ["checkpoint"]).content
-    altered(tree, case.rng)
-    write_container(place, "checkpoint", tree)
+    alter_content(place, case.rng)
     try:
         found = _fit(place)
     except bckm.DamagedFileError as error:
@@ -299,7 +247,7 @@ def _damaged_rules(case: Case) -> bool:
 
 def _altered_rules(case: Case) -> bool:
     tree = copy.deepcopy(PLAN)
-    altered(tree, case.rng)
+    alter(tree, case.rng)
     return _read_rules(case, _toml(tree).encode())
 
 
@@ -311,6 +259,7 @@ _KINDS: dict[str, Callable[[Case], bool]] = {
     "tables": _damaged_table,
     "rules files": _damaged_rules,
     "altered rules files": _altered_rules,
+    "altered headers": _altered_header,
 }
 
 PART = Part("files", "damaged files", 20_000, look, chunk=700)

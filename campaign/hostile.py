@@ -24,9 +24,8 @@ from bckm.plan import Clause, Plan, PlanError, read_plan, write_plan
 from bckm.tables import Table, TableError, read_table, write_table
 from campaign.part import Case, Part
 from campaign.strings import STRINGS
-from tests.report.test_hostile import wrong_in
-from tests.report.test_markdown import odd
 from tests.support.as_json import told
+from tests.support.markup import foreign_html, foreign_markdown
 
 # characters that a terminal obeys, or that turn its text round; lines end with \n
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -156,9 +155,9 @@ def _study(word: str, turn: int) -> bckm.Study:
 
 def _report(case: Case, word: str, study: bckm.Study) -> None:
     page = report.html(study)
-    assert wrong_in(page) == []
+    assert foreign_html(page) == []
     source, text = report.markdown(study), report.text(study)
-    assert odd(source) <= {"fence"}, odd(source)  # the command
+    assert foreign_markdown(source) <= {"fence"}, foreign_markdown(source)  # the command
     for form in (page, source, text, report.text(study, blocks=False)):
         assert not OBEYED.search(form), OBEYED.search(form)
         form.encode()
@@ -168,7 +167,7 @@ def _report(case: Case, word: str, study: bckm.Study) -> None:
     json.dumps(report.summary(study)).encode("ascii")
     both = report.compare([study, study], [word, f"{word}2"])
     assert not OBEYED.search(both.text())
-    assert odd(both.markdown()) == set()
+    assert foreign_markdown(both.markdown()) == set()
     for violation in bckm.verify(1 - study.result.labels, 2, study.constraints):
         str(violation)
     case.count("reports", 4)

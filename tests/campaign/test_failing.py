@@ -23,6 +23,7 @@ from campaign import (
 )
 from campaign.part import Case
 from campaign.summary import publish
+from tests.support import damage
 
 
 def fails(module, *numbers):
@@ -120,7 +121,7 @@ def test_files_that_become_something_else_are_noticed(monkeypatch):
         files._archive(name)  # what is right
     whole = bckm.load(files.HERE / "haversine.bckm")
     monkeypatch.setattr(bckm, "load", lambda path: whole)
-    assert fails(files, 0, 7, 14) > 1
+    assert fails(files, 0, 8, 16) > 1
 
 
 def test_other_exceptions_are_noticed(monkeypatch):
@@ -137,7 +138,7 @@ def test_altered_files_hold_what_was_altered():
     case = Case("files", 0, 0)
     assert not files._read_rules(case, files._toml(files.PLAN).encode())
     rng, content = np.random.default_rng(0), b"0123456789" * 9
-    assert sum(files.broken(content, rng) != content for _ in range(200)) > 190
+    assert sum(damage.broken(content, rng) != content for _ in range(200)) > 190
     case.close()
 
 

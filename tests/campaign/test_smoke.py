@@ -11,7 +11,7 @@ CASES = {
     "assignments": [1, 4],
     "conflicts": [*range(5)],
     "kills": [0],
-    "files": [*range(28)],
+    "files": [*range(32)],
     "hostile": [205],
     "scale": [1],
     "memory": [0],

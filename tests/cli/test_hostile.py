@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 from bckm.tables import Table, read_table, write_table
-from tests.report.test_hostile import wrong_in
 from tests.support.hostile import HOSTILE
+from tests.support.markup import foreign_html
 
 SIGNS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 # what can be an id: what is left of it in a table is not nothing, and differs from all others
@@ -43,7 +43,7 @@ def test_no_formulas_and_no_markup_come_out(run, table, tmp_path, suffix):
         *("--label-column", "=cmd()", "--search", "none", "--n-init", 1),
     )
     assert answer.code == 0, answer.err
-    assert wrong_in((tmp_path / "r.html").read_text(encoding="utf-8")) == []
+    assert foreign_html((tmp_path / "r.html").read_text(encoding="utf-8")) == []
     assert not any(sign in answer.out for sign in "\x1b\x07\x08")  # a terminal obeys these
     cells = [cell for row in rows_of(tmp_path / "c.csv", ",") for cell in row]
     if suffix in ("csv", "tsv"):

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +15,7 @@ import bckm
 from bckm import report
 from bckm.report import _html
 from tests.support.hostile import HOSTILE, MARK
-
-TAGS = """a bdi body circle code dd details div dl dt figcaption figure footer g h1 h2 h3
-head header html li line main meta nav p path polyline pre rect section small span strong style
-summary svg table tbody td text th thead title tr ul""".split()  # noqa: SIM905
-ATTRIBUTES = """aria-hidden aria-label charset class content cx cy d height href http-equiv id lang
-name points r role rx scope tabindex text-anchor title transform viewbox width x x1 x2 y y1
-y2""".split()  # noqa: SIM905
+from tests.support.markup import HtmlReader, foreign_html
 
 
 def hostile_study(turn: int = 0) -> bckm.Study:
@@ -70,70 +63,25 @@ def studies() -> list[bckm.Study]:
     return [hostile_study(turn) for turn in (0, 67, 134)]
 
 
-class Reader(HTMLParser):
-    """Lists what is in a page, and what must not be."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.wrong: list[str] = []
-        self.text: list[str] = []
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in TAGS:
-            self.wrong.append(f"<{tag}>")
-        for name, value in attrs:
-            if name not in ATTRIBUTES:
-                self.wrong.append(f"{tag}[{name}]")
-            if name == "href" and not str(value).startswith("#"):
-                self.wrong.append(f"{tag}[href={value}]")
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open.pop() != tag:
-            self.wrong.append(f"</{tag}> out of place")
-
-    def handle_comment(self, data: str) -> None:
-        self.wrong.append("a comment")
-
-    def handle_pi(self, data: str) -> None:
-        self.wrong.append("an instruction")
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-
-
-def wrong_in(page: str) -> list[str]:
-    reader = Reader()
-    reader.feed(page)
-    reader.close()
-    return reader.wrong + [f"<{tag}> is not closed" for tag in reader.open]
-
-
 def test_there_are_two_hundred_different_strings() -> None:
     assert len(HOSTILE) == len(set(HOSTILE)) == 200
 
 
 def test_pages_hold_known_elements_and_attributes_only(studies: list[bckm.Study]) -> None:
     for study in studies:
-        assert wrong_in(report.html(study)) == []
+        assert foreign_html(report.html(study)) == []
 
 
 def test_the_parser_sees_what_is_not_escaped(
     studies: list[bckm.Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_html, "escape", lambda text: text)
-    assert len(wrong_in(report.html(studies[0]))) > 50
+    assert len(foreign_html(report.html(studies[0]))) > 50
 
 
 def test_every_string_is_shown_as_it_is(studies: list[bckm.Study]) -> None:
     """Else the tests around this one would prove nothing."""
-    reader = Reader()
+    reader = HtmlReader()
     for study in studies:
         reader.feed(report.html(study))
     names = set(reader.text)

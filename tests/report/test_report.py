@@ -16,8 +16,8 @@ from bckm.report import _style
 from bckm.report._facts import Facts, squares
 from bckm.report._html import Css, el
 from bckm.report.words import Name
-from tests.report.test_hostile import wrong_in
 from tests.support.instances import draw
+from tests.support.markup import foreign_html
 
 
 def drawn_study(seed: int) -> bckm.Study | None:
@@ -49,7 +49,7 @@ def test_all_forms_of_drawn_studies() -> None:
         assert found["sizes"] == study.result.sizes.tolist()
         assert all(one["kept"] == one["asked"] for one in found["rules"] if not one["soft"])
         assert found["broken"] == []
-        assert wrong_in(report.html(study)) == []
+        assert foreign_html(report.html(study)) == []
         assert report.markdown(study).startswith("# Clusters\n")
         assert max(map(len, report.text(study).splitlines())) <= 80
 
@@ -211,7 +211,7 @@ def test_values_without_json_become_null() -> None:
     found = report.summary(study)
     assert found["settings"] == {"a": None, "b": [None, 3], "c": {"d": None}}
     assert found["versions"]["bckm"] == bckm.__version__
-    assert wrong_in(report.html(study)) == []
+    assert foreign_html(report.html(study)) == []
 
 
 def test_many_samples_make_no_large_page() -> None:
@@ -237,7 +237,7 @@ def test_many_clusters_and_features(k: int, d: int) -> None:
     rules = bckm.Constraints(size_min=0)
     study = bckm.Study.of(bckm.assign_to(X, centers, rules), X, rules)
     page = report.html(study)
-    assert wrong_in(page) == []
+    assert foreign_html(page) == []
     assert len(page) < 1_500_000
     assert "NaN" not in page
     assert ("10 more features" in page) == (d == 40)
@@ -249,7 +249,7 @@ def test_an_empty_cluster_has_no_numbers() -> None:
     rules = bckm.Constraints(size_min=0, rows=bckm.Quota(["a", "b", "a"], share_max=0.9, name="q"))
     study = bckm.Study.of(bckm.assign_to(X, [[1.0], [99.0]], rules), X, rules)
     json.dumps(report.summary(study), allow_nan=False)
-    assert wrong_in(report.html(study)) == []
+    assert foreign_html(report.html(study)) == []
     assert "nan" not in (report.html(study) + report.markdown(study) + report.text(study)).lower()
 
 

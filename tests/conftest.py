@@ -1,0 +1,23 @@
+"""Of some tests `make test` runs a sample of the cases, and `make test-full` the others."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from random import Random
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at the markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as `full` what is beyond the sample of each test that is marked `sampled`."""
+    tests: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for name, cases in tests.items():
+        (number,) = cases[0].get_closest_marker("sampled").args
+        kept = Random(name).sample(cases, min(number, len(cases)))  # the same ones every time
+        for case in cases:
+            if case not in kept:
+                case.add_marker("full")
