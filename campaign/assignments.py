@@ -68,7 +68,7 @@ class Door:
         best = drawing.step_optimum(found.centers)
         self.bound(found.lower_bound, best)
         assert found.lower_bound <= found.objective
-        if found.assignment is bckm.Status.OPTIMAL:
+        if found.assignment_status is bckm.Status.OPTIMAL:
             self.case.count("proven optimal")
             self.near(float(at_centers + penalty), best, 1e-9)
         elif still and found.solver == "exact":
@@ -77,9 +77,9 @@ class Door:
             assert self.drawn.soft
         assert all(b.inertia <= a.inertia for a, b in pairwise(found.history))
         assert found.sizes.tolist() == np.bincount(labels, minlength=self.drawn.k).tolist()
-        paid = sum(one.paid for one in found.given_up)
+        paid = sum(one.penalty for one in found.violated)
         self.near(paid, penalty, 1e-9)
-        assert all(one.saved >= 0 for one in found.given_up)
+        assert all(one.saved >= 0 for one in found.violated)
 
     def bound(self, bound: float, exact: Fraction) -> None:
         """Raise if a lower bound is above the exact value."""

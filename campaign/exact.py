@@ -67,7 +67,7 @@ class Drawing:
         self.scale = float(heavy * np.square(np.ptp(drawn.X, axis=0)).sum())
 
     def penalty(self, labels: np.ndarray) -> Fraction:
-        """What the soft rules cost that labels give up."""
+        """What the soft rules cost that labels break."""
         total = Fraction(0)
         for ask in self.drawn.soft:
             kind, number = ask.price
@@ -82,7 +82,7 @@ class Drawing:
         return bool(self.truth.obeys[self.truth.at(labels)])
 
     def step_optimum(self, centers: np.ndarray) -> Fraction:
-        """Least cost of labels that obey, at these centers, with what is given up."""
+        """Least cost of labels that obey, at these centers, with penalties."""
         square = np.square(self.drawn.X[:, None] - centers).sum(axis=2)
         if self.drawn.weight is not None:
             square = square * self.drawn.weight[:, None]

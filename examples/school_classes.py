@@ -43,7 +43,7 @@ class Facts:
         Rules that these classes break, and those of plain k-means.
     conflict : tuple of str
         Rules that contradict each other once one more is asked for.
-    given_up : tuple of str
+    violated : tuple of str
         Wishes that are not granted when wishes are soft.
     granted : int
         Wishes that are.
@@ -59,7 +59,7 @@ class Facts:
     broken: int
     plain_broken: int
     conflict: tuple[str, ...]
-    given_up: tuple[str, ...]
+    violated: tuple[str, ...]
     granted: int
     soft_broken: int
     study: bckm.Study
@@ -121,10 +121,10 @@ def main() -> Facts:
     print("\nSo wishes become soft, at a confidence of 4; what was promised stays hard:")
     weighed = promised & more.soft(confidence=4)
     kind = bckm.kmeans(homes, CLASSES, weighed, sample_id=NAMES, n_init=3, random_state=0)
-    given_up = tuple(one.message for one in kind.given_up)
-    granted = len(more.must_link) - len(given_up)
+    violated = tuple(one.message for one in kind.violated)
+    granted = len(more.must_link) - len(violated)
     print(f"  {granted} of {len(more.must_link)} wishes are granted; not granted:")
-    print("\n".join(f"  - {one}" for one in given_up))
+    print("\n".join(f"  - {one}" for one in violated))
     return Facts(
         sizes=result.sizes,
         girls=girls,
@@ -132,7 +132,7 @@ def main() -> Facts:
         broken=broken,
         plain_broken=plain_broken,
         conflict=conflict,
-        given_up=given_up,
+        violated=violated,
         granted=granted,
         soft_broken=len(bckm.verify(kind.labels, CLASSES, weighed, sample_id=NAMES)),
         study=bckm.Study.of(

@@ -71,7 +71,7 @@ def fit(
     return Fit(
         verdict(case, result.labels, result.inertia),
         took,
-        next((step.seconds for step in steps if step.inertia <= good), took),
+        next((step.seconds for step in steps if step.objective <= good), took),
         1 + max((step.start for step in steps), default=0),
         str(result.status),
     )

@@ -25,8 +25,8 @@ from .feasibility import Feasibility as Feasibility
 from .feasibility import check as check
 from .fit.assign_to import assign_to as assign_to
 from .fit.kmeans import kmeans as kmeans
-from .fit.result import GivenUp as GivenUp
 from .fit.result import Result as Result
+from .fit.result import SoftViolation as SoftViolation
 from .fit.result import Step as Step
 from .problem.scaling import Scaling as Scaling
 from .study import Study as Study

@@ -106,7 +106,7 @@ def verify(
         Id of each sample, for rules with ``by="sample_id"``; by default the index of labels in a
         pandas series.
     soft : bool
-        List the soft rules that are given up, instead of the hard ones that are broken.
+        List the soft rules that the labels break, instead of the hard ones.
 
     Returns
     -------

@@ -82,7 +82,7 @@ def test_a_rule_knows_the_statement_it_comes_from(tmp_path, a_study):
     study = a_study
     found = again(study, tmp_path)
     sums = found.constraints.softened[2].constraints.rows
-    sources = [one.rule.rule.source for one in found.result.given_up if "soft sum" in one.message]
+    sources = [one.rule.rule.source for one in found.result.violated if "soft sum" in one.message]
     assert sources
     assert all(source is sums[0] for source in sources)
     asked = [str(rule) for rule in study.constraints.rules(12, 3)]
@@ -266,7 +266,7 @@ RESULT = [
     (("history", "start"), lambda a: a[:0], "start"),
     (("history", "kind"), lambda a: ["x"] * len(a), "kind"),
     (("history",), None, "history"),
-    (("given_up",), [{}], "given-up"),
+    (("given_up",), [{}], "a violated rule"),
     (("given_up",), {}, "given_up"),
 ]
 

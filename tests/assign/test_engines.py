@@ -138,7 +138,7 @@ def test_whole_fit_is_verified_by_brute_force(seed):
             random_state=seed,
         )
         assert (allowed == result.labels).all(axis=1).any()
-        inertia = [step.inertia for step in result.history]
+        inertia = [step.objective for step in result.history]
         assert all(b <= a for a, b in pairwise(inertia))
 
 

@@ -73,7 +73,7 @@ RESULTS = {
     "other labels": exchanged,
     "inertia": lambda found: replace(found, inertia=found.inertia * (1 + 1e-9) + 1e-9),
     "bound": lambda found: replace(found, lower_bound=found.objective + 1e-6),
-    "optimal": lambda found: exchanged(replace(found, assignment=bckm.Status.OPTIMAL)),
+    "optimal": lambda found: exchanged(replace(found, assignment_status=bckm.Status.OPTIMAL)),
     "penalty": lambda found: replace(found, penalty=found.penalty + 1e-6),
     "sizes": lambda found: replace(found, sizes=found.sizes[::-1] + 1),
 }

@@ -160,7 +160,7 @@ def test_verify_counts(run, tmp_path):
         ("id,cluster\na,0\nb,1\n", ("--id", "id"), 5, "no row for 1 ids, first 'c'"),
         ("id,cluster\nc,0\nb,0\na,1\n", ("--id", "id", "--known", "team"), 0, "holds"),
         ("id,cluster\nc,0\nb,0\na,1\n", ("--known", "team"), 1, "violations"),
-        ("id,cluster\na,0\nb,0\nc,1\n", ("--rules", "soft.toml"), 0, "given up: 2"),
+        ("id,cluster\na,0\nb,0\nc,1\n", ("--rules", "soft.toml"), 0, "Violated soft rules: 2"),
     ],
 )
 def test_verify_labels_of_another_table(run, tmp_path, labels, args, code, words):

@@ -81,7 +81,7 @@ def test_links_by_id_hard_and_soft(run, customers, tmp_path):
     assert cluster["c002"] != cluster["c003"]
     found = json.loads(answer.out)
     assert found["n_clusters"] == 4
-    lost = [one["message"] for one in found["given_up"]]
+    lost = [one["message"] for one in found["violated"]]
     assert (cluster["c100"] != cluster["c250"]) == any("c100" in one for one in lost)
 
 

@@ -247,7 +247,7 @@ def test_attributes_are_those_of_kmeans(X, asked):
     assert model.cluster_sizes_.tolist() == same.sizes.tolist()
     assert model.inertia_ == same.inertia
     assert model.lower_bound_ == same.lower_bound <= same.inertia
-    assert (model.penalty_, model.given_up_) == (0.0, ())
+    assert (model.penalty_, model.violated_) == (0.0, ())
     assert (model.n_dropped_, model.dropped_rules_) == (0, ())
     assert model.n_iter_ == same.n_iter >= 1
     assert type(model.status_) is str
@@ -258,7 +258,7 @@ def test_attributes_are_those_of_kmeans(X, asked):
 
 def test_status_tells_of_the_iteration_limit(X):
     model = fitted(X, ASKED, max_iter=1, tol=0)
-    assert (model.status_, model.n_iter_) == ("iteration limit", 1)
+    assert (model.status_, model.n_iter_) == ("iteration_limit", 1)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -551,7 +551,7 @@ def test_verbose_writes_a_line_per_step(X, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == model.n_iter_ >= 1
     for step, line in zip(model.result_.history, lines, strict=True):
-        assert f"iteration {step.iteration}: inertia {step.inertia:.6g}," in line
+        assert f"iteration {step.iteration}: objective {step.objective:.6g}," in line
     ConstrainedKMeans(K, size_max=10, random_state=0).fit(X)
     assert capsys.readouterr() == ("", "")
 

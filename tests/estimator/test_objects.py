@@ -38,7 +38,7 @@ def test_pickle_of_rules_by_id_and_of_a_model_that_gave_some_up():
     assert model.penalty_ > 0
     twin = pickle.loads(pickle.dumps(model))
     assert twin.penalty_ == model.penalty_
-    assert [str(one) for one in twin.given_up_] == [str(one) for one in model.given_up_]
+    assert [str(one) for one in twin.violated_] == [str(one) for one in model.violated_]
     assert twin.assign(X, size_max=11).tolist() == model.assign(X, size_max=11).tolist()
 
 

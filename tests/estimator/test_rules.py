@@ -399,12 +399,12 @@ def test_assign_with_a_demand_that_fit_did_not_have():
 # soft rules -----------------------------------------------------------------------------------
 
 
-def test_penalty_and_given_up():
+def test_penalty_and_violated():
     wish = Constraints(must_link=[(0, 23)], cannot_link=[(8, 16)]).soft(price=2.5)
     model = clone(MODEL).fit(X, constraints=wish)
     assert model.penalty_ == 2.5
-    (given_up,) = model.given_up_
-    assert str(given_up).startswith("samples 0 and 23 are must-linked, but lie in clusters")
+    (violated,) = model.violated_
+    assert str(violated).startswith("samples 0 and 23 are must-linked, but lie in clusters")
     assert model.inertia_ == pytest.approx(clone(MODEL).fit(X).inertia_)
     assert model.lower_bound_ <= model.inertia_ + model.penalty_
     assert model.lower_bound_ == model.result_.lower_bound > model.inertia_

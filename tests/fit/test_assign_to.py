@@ -135,7 +135,7 @@ def test_prices_of_a_fit_belong_to_its_centers(priced, options, weighted):
     steps = found.counters["calls"] - found.n_iter
     assert steps == 1, "one assignment at the final centers, whichever way it ended"
     if found.status is Status.CONVERGED and options["tol"] == 0:
-        assert found.assignment is Status.OPTIMAL
+        assert found.assignment_status is Status.OPTIMAL
 
 
 def test_no_prices_without_an_assignment_at_the_centers(priced):

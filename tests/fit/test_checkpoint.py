@@ -98,8 +98,8 @@ def test_killed_again_and_again(solver, search, tmp_path):
     heard = stop.heard
     assert timeless(resumed) == timeless(whole)
     # what it did at last is the end of what the other one did
-    assert [(one.start, one.inertia) for one in heard] == [
-        (one.start, one.inertia) for one in steps[len(steps) - len(heard) :]
+    assert [(one.start, one.objective) for one in heard] == [
+        (one.start, one.objective) for one in steps[len(steps) - len(heard) :]
     ]
     if search != "none" and len(steps) > 9:
         assert calls > 1

@@ -86,7 +86,7 @@ def test_a_result_is_what_it_says(solver, instance):
             )
         )
         assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers, w))
-        assert found.inertia == found.history[-1].inertia
+        assert found.inertia == found.history[-1].objective
         assert found.n_iter == len(found.history)
         assert found.lower_bound <= found.inertia
         assert found.status is Status.CONVERGED
@@ -104,10 +104,10 @@ def test_the_lower_bound_holds_for_the_final_centers(solver, instance):
     )
     reached = direct_inertia(X, best.labels, found.centers)
     assert found.lower_bound <= reached * (1 + 1e-9)
-    if found.assignment is Status.OPTIMAL:
+    if found.assignment_status is Status.OPTIMAL:
         assert found.inertia <= reached * (1 + 1e-9)
     if solver == "exact":
-        assert found.assignment is Status.OPTIMAL
+        assert found.assignment_status is Status.OPTIMAL
 
 
 @solvers
@@ -126,7 +126,7 @@ def test_labels_are_feasible_at_every_step_and_a_stop_returns_them(solver, insta
         assert verify(found.labels, K, asked) == []
         assert found.status is Status.INTERRUPTED
         assert timeless(found.history) == timeless(whole.history[:at])
-        assert found.inertia == whole.history[at - 1].inertia
+        assert found.inertia == whole.history[at - 1].objective
         assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers))
 
 
@@ -137,7 +137,7 @@ def test_inertia_never_rises(solver, instance):
     steps = []
     kmeans(X, K, asked, solver=solver, n_init=3, random_state=3, tol=0, on_step=steps.append)
     for start in range(3):
-        inertia = [step.inertia for step in steps if step.start == start]
+        inertia = [step.objective for step in steps if step.start == start]
         assert inertia
         assert all(b < a for a, b in pairwise(inertia))
 
@@ -162,7 +162,7 @@ def test_a_worse_answer_of_an_engine_is_refused(seed):
     problem = Problem.build(X, 2, Constraints(size_min=6, size_max=6))
     centers, start = np.zeros((2, 2)), np.repeat([0, 1], 6)
     run = alternate(problem, Careless(problem, seed), centers, start, Limits(50, 0.0, Deadline()))
-    inertia = [step.inertia for step in run.history]
+    inertia = [step.objective for step in run.history]
     assert inertia
     assert all(b < a for a, b in pairwise(inertia))
     assert problem.objective(run.cost) == inertia[-1]
@@ -218,7 +218,7 @@ def test_the_nearest_assignment_is_taken_when_it_obeys():
     for solver in SOLVERS:
         found = kmeans(X, K, loose, random_state=0, solver=solver)
         assert found.labels.tolist() == labels.tolist()
-        assert found.assignment is Status.OPTIMAL
+        assert found.assignment_status is Status.OPTIMAL
 
 
 # -- starts and seeds -------------------------------------------------------------------------
@@ -233,12 +233,12 @@ def test_starts_are_a_prefix_and_the_best_one_wins(solver, instance):
     kmeans(X, K, asked, n_init=3, on_step=few.append, **options)
     found = kmeans(X, K, asked, n_init=5, on_step=many.append, **options)
     assert timeless(few) == timeless(step for step in many if step.start < 3)
-    ends = {step.start: step.inertia for step in many}
+    ends = {step.start: step.objective for step in many}
     assert sorted(ends) == [0, 1, 2, 3, 4]
     # of starts that end alike the first one wins, whatever rounding says
     assert found.inertia == pytest.approx(min(ends.values()), rel=1e-9)
     assert ends[found.history[0].start] == found.inertia
-    assert len({round(step.inertia, 9) for step in many if step.iteration == 1}) > 1
+    assert len({round(step.objective, 9) for step in many if step.iteration == 1}) > 1
 
 
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
@@ -248,7 +248,7 @@ def test_starts_are_a_prefix_for_generators_too(make):
     kmeans(X, K, asked, solver="greedy", n_init=3, random_state=make(4), on_step=few.append)
     kmeans(X, K, asked, solver="greedy", n_init=5, random_state=make(4), on_step=many.append)
     assert timeless(few) == timeless(step for step in many if step.start < 3)
-    assert len({step.inertia for step in few if step.iteration == 1}) > 1
+    assert len({step.objective for step in few if step.iteration == 1}) > 1
 
 
 @solvers
@@ -267,7 +267,7 @@ def test_the_same_seed_gives_the_same_result(solver, init):
     assert np.array_equal(c.labels, d.labels)
     c, d = fit(np.random.RandomState(7)), fit(np.random.RandomState(7))
     assert np.array_equal(c.labels, d.labels)
-    assert len({fit(seed).history[0].inertia for seed in range(4)}) > 1, "the seed matters"
+    assert len({fit(seed).history[0].objective for seed in range(4)}) > 1, "the seed matters"
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_an_interrupt_in_a_later_start_keeps_the_best():
     found = kmeans(X, K, asked, n_init=5, init="random", random_state=0, on_step=stop)
     assert found.status is Status.INTERRUPTED
     assert {step.start for step in steps} == {0, 1, 2}
-    assert found.inertia == min(step.inertia for step in steps)
+    assert found.inertia == min(step.objective for step in steps)
     assert verify(found.labels, K, asked) == []
 
 
@@ -460,7 +460,7 @@ def test_starts_do_not_depend_on_those_before_them():
         kmeans(
             X, 4, asked, n_init=3, tol=0, random_state=seed, solver="exact", on_step=steps.append
         )
-        last = [s.inertia for s in steps if s.start == 2]
+        last = [s.objective for s in steps if s.start == 2]
         # the third start on its own: its generator, an engine that has seen nothing
         problem = Problem.build(X, 4, asked)
         rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(3)[2])
@@ -469,7 +469,7 @@ def test_starts_do_not_depend_on_those_before_them():
         fresh, used = Exact().prepare(problem), Exact().prepare(problem)
         limits = Limits(300, 0.0, Deadline())
         alone = alternate(problem, fresh, centers, start, limits)
-        assert [s.inertia for s in alone.history] == last
+        assert [s.objective for s in alone.history] == last
         # an engine that has seen other centers: were starts to share it, this would show
         alternate(
             problem,
@@ -479,7 +479,7 @@ def test_starts_do_not_depend_on_those_before_them():
             limits,
         )
         again = alternate(problem, used, centers, start, limits)
-        differ += [s.inertia for s in again.history] != last
+        differ += [s.objective for s in again.history] != last
     assert differ > 0
 
 
@@ -572,7 +572,7 @@ print(result.status, bckm.verify(result.labels, k, rules))
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     # the first step is not over: there is nothing better than any labels that obey
-    assert process.communicate(timeout=30)[0] == "not started []\n"
+    assert process.communicate(timeout=30)[0] == "not_started []\n"
     assert process.returncode == 0
 
 

@@ -67,7 +67,7 @@ def test_only_the_first_start_begins_with_anchors():
     rules = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2)])
     found = []
     kmeans(X, 4, rules, n_init=4, random_state=0, on_step=found.append)
-    assert len({step.inertia for step in found if step.iteration == 1}) > 1
+    assert len({step.objective for step in found if step.iteration == 1}) > 1
 
 
 def test_match_gives_the_larger_bounds_to_the_fuller_clusters():

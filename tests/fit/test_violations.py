@@ -1,4 +1,4 @@
-"""What giving up a soft rule saved, against moves made one by one."""
+"""What breaking a soft rule saved, against moves made one by one."""
 
 import time
 import tracemalloc
@@ -52,7 +52,7 @@ def test_links_and_places_are_single_moves(seed):
     result = bckm.kmeans(X, K, asked, sample_weight=weight, random_state=seed)
     y = result.labels
     now = inertia(X, weight, y)
-    for one in result.given_up:
+    for one in result.violated:
         rule, kind = one.rule.rule, type(one.rule.rule).__name__
         if kind == "MustLink":
             p, q = rule.samples
@@ -67,15 +67,15 @@ def test_links_and_places_are_single_moves(seed):
         assert f"saved: {one.saved:.6g}" in str(one)
 
 
-def test_links_and_places_are_given_up_at_all():
+def test_links_and_places_are_violated_at_all():
     kinds = set()
     for seed in range(8):
         rng, X, _, _ = case(seed)
         pairs = [tuple(rng.choice(N, 2, replace=False).tolist()) for _ in range(8)]
-        fixed = dict.fromkeys(range(6), 0)  # some of them must be given up
+        fixed = dict.fromkeys(range(6), 0)  # some of them must be broken
         asked = Constraints(pairs[:4], pairs[4:], fixed=fixed, forbidden=[(4, 1), (5, 2)])
         found = bckm.kmeans(X, K, asked.soft(price=1e-3), random_state=seed)
-        kinds |= {type(one.rule.rule).__name__ for one in found.given_up}
+        kinds |= {type(one.rule.rule).__name__ for one in found.violated}
     assert kinds == {"MustLink", "CannotLink", "Fixed", "Forbidden"}
 
 
@@ -104,7 +104,7 @@ def test_bounds_are_the_cheapest_moves(seed):
         bound[i] += 1
         more.append((Constraints(size_min=bound), into))
         for asked, rises in more:
-            (one,) = bckm.kmeans(X, K, fixed & asked.soft(price=1.0), random_state=0).given_up
+            (one,) = bckm.kmeans(X, K, fixed & asked.soft(price=1.0), random_state=0).violated
             assert one.saved == pytest.approx(max(min(rises), 0), rel=1e-7, abs=1e-9)
 
 
@@ -113,7 +113,7 @@ def test_quotas_count_both_ways_out():
     X = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
     color = ["red", "red", "blue", "blue", "blue", "blue"]
     wish = Constraints(rows=Quota(color, share_max={"blue": 0.9})).soft(price=0.01)
-    (one,) = bckm.kmeans(X, 2, wish, random_state=0).given_up
+    (one,) = bckm.kmeans(X, 2, wish, random_state=0).violated
     # sample 1 comes, which leaves 3 of 4 blue
     before = inertia(X, np.ones(6), np.array([0, 0, 0, 1, 1, 1]))
     after = inertia(X, np.ones(6), np.array([0, 1, 0, 1, 1, 1]))
@@ -127,24 +127,24 @@ def test_previous_labels_are_the_way_back():
     result = bckm.kmeans(X, 2, Constraints(stay=stay), random_state=0)
     back = np.where((before >= 0) & (np.arange(6) > 0), before, result.labels)  # 0 costs nothing
     rise = inertia(X, np.ones(6), back) - result.inertia
-    assert result.given_up[0].saved == pytest.approx(rise)
+    assert result.violated[0].saved == pytest.approx(rise)
 
 
 def test_centers_that_stay():
     """Where centers are given, they do not follow."""
     X, centers = [[0.0], [1.0], [9.0]], [[0.0], [10.0]]
     wish = Constraints(must_link=[(0, 2)]).soft(price=1.0)
-    (one,) = bckm.assign_to(X, centers, wish).given_up
+    (one,) = bckm.assign_to(X, centers, wish).violated
     assert one.saved == pytest.approx(min(100.0 - 0.0, 81.0 - 1.0))
 
 
 def test_what_cannot_be_kept_saves_without_end():
     asked = Constraints(must_link=[(0, 1)]) & Constraints(cannot_link=[(0, 1)]).soft(price=1.0)
-    (one,) = bckm.kmeans([[0.0], [1.0], [9.0]], 2, asked, random_state=0).given_up
+    (one,) = bckm.kmeans([[0.0], [1.0], [9.0]], 2, asked, random_state=0).violated
     assert one.saved == np.inf
 
 
-def test_many_given_up_links_cost_little():
+def test_many_violated_links_cost_little():
     rng = np.random.default_rng(0)
     n, k = 100_000, 20
     X = rng.normal(size=(n, 4)) + 6 * rng.normal(size=(k, 4))[rng.integers(k, size=n)]
@@ -153,14 +153,14 @@ def test_many_given_up_links_cost_little():
     wish = Constraints(pairs[:3000], pairs[3000:]).soft(confidence=1e-9)
     wish = wish & Constraints(size_max=n // k).soft(confidence=1e-9)
     centers = X[rng.choice(n, k, replace=False)]
-    from bckm.fit.violations import given_up
+    from bckm.fit.violations import soft_violations
     from bckm.problem.problem import Problem
 
     problem = Problem.build(X, k, wish)
     at = problem.centers_in(centers)
     labels = problem.nearest(at)[0]
     began = time.process_time()
-    found = given_up(problem, wish, labels, at, True)
+    found = soft_violations(problem, wish, labels, at, True)
     assert time.process_time() - began < 10
     assert len(found) > 2_500
     assert min(one.saved for one in found) >= 0
@@ -175,5 +175,5 @@ def test_sparse_points_stay_sparse():
     result = bckm.kmeans(X + which, 3, rules, max_iter=2, random_state=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(result.given_up) > 100
+    assert len(result.violated) > 100
     assert peak < 60e6  # dense ends of these links take more than 100 MB

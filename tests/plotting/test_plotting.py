@@ -313,7 +313,7 @@ def test_ticks_do_not_touch(k):
 def a_course(**changed):
     known = {
         "iteration": np.arange(1, 5),
-        "inertia": np.array([9.0, 7.0, 6.0, 5.0]),
+        "objective": np.array([9.0, 7.0, 6.0, 5.0]),
         "assigned": np.array([11.0, 8.0, 6.5, 5.0]),
         "bound": np.array([11.0, 7.5, 6.0, np.nan]),
         "optimal": np.array([True, False, False, False]),
@@ -340,7 +340,7 @@ def test_steps_are_marked_by_what_they_prove():
 
 
 def test_several_courses_have_their_own_lines():
-    other = a_course(inertia=np.array([900.0, 70.0, 6.0, 4.0]))
+    other = a_course(objective=np.array([900.0, 70.0, 6.0, 4.0]))
     display = draw(ConvergenceDisplay({"a": a_course(), "b": other}).plot())
     assert [one.get_label() for one in display.lines_] == ["a", "b"]
     assert len({one.get_color() for one in display.lines_}) == 2

@@ -84,8 +84,8 @@ def look_at_fit(drawn, truth, seed, **options):
     assert near(result.penalty, truth.penalty[at], scale), (result.penalty, truth.penalty[at])
     best = (inertia + truth.penalty)[truth.obeys].min()
     assert result.objective >= best - 1e-9 * max(best, scale)
-    assert near(sum(one.paid for one in result.given_up), result.penalty, scale)
-    assert all(one.saved >= 0 for one in result.given_up)
+    assert near(sum(one.penalty for one in result.violated), result.penalty, scale)
+    assert all(one.saved >= 0 for one in result.violated)
     assert all(b.inertia <= a.inertia for a, b in pairwise(result.history))
 
 
@@ -103,13 +103,13 @@ def look_at_checker(drawn, seed):
             float(owed(ask, y[None], drawn.k)[0]) * in_inertia(drawn, ask.price)
             for ask in drawn.soft
         )
-        given_up = bckm.verify(y, drawn.k, drawn.constraints, soft=True)
+        violated = bckm.verify(y, drawn.k, drawn.constraints, soft=True)
         kinds = ("price", "confidence")
         paid = [
             one.amount * in_inertia(drawn, (kinds[one.rule.relative], one.rule.weight))
-            for one in given_up
+            for one in violated
         ]
-        assert near(sum(paid), soft), given_up
+        assert near(sum(paid), soft), violated
 
 
 def look(seed, *, often=1):

@@ -44,7 +44,7 @@ def look_at_steps(drawn, seed, good, surely):
         assert tuple(step.labels.tolist()) in good
         assert step.lower_bound <= least * (1 + 1e-9)
         if step.status is bckm.Status.OPTIMAL:
-            assert step.inertia <= least * (1 + 1e-9)
+            assert step.objective <= least * (1 + 1e-9)
         for search in ("local", "none"):
             fit = bckm.kmeans(
                 drawn.X,

@@ -157,7 +157,7 @@ def test_one_far_outlier_does_not_blur_the_rest():
     rules = bckm.Constraints(size_max=11, cannot_link=[(0, 1), (2, 3)])
     centers = np.vstack([X[:4], far[-1:]])
     result = bckm.kmeans(far, 5, rules, init=centers, solver="exact", tol=0)
-    assert result.assignment == "optimal"
+    assert result.assignment_status == "optimal"
     without = bckm.kmeans(X, 4, rules, init=centers[:4], solver="exact", tol=0)
     np.testing.assert_array_equal(result.labels[:-1], without.labels)
 

@@ -29,7 +29,7 @@ def check(found, X, rules, k, weight=None, others=()):
     nothing *= Fraction(float(np.ptp(X))) ** 2
     assert Fraction(found.lower_bound) <= least
     assert abs(Fraction(found.inertia) - true) <= CLOSE * true + nothing
-    if found.assignment == "optimal":
+    if found.assignment_status == "optimal":
         assert true <= least * (1 + 2 * CLOSE) + nothing
     assert bckm.verify(found.labels, k, rules) == []
 
@@ -49,7 +49,7 @@ def test_data_far_from_zero_have_their_inertia_and_their_clusters(layout, weight
     assert far.labels.tolist() == near.labels.tolist()
     # means are rounded to what numbers of this size can tell
     assert far.inertia == pytest.approx(near.inertia, rel=1e-9 + len(X) * (shift * 2e-16) ** 2)
-    assert far.assignment == "optimal"
+    assert far.assignment_status == "optimal"
     check(far, X + shift, rules, 3, weight)
     again = bckm.assign_to(layout(X + shift), X[:3] + shift, rules, sample_weight=weight)
     assert again.status == "optimal"
@@ -188,7 +188,7 @@ def test_the_same_clusters_at_any_scale_or_a_sentence(layout, scale, weights):
         near = bckm.kmeans(layout(X), 3, rules, sample_weight=usual, random_state=0)
         far = bckm.kmeans(layout(X * scale), 3, rules, sample_weight=weight, random_state=0)
         assert far.labels.tolist() == near.labels.tolist()
-        assert far.assignment == "optimal"
+        assert far.assignment_status == "optimal"
         check(far, X * scale, rules, 3, weight)
         proof = bckm.certify(far, layout(X * scale), rules, sample_weight=weight, tol=0.5)
         assert 0 < proof.lower_bound <= far.inertia
@@ -206,7 +206,7 @@ def test_the_same_clusters_at_any_scale_or_a_sentence(layout, scale, weights):
 def test_samples_that_are_all_alike_have_no_scale():
     for value in (0.0, 5e-324, 1e-165, 1e-20, 0.1, 1e149):
         found = bckm.kmeans(np.full((6, 2), value), 2, random_state=0)
-        assert (found.inertia, found.lower_bound, found.assignment) == (0.0, 0.0, "optimal")
+        assert (found.inertia, found.lower_bound, found.assignment_status) == (0.0, 0.0, "optimal")
 
 
 @LAYOUTS

@@ -83,7 +83,7 @@ def test_infinite_confidence_is_hard(seed):
         large = Constraints(**asked).soft(confidence=1e6) & never_empty
         assert bckm.check(N, K, hard & never_empty)
         best = bckm.assign_to(case.X, case.centers, large, solver="exact")
-        assert best.given_up == (), name
+        assert best.violated == (), name
         assert best.objective == pytest.approx(found.objective, rel=1e-9)
 
 

@@ -100,7 +100,7 @@ def test_rules_about_positions_are_told_by_names() -> None:
     result = bckm.kmeans(X, 2, rules, random_state=0)
     study = bckm.Study.of(result, X, rules, sample_id=["Änne", "Bo", "Çem", "Dóra"])
     page, text, found = report.html(study), report.text(study), report.summary(study)
-    told = [one["message"] for one in found["given_up"]]
+    told = [one["message"] for one in found["violated"]]
     assert "Änne and Çem should be together, but lie in clusters 0 and 1." in told
     assert "Çem and Dóra should be apart, but share cluster 1." in told
     assert "Bo should lie in cluster 1, but lies in 0." in told
@@ -117,10 +117,10 @@ def test_rules_about_ids_are_told_by_ids_and_others_by_positions() -> None:
     ids = ["x", "b", "c", "y"]
     result = bckm.kmeans(X, 2, rules, sample_id=ids, random_state=0)
     study = bckm.Study.of(result, X, rules, sample_id=ids)
-    assert report.summary(study)["given_up"][0]["message"].startswith("x and y should be")
+    assert report.summary(study)["violated"][0]["message"].startswith("x and y should be")
     rules = wishes(0.1, must_link=[(0, 3)])
     study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
-    message = report.summary(study)["given_up"][0]["message"]
+    message = report.summary(study)["violated"][0]["message"]
     assert message.startswith("Samples 0 and 3 should be")
 
 
@@ -188,7 +188,7 @@ def test_the_gap_is_that_of_the_last_assignment() -> None:
         result, gap = study.result, report.summary(study)["gap"]
         if result.lower_bound > 0:
             assert gap == pytest.approx(max(0, 1 - result.lower_bound / result.objective))
-        if result.assignment is bckm.Status.OPTIMAL and result.objective > 0:
+        if result.assignment_status is bckm.Status.OPTIMAL and result.objective > 0:
             assert gap < 1e-6
             assert "proven to be the best" in report.text(study).replace("\n", " ")
 
@@ -197,8 +197,8 @@ def test_what_no_move_could_keep_is_told_so() -> None:
     X = [[0.0], [1.0], [9.0], [10.0]]
     rules = bckm.Constraints(must_link=[(0, 1)]) & wishes(1.0, cannot_link=[(0, 1)])
     study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
-    assert study.result.given_up[0].saved == np.inf
-    assert report.summary(study)["given_up"][0]["saved"] is None
+    assert study.result.violated[0].saved == np.inf
+    assert report.summary(study)["violated"][0]["saved"] is None
     assert "no single move could keep it" in report.html(study)
     assert "no single move could keep it" in report.markdown(study)
 

@@ -16,7 +16,7 @@ def line(n: int) -> np.ndarray:
     return np.arange(float(n))[:, None]
 
 
-def given_up_sum() -> bckm.Study:
+def violated_sum() -> bckm.Study:
     """Loads of 2,579.8 and 2,580.4 where at most 2,580 is wished."""
     X = np.array([[0.0], [1.0], [50.0], [51.0]])
     kg = bckm.AttributeSum([1290, 1289.8, 1290.2, 1290.2], upper=2580, name="kg")
@@ -26,7 +26,7 @@ def given_up_sum() -> bckm.Study:
 
 
 def test_a_value_beyond_its_bound_shows_by_how_much() -> None:
-    study = given_up_sum()
+    study = violated_sum()
     for told in (report.html(study), report.markdown(study), report.text(study)):
         assert "2,580.4" in told
     page = report.html(study)
@@ -43,7 +43,7 @@ def test_digits_suffice_for_any_size(value: float) -> None:
 
 
 def test_the_mark_of_the_legend_is_that_of_the_chart() -> None:
-    page = report.html(given_up_sum())
+    page = report.html(violated_sum())
     assert "▲ beyond its bounds" in page
     marks = re.findall(r'<path d="M\S+ (\S+)l\S+ (\S+) [^"]*z" class="off"/>', page)
     assert marks
@@ -69,7 +69,7 @@ def test_saved_is_told_of_links_and_places_alone() -> None:
     rules = bckm.Constraints(must_link=[(0, 2)]).soft(price=0.125)
     rules &= bckm.Constraints(size_max=2).soft(price=0.25)
     study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
-    link, size = sorted(study.result.given_up, key=lambda one: one.paid)
+    link, size = sorted(study.result.violated, key=lambda one: one.penalty)
     assert min(link.saved, size.saved) > 1
     page, source, text = report.html(study), report.markdown(study), report.text(study)
     assert re.search(r'<td class="n">0.125</td><td class="n">[\d.]+</td>', page)
@@ -77,7 +77,7 @@ def test_saved_is_told_of_links_and_places_alone() -> None:
     assert re.search(r"\| 0\.25 \| – \|", source)
     assert re.search(r"^ *0\.25 +– ", text, re.MULTILINE)
     assert "one by one" not in page
-    assert page.count(">Paid: what") == source.count("Paid: what") == 1
+    assert page.count(">Penalty: what breaking") == source.count("Penalty: what breaking") == 1
 
 
 def test_tiles_are_explained_and_how_it_was_done_comes_last() -> None:
@@ -161,7 +161,7 @@ def wishes(pairs: list[tuple[int, int]]) -> bckm.Constraints:
     return bckm.Constraints(must_link=pairs).soft(price=1e-3)
 
 
-def test_many_links_are_pale_and_given_up_ones_strong() -> None:
+def test_many_links_are_pale_and_violated_ones_strong() -> None:
     few, many = report.html(crowd(100, 3)), report.html(crowd(101, 3))
     assert 'class="link together"' in few
     assert 'class="link together many"' in many
@@ -169,12 +169,12 @@ def test_many_links_are_pale_and_given_up_ones_strong() -> None:
     assert 'class="link together lost"' in many
 
 
-def test_given_up_links_are_no_block() -> None:
+def test_violated_links_are_no_block() -> None:
     page = report.html(crowd(1, 900))
     way = re.search(r'<path d="([^"]*)" class="link together lost many"/>', page)
     assert way is not None
     assert way[1].count("M") == 300
-    assert "601 further links not drawn; those given up come first." in page
+    assert "601 further links not drawn; violated ones come first." in page
 
 
 def test_displays_draw_many_links_alike() -> None:

@@ -298,7 +298,7 @@ def test_convergence_tells_what_is_proven():
     )
     course = views.convergence(result_of(np.eye(2), np.array([0, 1]), 2, history=steps))
     assert course.iteration.tolist() == [1, 2, 3, 4]
-    assert course.inertia.tolist() == [9, 7, 6, 5]
+    assert course.objective.tolist() == [9, 7, 6, 5]
     assert course.assigned.tolist() == [11, 8, 6.5, 5]
     np.testing.assert_array_equal(course.bound, [11, 7.5, np.nan, np.nan])
     assert course.optimal.tolist() == [True, False, False, False]

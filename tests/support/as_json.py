@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 
 import bckm
 from bckm.constraints.parse import Link
-from bckm.problem.problem import Problem
 
 
 def tell(thing):
@@ -34,7 +33,7 @@ def tell(thing):
         return [type(thing).__name__, *(tell(one) for one in thing)]
     if isinstance(thing, dict):
         return {str(key): tell(thing[key]) for key in sorted(thing, key=str)}
-    if isinstance(thing, Problem | np.random.Generator | np.random.RandomState):
+    if isinstance(thing, np.random.Generator | np.random.RandomState):
         return None  # not kept
     if is_dataclass(thing):
         found = {one.name: tell(getattr(thing, one.name)) for one in fields(thing)}

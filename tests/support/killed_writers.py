@@ -66,7 +66,7 @@ def thing(number: int) -> bckm.Study:
         inertia=float(number),
         lower_bound=0.0,
         status=Status.CONVERGED,
-        assignment=Status.FEASIBLE,
+        assignment_status=Status.FEASIBLE,
         history=(),
         seconds=0.0,
         sizes=np.bincount(labels),
@@ -131,7 +131,7 @@ def of_fits(number: int, seed: int, folder: Path) -> dict[str, int]:
 
 def outcome(path: Path) -> tuple:
     found = bckm.load(path)
-    steps = [(one.start, one.iteration, one.inertia, one.lower_bound) for one in found.history]
+    steps = [(one.start, one.iteration, one.objective, one.lower_bound) for one in found.history]
     prices = None if found.prices is None else found.prices.tolist()
     return (
         found.labels.tolist(),

@@ -19,7 +19,7 @@ def result_of(X, labels, k, metric="euclidean", **rest):
         "inertia": inertia,
         "lower_bound": inertia,
         "status": bckm.Status.CONVERGED,
-        "assignment": bckm.Status.OPTIMAL,
+        "assignment_status": bckm.Status.OPTIMAL,
         "history": (),
         "seconds": 0.0,
         "sizes": np.bincount(labels, minlength=k),

@@ -18,10 +18,10 @@ class Status(StrEnum):
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
     CONVERGED = "converged"
-    ITERATION_LIMIT = "iteration limit"
-    TIME_LIMIT = "time limit"
+    ITERATION_LIMIT = "iteration_limit"
+    TIME_LIMIT = "time_limit"
     INTERRUPTED = "interrupted"
-    NOT_STARTED = "not started"
+    NOT_STARTED = "not_started"
 
     @property
     def message(self) -> str:

@@ -1,4 +1,4 @@
-"""`Result` as a tree."""
+"""`Result` as a tree, in the words of format 1: given_up for violated, paid for penalty."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from bckm._core.status import Status
 from bckm._storage.fields import Fields, narrow, scalar
 from bckm.archive._statements import Pool
 from bckm.constraints import rules
 from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
-from bckm.fit.result import GivenUp, Result
-from bckm.fit.steps import history_tree, read_history
+from bckm.fit.result import Result, SoftViolation
+from bckm.fit.steps import history_tree, read_history, read_status, status_word
 
 _SOURCES = {
     rules.SumBound: AttributeSum,
@@ -48,12 +47,12 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
         "penalty": float(result.penalty),
         "lower_bound": float(result.lower_bound),
         "seconds": float(result.seconds),
-        "status": result.status.value,
-        "assignment": result.assignment.value,
+        "status": status_word(result.status),
+        "assignment": status_word(result.assignment_status),
         "solver": result.solver,
         "counters": {name: int(number) for name, number in result.counters.items()},
         "history": history_tree(result.history),
-        "given_up": [_given_up_tree(one, pool) for one in result.given_up],
+        "given_up": [_violation_tree(one, pool) for one in result.violated],
     }
 
 
@@ -70,8 +69,8 @@ def read_result(fields: Fields, pool: Pool) -> Result:
         centers=centers,
         inertia=fields.amount("inertia"),
         lower_bound=fields.number("lower_bound"),
-        status=Status(fields.text("status")),
-        assignment=Status(fields.text("assignment")),
+        status=read_status(fields.text("status")),
+        assignment_status=read_status(fields.text("assignment")),
         history=read_history(fields.of("history")),
         seconds=fields.amount("seconds"),
         sizes=np.bincount(labels, minlength=k),
@@ -80,28 +79,30 @@ def read_result(fields: Fields, pool: Pool) -> Result:
         counters={name: counters.whole(name) for name in counters.tree},
         prices=None if fields["prices"] is None else fields.floats("prices", (k,)),
         penalty=fields.amount("penalty"),
-        given_up=tuple(
-            _given_up(Fields(one, "a given-up rule"), pool, labels.size, k)
+        violated=tuple(
+            _violation(Fields(one, "a violated rule"), pool, labels.size, k)
             for one in fields.all("given_up")
         ),
     )
 
 
-def _given_up_tree(one: GivenUp, pool: Pool) -> dict[str, Any]:
+def _violation_tree(one: SoftViolation, pool: Pool) -> dict[str, Any]:
     return {
         "rule": _rule_tree(one.rule.rule, pool),
         "weight": float(one.rule.weight),
         "relative": one.rule.relative,
         "message": one.message,
-        "paid": float(one.paid),
+        "paid": float(one.penalty),
         "saved": float(one.saved),
     }
 
 
-def _given_up(fields: Fields, pool: Pool, n_samples: int, n_clusters: int) -> GivenUp:
+def _violation(fields: Fields, pool: Pool, n_samples: int, n_clusters: int) -> SoftViolation:
     rule = _rule(fields.of("rule"), pool, n_samples, n_clusters)
     soft = rules.SoftRule(rule, fields.number("weight"), fields.flag("relative"))
-    return GivenUp(soft, fields.text("message"), fields.number("paid"), fields.number("saved"))
+    return SoftViolation(
+        soft, fields.text("message"), fields.number("paid"), fields.number("saved")
+    )
 
 
 def _rule_tree(rule: rules.Rule, pool: Pool) -> dict[str, Any]:

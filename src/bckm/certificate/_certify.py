@@ -46,8 +46,8 @@ class Ending(StrEnum):
 
     CLOSED = "closed"
     EXHAUSTED = "exhausted"
-    ITERATION_LIMIT = "iteration limit"
-    TIME_LIMIT = "time limit"
+    ITERATION_LIMIT = "iteration_limit"
+    TIME_LIMIT = "time_limit"
     INTERRUPTED = "interrupted"
 
     @property
@@ -103,13 +103,13 @@ class Certificate:
 
     Attributes
     ----------
-    inertia : float
-        Of the clustering that was looked at.
+    objective : float
+        Inertia and penalty of the clustering that was looked at.
     lower_bound : float
         No clustering that obeys the rules has a smaller inertia, wherever its centers are. In the
         units of X, and safe against rounding.
     gap : float
-        (inertia - lower_bound) / inertia; 0 where the inertia is 0.
+        (objective - lower_bound) / objective; 0 where the objective is 0.
     status : Ending
         CLOSED, EXHAUSTED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED.
     seconds : float
@@ -129,7 +129,7 @@ class Certificate:
     within ... % of the optimum: no clustering that obeys the rules has an inertia below 0.9999...
     """
 
-    inertia: float
+    objective: float
     lower_bound: float
     gap: float
     status: Ending
@@ -142,7 +142,7 @@ class Certificate:
         text = (
             f"within {_rounded(100 * self.gap, 2, ROUND_CEILING)} % of the optimum: no clustering "
             "that obeys the rules has an inertia below "
-            f"{_rounded(self.lower_bound, 7, ROUND_FLOOR)} (this one: {self.inertia:.7g})"
+            f"{_rounded(self.lower_bound, 7, ROUND_FLOOR)} (this one: {self.objective:.7g})"
         )
         if self.left_out:
             text += f"; {' and '.join(self.left_out)} were left out"
@@ -228,7 +228,7 @@ def certify(
         status = Ending.INTERRUPTED
     rules = _rules(problem)
     return Certificate(
-        inertia=result.objective,
+        objective=result.objective,
         lower_bound=search.lower_bound,
         gap=search.gap,
         status=status,

@@ -87,7 +87,6 @@ def _groups(customers: list[dict[str, str]], column: str) -> list[list[int]]:
 def _report(rules: bckm.Constraints, result: bckm.Result, plain: bckm.Result) -> None:
     broken = bckm.verify(result.labels, VANS, rules)
     would_break = bckm.verify(plain.labels, VANS, rules)
-    gap = 1 - result.lower_bound / result.inertia
     asked = len(rules.must_link) + len(rules.cannot_link) + 2 * VANS  # two bounds of each size
     say("Asked")
     say(f"  240 customers, {VANS} clusters of {SIZES[0]} to {SIZES[1]}")
@@ -96,8 +95,8 @@ def _report(rules: bckm.Constraints, result: bckm.Result, plain: bckm.Result) ->
     say(f"  sizes          {' '.join(map(str, result.sizes))}")
     say(f"  rules kept     {asked - len(broken)} of {asked}")
     say(f"  inertia        {result.inertia:.2f} km^2")
-    say(f"  last step      {result.assignment.message}")
-    say(f"  its bound      {result.lower_bound:.2f} km^2 (gap {max(gap, 0.0):.2%})")
+    say(f"  last step      {result.assignment_status.message}")
+    say(f"  its bound      {result.lower_bound:.2f} km^2 (gap {result.gap:.2%})")
     say(f"  ended          {result.status.message}, after {result.n_iter} iterations")
     say(f"  time           {result.seconds:.2f} s for 10 starts, solver {result.solver!r}")
     say("Plain k-means, for comparison")

@@ -70,7 +70,7 @@ class Lines:
 
 
 class Bar:
-    """A bar with phase, iteration, inertia and remaining time."""
+    """A bar with phase, iteration, objective and remaining time."""
 
     def __init__(self, time_limit: float | None) -> None:
         from tqdm import tqdm
@@ -123,12 +123,12 @@ class Outlook:
         """Take a step into account."""
         if step.start != self._start:
             self._start, self._began, self._most = step.start, step.seconds, max(step.moved, 1)
-        self.best = min(self.best, step.inertia)
+        self.best = min(self.best, step.objective)
 
     def words(self, step: Step) -> str:
-        """Phase, iteration and inertia."""
+        """Phase, iteration and objective."""
         what = "moves" if step.kind == "moves" else "iteration"
-        return f"start {step.start + 1}, {what} {step.iteration}, inertia {step.inertia:.5g}"
+        return f"start {step.start + 1}, {what} {step.iteration}, objective {step.objective:.5g}"
 
     def done(self, step: Step) -> float:
         """Share of the time limit, or of this start, from 0 to 1."""

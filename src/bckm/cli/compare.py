@@ -24,8 +24,8 @@ Example:
 def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Compare results that 'bckm fit --save' wrote.
 
-    What they cost, how large clusters are, what was given up, and how many rows lie elsewhere than
-    in the first one.
+    What they cost, how large clusters are, how many soft rules are violated, and how many rows lie
+    elsewhere than in the first one.
     """
     if len(saved) < 2:
         raise Failure("compare needs at least two results.", USAGE)

@@ -225,12 +225,11 @@ def _replaced(column: str, table: Table) -> list[str]:
 
 
 def _far_from_proven(result: Result) -> list[str]:
-    gap = 1 - result.lower_bound / result.objective if result.objective > 0 else 0.0
-    if gap <= FAR or result.assignment == "optimal":
+    if result.gap <= FAR or result.assignment_status == "optimal":
         return []
     return [
-        f"better clusters may well exist: the last assignment is proven only to {gap:.0%} of the "
-        "best. Tight rules are hard; try --search global --time-limit 60, or --n-init 10."
+        f"better clusters may well exist: the last assignment is proven only to {result.gap:.0%} "
+        "of the best. Tight rules are hard; try --search global --time-limit 60, or --n-init 10."
     ]
 
 

@@ -50,7 +50,7 @@ def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> Non
     """List every rule that clusters, from anywhere, break (exit code 1 if there is one).
 
     DATA holds the columns that rules name and, unless --labels does, the clusters, counted from 0.
-    Soft rules that are given up are listed too, but are no reason for the exit code.
+    Violated soft rules are listed too, but do not change the exit code.
     """
     with told():
         from bckm.plan import compile_rules
@@ -69,7 +69,7 @@ def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> Non
             for soft in (False, True)
         )
     if as_json:
-        write_json({"broken": _plain(broken), "given_up": _plain(lost)})
+        write_json({"broken": _plain(broken), "violated": _plain(lost)})
     else:
         _say(broken, lost, asked)
     ctx.exit(BROKEN if broken else 0)
@@ -138,7 +138,7 @@ def _say(broken: Any, lost: Any, asked: AskedRules) -> None:
     for one in broken:
         say(one.message)
     if lost:
-        say(f"Soft rules that are given up: {len(lost)}")
+        say(f"Violated soft rules: {len(lost)}")
         for one in lost:
             say(f"  {one.message}")
     rules = len({id(one.rule) for one in broken})

@@ -61,12 +61,12 @@ class ConstrainedKMeans(FittedCenters):
     cluster_sizes_ : ndarray of shape (n_clusters,)
         Samples in each cluster.
     status_ : str
-        "converged", "iteration limit", "time limit" or "interrupted".
+        "converged", "iteration_limit", "time_limit", "interrupted" or "not_started".
     lower_bound_ : float
         No labels that obey the rules have a smaller inertia (and penalty) *with these centers*.
     penalty_ : float
-        What the given-up soft rules cost, beside `inertia_`; zero where all rules are hard.
-    given_up_ : tuple of GivenUp
+        What the violated soft rules cost, beside `inertia_`; zero where all rules are hard.
+    violated_ : tuple of SoftViolation
         The soft rules that the labels break.
     n_dropped_ : int
         Rules that name samples which are not in X, as in a split; see `fit`.
@@ -264,13 +264,13 @@ class ConstrainedKMeans(FittedCenters):
         self.status_ = result.status.value
         self.lower_bound_ = result.lower_bound
         self.penalty_ = result.penalty
-        self.given_up_ = result.given_up
+        self.violated_ = result.violated
         self.result_ = result
 
 
 def _write(step: Step) -> None:
     """Write a step as one line; the library's only output, and only for those who ask."""
     sys.stdout.write(
-        f"start {step.start}, iteration {step.iteration}: inertia {step.inertia:.6g}, "
+        f"start {step.start}, iteration {step.iteration}: objective {step.objective:.6g}, "
         f"{step.moved} samples moved, assignment {step.status.value}, {step.seconds:.2f} s\n"
     )

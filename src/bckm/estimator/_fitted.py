@@ -24,7 +24,7 @@ from bckm.constraints import Constraints
 from bckm.estimator._rows import gather
 from bckm.estimator.label_bounds import Bounds
 from bckm.fit.assign_to import assign_to
-from bckm.fit.result import GivenUp, Result
+from bckm.fit.result import Result, SoftViolation
 from bckm.problem.metric import Metric
 
 FLOATS = [np.float64, np.float32]  # what data may stay
@@ -45,7 +45,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     status_: str
     lower_bound_: float
     penalty_: float
-    given_up_: tuple[GivenUp, ...]
+    violated_: tuple[SoftViolation, ...]
     n_dropped_: int
     dropped_rules_: tuple[str, ...]
     result_: Result

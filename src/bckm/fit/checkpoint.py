@@ -24,7 +24,6 @@ import scipy.sparse as sp
 
 import bckm
 from bckm._core.arrays import blocks
-from bckm._core.status import Status
 from bckm._core.terminal import clean
 from bckm._core.types import IntArray
 from bckm._core.validation import read_data, read_weight
@@ -35,7 +34,7 @@ from bckm.assign import Engine
 from bckm.exceptions import DamagedFileError, UnsupportedError
 from bckm.fit.lloyd import Run
 from bckm.fit.search.found import Found
-from bckm.fit.steps import history_tree, read_history
+from bckm.fit.steps import history_tree, read_history, read_status, status_word
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
 
@@ -319,7 +318,7 @@ def _run_tree(run: Run) -> dict[str, Any]:
         "bound": None if run.bound is None else float(run.bound),
         "prices": run.prices,
         "priced": run.priced,
-        "status": run.status.value,
+        "status": status_word(run.status),
         "history": history_tree(run.history),
     }
 
@@ -333,7 +332,7 @@ def _run(fields: Fields, problem: Problem) -> Run:
         bound=None if fields["bound"] is None else fields.number("bound"),
         prices=None if fields["prices"] is None else fields.floats("prices", (k,)),
         priced=fields.flag("priced"),
-        status=Status(fields.text("status")),
+        status=read_status(fields.text("status")),
         history=list(read_history(fields.of("history"))),
     )
     costs = problem.within(run.labels, run.centers)

@@ -27,7 +27,7 @@ from bckm.fit.lloyd import Limits
 from bckm.fit.result import Result, Step
 from bckm.fit.search.explore import SEARCHES, Seed, Task, explore
 from bckm.fit.seeding import Seeds, scatter, spread
-from bckm.fit.violations import given_up
+from bckm.fit.violations import soft_violations
 from bckm.kernels import missing
 from bckm.problem.metric import Metric, read_metric
 from bckm.problem.problem import Problem
@@ -298,11 +298,11 @@ def result_of(
             f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
         )
     centers = problem.centers_in(rest["embedded"])
-    lost = given_up(problem, constraints, found.labels, centers, still)
+    violated = soft_violations(problem, constraints, found.labels, centers, still)
     objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
     embedded = rest["embedded"]
     inertia = problem.inertia(found.labels, embedded, data, sample_weight, found.cost)
-    paid = sum(one.paid for one in lost)
+    paid = sum(one.penalty for one in violated)
     dust = float(problem.prices_out(np.array(problem.soft.dust)))
     if abs(paid - penalty) > 1e-6 * objective + dust:
         raise RuntimeError(
@@ -312,9 +312,9 @@ def result_of(
         labels=labels,
         inertia=inertia,
         penalty=penalty,
-        given_up=lost,
+        violated=violated,
         lower_bound=min(problem.bound_out(found.bound), inertia + penalty),
-        assignment=found.status,
+        assignment_status=found.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
         prices=None if found.prices is None else problem.prices_out(found.prices),
         **rest,

@@ -123,7 +123,7 @@ def alternate(
             step = Step(
                 start=number,
                 iteration=done + iteration,
-                inertia=problem.objective(after.cost),
+                objective=problem.objective(after.cost),
                 assigned=problem.objective(found.cost),
                 lower_bound=problem.bound_out(found.bound),
                 status=found.status,

@@ -1,4 +1,4 @@
-"""What a fit produces: `Step`, `Result`."""
+"""What a fit produces: `Result`, with its `Step`s and `SoftViolation`s."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
-from bckm.constraints.rules import SoftRule
+from bckm.constraints.rules import SoftRule, plural
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,8 @@ class Step:
         Which of the `n_init` starts.
     iteration : int
         Counted from 1 in each start.
-    inertia : float
-        After the centers moved to the means, with what given-up soft rules cost; never rises
-        within a start.
+    objective : float
+        Inertia and penalty after the centers moved to the means; never rises within a start.
     assigned : float
         Before the centers moved: the labels of this step at the centers they were assigned to.
     lower_bound : float
@@ -35,7 +34,7 @@ class Step:
         Since the fit began.
     kind : {"assign", "moves"}
         An assignment and the means that follow, or moves of local search. These have no centers
-        that labels are assigned to: `assigned` is the inertia, `lower_bound` proves nothing.
+        that labels are assigned to: `assigned` is the objective, `lower_bound` proves nothing.
 
     Examples
     --------
@@ -48,7 +47,7 @@ class Step:
 
     start: int
     iteration: int
-    inertia: float
+    objective: float
     assigned: float
     lower_bound: float
     status: Status
@@ -58,7 +57,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class GivenUp:
+class SoftViolation:
     """A soft rule that labels break.
 
     Attributes
@@ -67,10 +66,10 @@ class GivenUp:
         What was asked.
     message : str
         What is wrong, with the numbers.
-    paid : float
-        What it costs, in units of inertia.
+    penalty : float
+        What it costs, in units of the inertia.
     saved : float
-        What giving it up saved: the least rise of the inertia, means following, over moves of
+        What breaking it saved: the least rise of the inertia, means following, over moves of
         single samples (with those that must share their cluster) that would keep it, all other
         rules aside; never negative. Of a link or a place, one move; of a size, sum or quota, the
         cheapest moves that bring it back to its bound, each judged alone, so an estimate; of
@@ -80,22 +79,22 @@ class GivenUp:
     --------
     >>> import bckm
     >>> wish = bckm.Constraints(must_link=[(0, 2)]).soft(price=3.0)
-    >>> print(bckm.kmeans([[0.0], [1.0], [9.0]], 2, wish, random_state=0).given_up[0])
-    samples 0 and 2 are must-linked, but lie in clusters 0 and 1. (paid: 3, saved: 40)
+    >>> print(bckm.kmeans([[0.0], [1.0], [9.0]], 2, wish, random_state=0).violated[0])
+    samples 0 and 2 are must-linked, but lie in clusters 0 and 1. (penalty: 3, saved: 40)
     """
 
     rule: SoftRule
     message: str
-    paid: float
+    penalty: float
     saved: float
 
     def __str__(self) -> str:
-        return f"{self.message} (paid: {self.paid:.6g}, saved: {self.saved:.6g})"
+        return f"{self.message} (penalty: {self.penalty:.6g}, saved: {self.saved:.6g})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Result:
-    """A clustering whose labels obey every rule.
+    """A clustering whose labels obey every hard rule.
 
     Attributes
     ----------
@@ -108,37 +107,41 @@ class Result:
         middle of the sphere has no direction and gets that of one of its samples.
     inertia : float
         Weighted sum of squared distances of samples to the center of their cluster.
+    penalty : float
+        What the violated soft rules cost; zero where all rules are hard.
+    objective : float
+        What was minimized: inertia + penalty.
     lower_bound : float
-        No labels that obey the rules have a smaller sum of squared distances *to these centers*
-        (and penalties, where rules are soft), in exact arithmetic too: what rounding may have added
-        is taken off. It bounds the last assignment step, not the whole problem.
-    status : Status
-        CONVERGED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED; from `bckm.assign_to` OPTIMAL,
-        FEASIBLE, TIME_LIMIT or INTERRUPTED.
-    assignment : Status
-        OPTIMAL when `lower_bound` proves the labels optimal for the centers, to a share of 1e-9 of
-        the inertia.
-    history : tuple of Step
-        Steps of the start that won; none from `bckm.assign_to`.
-    seconds : float
-        Time of the whole fit.
+        No labels that obey the rules have a smaller objective *with these centers*, in exact
+        arithmetic too: what rounding may have added is taken off. It bounds the last assignment
+        step, not the whole problem; for that there is `bckm.certify`.
+    gap : float
+        (objective - lower_bound) / objective, between 0 and 1; 0 where the objective is 0.
     sizes : array (k,)
         Samples in each cluster.
-    solver : str
-        Engine that made the assignments.
+    prices : array (k,) or None
+        Prices of the size bounds at `centers`, where the engine has them: labels i of least
+        ``w_p |x_p - c_i|^2 - prices_i`` are optimal under the bounds, but for ties. `predict` of
+        `ConstrainedKMeans` uses them.
+    status : Status
+        CONVERGED, ITERATION_LIMIT, TIME_LIMIT, INTERRUPTED or NOT_STARTED; from `bckm.assign_to`
+        OPTIMAL, FEASIBLE, TIME_LIMIT, INTERRUPTED or NOT_STARTED.
+    assignment_status : Status
+        OPTIMAL when `lower_bound` proves the labels optimal for the centers, to a share of 1e-9 of
+        the objective; else FEASIBLE.
+    violated : tuple of SoftViolation
+        The soft rules that the labels break.
+    history : tuple of Step
+        Steps of the start that won; none from `bckm.assign_to`.
     counters : mapping of str to int
         What the engine counts over the whole fit; for ``solver="pump"`` the steps that the pump
         finished ``alone`` and those ``completed`` by the exact engine; for the exact engine the
         tree ``searches``, that is steps whose relaxation was not enough; for the transport engine
         the points it ``looked`` at and the shortest ``paths`` it took.
-    prices : array (k,) or None
-        Prices of the size bounds at `centers`, where the engine has them: labels i of least
-        ``w_p |x_p - c_i|^2 - prices_i`` are optimal under the bounds, but for ties. `predict` of
-        `ConstrainedKMeans` uses them.
-    penalty : float
-        What the given-up soft rules cost; zero where all rules are hard.
-    given_up : tuple of GivenUp
-        The soft rules that the labels break.
+    seconds : float
+        Time of the whole fit.
+    solver : str
+        Engine that made the assignments.
     embedded : array (k, e)
         The centers that distances are measured to, in the space where k-means ran: `centers` for
         ``metric="euclidean"``; else means of points on a sphere, which lie inside it.
@@ -147,30 +150,51 @@ class Result:
     --------
     >>> import bckm
     >>> result = bckm.kmeans([[0.], [1.], [8.], [9.]], 2, random_state=0)
-    >>> result.inertia, sorted(result.sizes.tolist()), result.status.value
-    (1.0, [2, 2], 'converged')
+    >>> result
+    Result(4 samples in 2 clusters of 2, inertia 1, converged)
+    >>> result.inertia, result.gap < 1e-9, result.sizes.tolist(), result.status.value
+    (1.0, True, [2, 2], 'converged')
     """
 
     labels: IntArray
     centers: FloatArray
     inertia: float
-    lower_bound: float
-    status: Status
-    assignment: Status
-    history: tuple[Step, ...]
-    seconds: float
-    sizes: IntArray
-    solver: str
-    embedded: FloatArray = field(repr=False)
-    counters: Mapping[str, int] = field(default_factory=dict)
-    prices: FloatArray | None = None
     penalty: float = 0.0
-    given_up: tuple[GivenUp, ...] = ()
+    lower_bound: float
+    sizes: IntArray
+    prices: FloatArray | None = None
+    status: Status
+    assignment_status: Status
+    violated: tuple[SoftViolation, ...] = ()
+    history: tuple[Step, ...]
+    counters: Mapping[str, int] = field(default_factory=dict)
+    seconds: float
+    solver: str
+    embedded: FloatArray
+
+    def __repr__(self) -> str:
+        least, most = int(self.sizes.min()), int(self.sizes.max())
+        of = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        cost = f"inertia {self.inertia:.6g}"
+        if self.penalty:
+            cost += f" and penalty {self.penalty:.6g}"
+        clusters = plural(self.sizes.size, "cluster")
+        many = f"{plural(self.labels.size, 'sample')} in {clusters} of {of}"
+        return f"Result({many}, {cost}, {self.status.value})"
 
     @property
     def objective(self) -> float:
         """What was minimized: inertia and penalty."""
         return self.inertia + self.penalty
+
+    @property
+    def gap(self) -> float:
+        """Share of the objective that `lower_bound` leaves open, for these centers."""
+        # of copies of few samples nothing but rounding is left
+        rounding = self.assignment_status is Status.OPTIMAL and self.lower_bound <= 0
+        if self.objective <= 0 or rounding:
+            return 0.0
+        return min(max((self.objective - self.lower_bound) / self.objective, 0.0), 1.0)
 
     @property
     def n_iter(self) -> int:

@@ -1,4 +1,4 @@
-"""Steps of a fit as columns, for files."""
+"""Steps of a fit as columns, and how they ended, for files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,34 @@ from bckm._storage.fields import Fields, narrow
 from bckm.fit.result import Step
 
 _WHOLE = ("start", "iteration", "moved")
-_NUMBERS = ("inertia", "assigned", "lower_bound", "seconds")
+# columns in files, and what they are called now
+_NUMBERS = {
+    "inertia": "objective",
+    "assigned": "assigned",
+    "lower_bound": "lower_bound",
+    "seconds": "seconds",
+}
+
+
+def status_word(status: Status) -> str:
+    """A status as files have it, with spaces."""
+    return status.value.replace("_", " ")
+
+
+def read_status(word: str) -> Status:
+    """A status from a file."""
+    return Status(word.replace(" ", "_"))
 
 
 def history_tree(history: Sequence[Step]) -> dict[str, Any]:
     """Steps as columns."""
     return {
         **{name: narrow([getattr(step, name) for step in history]) for name in _WHOLE},
-        **{name: np.array([getattr(step, name) for step in history], float) for name in _NUMBERS},
-        "status": [step.status.value for step in history],
+        **{
+            column: np.array([getattr(step, name) for step in history], float)
+            for column, name in _NUMBERS.items()
+        },
+        "status": [status_word(step.status) for step in history],
         "kind": [step.kind for step in history],
     }
 
@@ -31,8 +50,11 @@ def read_history(fields: Fields) -> tuple[Step, ...]:
     if set(kind) - {"assign", "moves"}:
         raise ValueError("a step is of no known kind")
     columns = {name: fields.whole_numbers(name, len(status)).tolist() for name in _WHOLE}
-    columns |= {name: fields.floats(name, (len(status),), False).tolist() for name in _NUMBERS}
+    columns |= {
+        name: fields.floats(column, (len(status),), False).tolist()
+        for column, name in _NUMBERS.items()
+    }
     return tuple(
-        Step(status=Status(word), kind=what, **dict(zip(columns, values, strict=True)))
+        Step(status=read_status(word), kind=what, **dict(zip(columns, values, strict=True)))
         for word, what, *values in zip(status, kind, *columns.values(), strict=True)
     )

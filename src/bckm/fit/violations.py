@@ -1,4 +1,4 @@
-"""Which soft rules labels give up, what that costs, and what it saved."""
+"""Which soft rules labels break, what that costs, and what it saved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bckm.constraints.rules import (
     SoftRule,
     SumBound,
 )
-from bckm.fit.result import GivenUp
+from bckm.fit.result import SoftViolation
 from bckm.problem.linear import as_sum
 from bckm.problem.problem import Problem
 from bckm.verification import Violation, verify
@@ -29,9 +29,9 @@ from bckm.verification import Violation, verify
 _Bound = SizeMin | SizeMax | SumBound | QuotaBound
 
 
-def given_up(
+def soft_violations(
     problem: Problem, constraints: Constraints, labels: IntArray, centers: FloatArray, still: bool
-) -> tuple[GivenUp, ...]:
+) -> tuple[SoftViolation, ...]:
     """Soft rules that labels break, as the independent checker sees them.
 
     Parameters
@@ -56,7 +56,7 @@ def given_up(
         assert isinstance(one.rule, SoftRule)
         price = problem.price_out(one.rule.weight, relative=one.rule.relative)
         gain = max(much, 0.0) * problem.scale
-        found.append(GivenUp(one.rule, one.message, price * one.amount, gain))
+        found.append(SoftViolation(one.rule, one.message, price * one.amount, gain))
     return tuple(found)
 
 

@@ -199,4 +199,4 @@ def _verdict(study: Study) -> str:
     told = f"inertia {figures(study.result.inertia)}"
     # of a set of links each pair counts, so these can be more than the rules
     told += f", {plural(hard, 'violation')}" if hard else ", no violation"
-    return told + (f", {plural(soft, 'wish').replace('wishs', 'wishes')} given up" if soft else "")
+    return told + (f", {plural(soft, 'soft rule')} violated" if soft else "")

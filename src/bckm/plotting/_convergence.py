@@ -182,26 +182,26 @@ class ConvergenceDisplay(Display):
         marker = "o" if len(self.courses) == 1 else MARKERS[at % len(MARKERS)]
         moves = np.array([kind == "moves" for kind in course.kind], bool)
         size = 5.5 if where.size <= 60 else 3.0
-        (line,) = ax.plot(where, course.inertia, color=color, linewidth=1.5, zorder=2)
+        (line,) = ax.plot(where, course.objective, color=color, linewidth=1.5, zorder=2)
         line.set(label=name, marker=marker, markersize=size)
         line.set_markevery(np.flatnonzero(course.optimal).tolist())
         self.lines_.append(line)
         hollow = {"markerfacecolor": "white", "markeredgecolor": color, "markeredgewidth": 1.3}
         opened = ~course.optimal & ~moves
         for those, shape, kept in ((opened, marker, self.open_), (moves, "D", self.moves_)):
-            (marks,) = ax.plot(where[those], course.inertia[those], linestyle="", zorder=3)
+            (marks,) = ax.plot(where[those], course.objective[those], linestyle="", zorder=3)
             marks.set(marker=shape, markersize=size, **hollow)
             kept.append(marks)
         hangs = opened & np.isfinite(course.bound)
         if gaps and hangs.any():
-            top = course.inertia[hangs]
+            top = course.objective[hangs]
             down = np.maximum(course.assigned[hangs] - course.bound[hangs], 0.0)
             bars = ax.vlines(where[hangs], top - down, top)
             bars.set(color=color, alpha=0.35, linewidth=5, zorder=1)
             self.gaps_.append(bars)
 
     def _values(self) -> Any:
-        return np.concatenate([course.inertia for course in self.courses.values()])
+        return np.concatenate([course.objective for course in self.courses.values()])
 
     def _steep(self) -> bool:
         values = self._values()
@@ -236,18 +236,18 @@ class ConvergenceDisplay(Display):
                 say(text, text.get_text())
 
     def _title(self) -> str:
-        number = sum(course.inertia.size > 0 for course in self.courses.values())
+        number = sum(course.objective.size > 0 for course in self.courses.values())
         if not number:
             return "No steps: the centers were given"
         if len(self.courses) > 1:
             last = {
-                name: float(course.inertia[-1])
+                name: float(course.objective[-1])
                 for name, course in self.courses.items()
-                if course.inertia.size
+                if course.objective.size
             }
             best = min(last, key=lambda name: last[name])
             return f"Lowest: {best}, {figures(last[best])}"
         (course,) = self.courses.values()
-        first, end, steps = course.inertia[0], course.inertia[-1], course.inertia.size
+        first, end, steps = course.objective[0], course.objective[-1], course.objective.size
         word = "step" if steps == 1 else "steps"
         return f"Inertia from {figures(first)} to {figures(end)} in {steps} {word}"

@@ -101,12 +101,12 @@ def summary(study: Study) -> dict[str, Any]:
     dict
         ``title``, ``headline``; ``n_samples``, ``n_clusters``, ``features`` (names), ``metric``,
         ``scaling``; ``inertia``, ``penalty``, ``objective``, ``lower_bound``, ``gap`` (of the last
-        assignment, null if nothing is known), ``status``, ``assignment``; ``sizes``; ``amounts``
-        (each ``name``, ``kind``, ``values``, ``lower``, ``upper``, ``soft``; null where a cluster
-        has no bound); ``rules`` (each ``kind``, ``soft``, ``asked``, ``kept``); ``broken`` (hard
-        rules that the labels break, in words); ``given_up`` (each ``message``, ``paid``, ``saved``,
-        which is null where no single move could keep it); ``seconds``, ``iterations``, ``solver``;
-        ``settings``, ``versions``.
+        assignment, null if nothing is known), ``status``, ``assignment_status``; ``sizes``;
+        ``amounts`` (each ``name``, ``kind``, ``values``, ``lower``, ``upper``, ``soft``; null where
+        a cluster has no bound); ``rules`` (each ``kind``, ``soft``, ``asked``, ``kept``);
+        ``broken`` (hard rules that the labels break, in words); ``violated`` (soft ones, each
+        ``message``, ``penalty`` and ``saved``, which is null where no single move could keep it);
+        ``seconds``, ``iterations``, ``solver``; ``settings``, ``versions``.
 
     Examples
     --------

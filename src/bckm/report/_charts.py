@@ -304,7 +304,7 @@ def _apart(frame: Frame, places: FloatArray, room: float) -> FloatArray:
 
 def convergence_chart(course: views.Convergence) -> Element:
     """Both halves of each step, and what its assignment proves."""
-    known = np.concatenate([course.inertia, course.assigned, course.bound])
+    known = np.concatenate([course.objective, course.assigned, course.bound])
     known = known[np.isfinite(known)]
     low, high = padded(float(known.min()), float(known.max()), 0.08)
     many = course.iteration.size
@@ -314,8 +314,8 @@ def convergence_chart(course: views.Convergence) -> Element:
     return picture(
         _WIDTH,
         220,
-        f"Objective over {counted(many, 'step')}: from {number(course.inertia[0])} to "
-        f"{number(course.inertia[-1])}.",
+        f"Objective over {counted(many, 'step')}: from {number(course.objective[0])} to "
+        f"{number(course.objective[-1])}.",
         y_axis(frame, exact),
         _course(frame, course),
         _proofs(frame, course.bound),
@@ -332,7 +332,7 @@ def _course(frame: Frame, course: views.Convergence) -> Element:
     radius = 3.2 if many <= 25 else 1.8 if many <= 80 else 0.0
     for at, kind in enumerate(course.kind):
         halves = [(at + 0.5, course.assigned[at], "half")] if kind == "assign" else []
-        halves.append((at + 1.0, course.inertia[at], "full" if kind == "assign" else "moves"))
+        halves.append((at + 1.0, course.objective[at], "full" if kind == "assign" else "moves"))
         for step, value, class_ in halves:
             x, y = frame.x(step), frame.y(float(value))
             way.append((x, y))

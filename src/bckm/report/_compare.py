@@ -50,7 +50,7 @@ class Comparison:
         What the studies are called.
     rows : tuple of dict
         For each study: objective, ratio (to the best objective), inertia, penalty, gap, size_min,
-        size_max, n_samples, n_clusters, given_up, seconds, solver.
+        size_max, n_samples, n_clusters, violated, seconds, solver.
     agreements : tuple of Agreement
         Of every two studies that share samples.
     remarks : tuple of str
@@ -92,12 +92,12 @@ class Comparison:
             "above best",
             "inertia",
             "penalty",
-            "given up",
+            "violated",
             "gap",
             "sizes",
             "time",
         ]
-        hidden = set() if soft else {"penalty", "given up"}
+        hidden = set() if soft else {"penalty", "violated"}
         lines = []
         for row in self.rows:
             cells = {
@@ -105,7 +105,7 @@ class Comparison:
                 "above best": "–" if row["ratio"] is None else _above(row["ratio"]),
                 "inertia": _number(row["inertia"]),
                 "penalty": _number(row["penalty"]),
-                "given up": number(row["given_up"]),
+                "violated": number(row["violated"]),
                 "gap": gap_told(row["gap"], "–"),
                 "sizes": f"{row['size_min']:,}–{row['size_max']:,}",
                 "time": seconds(row["seconds"]),
@@ -213,7 +213,7 @@ def _row(study: Study, best: float | None) -> dict[str, Any]:
         "size_max": int(result.sizes.max()),
         "n_samples": study.n_samples,
         "n_clusters": study.n_clusters,
-        "given_up": len(result.given_up),
+        "violated": len(result.violated),
         "seconds": float(result.seconds),
         "solver": result.solver,
     }

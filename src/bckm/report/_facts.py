@@ -14,7 +14,7 @@ from bckm._core.arrays import blocks
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import CannotLink, Fixed, Forbidden, MustLink
-from bckm.fit.result import GivenUp
+from bckm.fit.result import SoftViolation
 from bckm.problem.metric import read_metric
 from bckm.report._sentences import Words, bare
 from bckm.report._topics import Checked, check_rules
@@ -74,8 +74,8 @@ class Facts:
         Whose facts.
     checked : Checked
         What was asked, and what the checker says.
-    given_up : tuple of (Sentence, GivenUp)
-        Soft rules that were given up, the dearest first.
+    violated : tuple of (Sentence, SoftViolation)
+        Soft rules that the labels break, the dearest first.
     amounts : list of views.Amount
         Sizes, sums and quotas against their bounds.
     profile : views.Profile
@@ -90,7 +90,7 @@ class Facts:
 
     study: Study
     checked: Checked
-    given_up: tuple[tuple[Sentence, GivenUp], ...]
+    violated: tuple[tuple[Sentence, SoftViolation], ...]
     amounts: list[views.Amount]
     profile: views.Profile
     clusters: tuple[Cluster, ...]
@@ -101,12 +101,12 @@ class Facts:
     def of(cls, study: Study) -> Facts:
         """Collect them; the hard rules are checked anew."""
         words, checked = Words(study), check_rules(study)
-        lost = sorted(study.result.given_up, key=lambda one: -one.paid)
+        lost = sorted(study.result.violated, key=lambda one: -one.penalty)
         profile = views.profile(study)
         return cls(
             study=study,
             checked=checked,
-            given_up=tuple(
+            violated=tuple(
                 (words.broken(one.rule, one.message, checked.lost.get(one.message)), one)
                 for one in lost
             ),
@@ -146,7 +146,7 @@ class Facts:
         asked, kept = self.total(soft=True)
         if asked:
             soft = counted(asked, "soft rule")
-            lost = f"{asked - kept:,} of {soft} given up"
+            lost = f"{asked - kept:,} of {soft} violated"
             told.append(
                 lost if kept < asked else f"all {soft} kept" if asked > 1 else f"{soft} kept"
             )
@@ -158,7 +158,8 @@ class Facts:
         result = self.study.result
         message = result.status.message
         told = [f"{message[:1].upper()}{message[1:]}."]
-        if result.assignment is Status.OPTIMAL or (self.gap is not None and self.gap <= TINY):
+        optimal = result.assignment_status is Status.OPTIMAL
+        if optimal or (self.gap is not None and self.gap <= TINY):
             told.append("The last assignment is proven to be the best for these centers.")
         elif self.gap is not None:
             told.append(
@@ -239,10 +240,10 @@ class Facts:
         return told
 
 
-PAID_AND_SAVED = (
-    "Paid: what giving up the rule costs in the objective. Saved, told of links and places: by how "
-    "much the inertia would rise if the cheapest move of a single sample kept it, all other rules "
-    "aside."
+PENALTY_AND_SAVED = (
+    "Penalty: what breaking the rule costs in the objective. Saved, told of links and places: by "
+    "how much the inertia would rise if the cheapest move of a single sample kept it, all other "
+    "rules aside."
 )
 SCALINGS = {
     "none": "none: the columns as they are",
@@ -258,22 +259,18 @@ def gap_told(gap: float | None, unknown: str = "unknown") -> str:
     return "0 (proven)" if gap <= TINY else share(gap)
 
 
-def saved_told(one: GivenUp, never: str = "no single move could keep it") -> str:
-    """What giving up a link or a place saved; of bounds it is an estimate that says little."""
+def saved_told(one: SoftViolation, never: str = "no single move could keep it") -> str:
+    """What breaking a link or a place saved; of bounds it is an estimate that says little."""
     if not isinstance(bare(one.rule), MustLink | CannotLink | Fixed | Forbidden):
         return "–"
     return number(one.saved) if np.isfinite(one.saved) else never
 
 
 def gap_of(study: Study) -> float | None:
-    """1 - bound / objective of the last assignment; None where there is no bound."""
+    """Gap of the last assignment; None where there is no bound."""
     result = study.result
-    if not np.isfinite(result.lower_bound) or not np.isfinite(result.objective):
-        return None
-    rounding = result.assignment is Status.OPTIMAL and result.lower_bound <= 0
-    if result.objective <= 0 or rounding:  # copies of few samples: nothing but rounding is left
-        return 0.0
-    return float(min(max(1 - result.lower_bound / result.objective, 0.0), 1.0))
+    known = np.isfinite(result.lower_bound) and np.isfinite(result.objective)
+    return float(result.gap) if known else None
 
 
 def written(value: Any) -> str:
@@ -365,7 +362,7 @@ def summary_of(facts: Facts) -> dict[str, Any]:
         "lower_bound": _json(result.lower_bound),
         "gap": facts.gap,
         "status": result.status.value,
-        "assignment": result.assignment.value,
+        "assignment_status": result.assignment_status.value,
         "sizes": _json(result.sizes),
         "amounts": [
             {
@@ -383,9 +380,9 @@ def summary_of(facts: Facts) -> dict[str, Any]:
             for one in facts.checked.stated
         ],
         "broken": [plain(sentence) for sentence in facts.checked.broken],
-        "given_up": [
-            {"message": plain(sentence), "paid": _json(one.paid), "saved": _json(one.saved)}
-            for sentence, one in facts.given_up
+        "violated": [
+            {"message": plain(sentence), "penalty": _json(one.penalty), "saved": _json(one.saved)}
+            for sentence, one in facts.violated
         ],
         "seconds": _json(result.seconds),
         "iterations": result.n_iter,

@@ -65,14 +65,14 @@ def plane(facts: Facts) -> Part:
     if many < study.n_samples:
         told += f" Drawn are {many:,} of {counted(study.n_samples, 'sample')}."
     if links.left_out:
-        first = "" if all(one.kept for one in links) else "; those given up come first"
+        first = "" if all(one.kept for one in links) else "; violated ones come first"
         told += f" {counted(links.left_out, 'further link')} not drawn{first}."
     legend: list[Child] = []
     for kind, kept, class_, word in (
         ("together", True, "key", "together"),
         ("apart", True, "key dot", "apart"),
-        ("together", False, "key wrong", "together, given up"),
-        ("apart", False, "key dash wrong", "apart, given up"),
+        ("together", False, "key wrong", "together, violated"),
+        ("apart", False, "key dash wrong", "apart, violated"),
     ):
         if any(one.kind == kind and one.kept == kept for one in links):
             legend.append(el("span", el("span", class_=class_), word))

@@ -13,7 +13,7 @@ import numpy as np
 
 from bckm._core.terminal import clean
 from bckm.report._amounts import bound_writer, held
-from bckm.report._facts import PAID_AND_SAVED, Cluster, Facts, saved_told, written
+from bckm.report._facts import PENALTY_AND_SAVED, Cluster, Facts, saved_told, written
 from bckm.report._topics import Topic
 from bckm.report.words import (
     Name,
@@ -27,7 +27,7 @@ from bckm.report.words import (
 from bckm.study import views
 
 SHOWN = 10  # sentences about rules of one kind
-LOSSES = 50  # given-up rules
+LOSSES = 50  # violated rules
 FEATURES = 20  # rows of the profile
 CLUSTERS = 12  # columns of the profile
 COMMAND = 4_000  # characters of the command
@@ -130,7 +130,7 @@ def _features(one: Cluster) -> str:
 
 
 def _rules(facts: Facts) -> list[str]:
-    lines = ["## Rules kept and given up", ""]
+    lines = ["## Rules kept and violated", ""]
     if facts.checked.broken:
         lines += ["**These labels break hard rules:**", ""]
         lines += [*(f"- {_told(one)}" for one in facts.checked.broken), ""]
@@ -142,17 +142,17 @@ def _rules(facts: Facts) -> list[str]:
         for one in facts.checked.stated
     )
     lines += table(["Kind", "Kept"], rows) if facts.checked.stated else ["Nothing was asked."]
-    if facts.given_up:
+    if facts.violated:
         losses = (
             [
                 _told(sentence),
-                number(one.paid),
+                number(one.penalty),
                 saved_told(one),
             ]
-            for sentence, one in facts.given_up[:LOSSES]
+            for sentence, one in facts.violated[:LOSSES]
         )
-        lines += [PAID_AND_SAVED, *table(["Given up", "Paid", "Saved"], losses, 2)]
-        more = len(facts.given_up) - LOSSES
+        lines += [PENALTY_AND_SAVED, *table(["Violated", "Penalty", "Saved"], losses, 2)]
+        more = len(facts.violated) - LOSSES
         lines += [f"… and {more:,} more."] if more > 0 else []
     return lines
 

@@ -9,7 +9,7 @@ import numpy as np
 from bckm.report import _figures
 from bckm.report._amounts import bound_writer, held
 from bckm.report._charts import color_class
-from bckm.report._facts import PAID_AND_SAVED, Facts, saved_told, written
+from bckm.report._facts import PENALTY_AND_SAVED, Facts, saved_told, written
 from bckm.report._html import Child, Element, el
 from bckm.report._parts import Part, bullets, table
 from bckm.report._style import stylesheet
@@ -19,7 +19,7 @@ from bckm.report.words import Name, Told, between, counted, listed, number, shar
 from bckm.study import views
 
 SHOWN = 5  # sentences before the rest is folded away
-LOSSES = 20  # given-up rules before the rest is folded away
+LOSSES = 20  # violated rules before the rest is folded away
 ROWS = 25  # clusters in the table before the rest is folded away
 LOADS = 4  # columns of the table of clusters for sums
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -192,7 +192,7 @@ def _steps(facts: Facts) -> str:
     told = "Gap: how far the last assignment can be from the best one for these centers."
     if not facts.total(soft=True)[0]:
         return told
-    return f"Penalty: what given-up soft rules cost. Objective: inertia and penalty. {told}"
+    return f"Penalty: what violated soft rules cost. Objective: inertia and penalty. {told}"
 
 
 def _title(amount: views.Amount) -> str:
@@ -248,7 +248,7 @@ def _rules(facts: Facts) -> Part:
     for one in checked.stated:
         lost = one.asked - one.kept
         good = lost == 0
-        word = "all kept" if good else f"{lost:,} {'given up' if one.soft else 'broken'}"
+        word = "all kept" if good else f"{lost:,} {'violated' if one.soft else 'broken'}"
         rows.append(
             [
                 (one.title, el("span", "soft", class_="tag") if one.soft else None),
@@ -271,7 +271,7 @@ def _rules(facts: Facts) -> Part:
     how = "Checked when this report was made, by code that shares nothing with the solvers."
     return Part(
         "rules",
-        "Rules kept and given up",
+        "Rules kept and violated",
         [
             alarm,
             el("p", how if rows else "No rules were asked."),
@@ -284,25 +284,25 @@ def _rules(facts: Facts) -> Part:
 def _losses(facts: Facts) -> Child:
     if not facts.total(soft=True)[0]:
         return None
-    if not facts.given_up:
-        return el("p", "No soft rule was given up.")
+    if not facts.violated:
+        return el("p", "No soft rule is violated.")
     rows: list[list[Child]] = [
-        [sentence, number(one.paid), saved_told(one)] for sentence, one in facts.given_up[:200]
+        [sentence, number(one.penalty), saved_told(one)] for sentence, one in facts.violated[:200]
     ]
     head: list[tuple[Child, str | None]] = [
-        ("What was given up", "wide-text"),
-        ("Paid", "n"),
+        ("Violated rule", "wide-text"),
+        ("Penalty", "n"),
         ("Saved", "n"),
     ]
-    paid = sum(one.paid for _, one in facts.given_up)
+    paid = sum(one.penalty for _, one in facts.violated)
     told = (
-        f"{counted(len(facts.given_up), 'soft rule')} given up for {number(paid)} in all, the "
+        f"{counted(len(facts.violated), 'soft rule')} violated for {number(paid)} in all, the "
         "dearest first."
     )
-    label = PAID_AND_SAVED
-    more = len(facts.given_up) - LOSSES
+    label = PENALTY_AND_SAVED
+    more = len(facts.violated) - LOSSES
     return [
-        el("h3", "What was given up, and what that cost and saved"),
+        el("h3", "Violated rules, what that cost and saved"),
         el("p", told),
         table(head, rows[:LOSSES], label),
         el("details", el("summary", f"{more:,} more"), table(head, rows[LOSSES:], label))

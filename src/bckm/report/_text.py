@@ -13,7 +13,7 @@ from bckm.report.words import Name, between, counted, number, plain, shorten
 from bckm.study import views
 
 CLUSTERS = 20  # rows of the table
-LOSSES = 5  # given-up rules
+LOSSES = 5  # violated rules
 BAR = 16  # cells of a bar
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -112,18 +112,18 @@ def _rules(facts: Facts, width: int) -> list[str]:
     for one in facts.checked.stated:
         missed = one.asked - one.kept
         sign = "✓" if not missed else "▲"
-        word = "" if not missed else f" ({missed:,} {'given up' if one.soft else 'BROKEN'})"
+        word = "" if not missed else f" ({missed:,} {'violated' if one.soft else 'BROKEN'})"
         lines.append(f"{sign} {one.scored(soft=one.soft)}{word}")
         if one.moved:
             lines.append(shorten(f"  {plain(one.moved)}", width))
     for sentence in facts.checked.broken[:LOSSES]:
         lines.append(shorten(f"  BROKEN: {plain(sentence)}", width))
-    if facts.given_up:
-        told = facts.given_up[:LOSSES]
-        paid = _aligned(["paid", *[number(lost.paid) for _, lost in told]])
+    if facts.violated:
+        told = facts.violated[:LOSSES]
+        paid = _aligned(["penalty", *[number(lost.penalty) for _, lost in told]])
         saved = _aligned(["saved", *[saved_told(lost, "–") for _, lost in told]])
-        words = ["given up, the dearest first", *[plain(sentence) for sentence, _ in told]]
+        words = ["violated, the dearest first", *[plain(sentence) for sentence, _ in told]]
         rows = zip(paid, saved, words, strict=True)
         lines += ["", *[shorten("  ".join(row), width) for row in rows]]
-    more = len(facts.given_up) - LOSSES
+    more = len(facts.violated) - LOSSES
     return [*lines, f"… and {more:,} more"] if more > 0 else lines

@@ -80,13 +80,13 @@ class Topic:
     nouns : tuple of two str
         What is counted: of one, of several.
     soft : bool
-        Whether they may be given up at a price.
+        Whether they are soft.
     asked, kept : int
         Single demands: links, places, bounds of one cluster, samples that should stay.
     lines : tuple of Sentence
         In words, at most `MOST`; `left_out` is how many more there are.
     price : str
-        What giving up costs; empty for hard rules.
+        What a violation costs; empty for hard rules.
     moved : Sentence
         Of a limit on moves: how many were used, and by whom.
     """

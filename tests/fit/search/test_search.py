@@ -127,7 +127,7 @@ def check(found, steps, X, rules, k, weight=None, max_iter=300):
         assert step.kind in ("assign", "moves")
         if step.kind == "moves":
             assert step.status is Status.FEASIBLE
-            assert step.assigned == step.inertia
+            assert step.assigned == step.objective
         assert step.lower_bound <= step.assigned * (1 + 1e-9) + noise
     for own in starts.values():
         assert [step.iteration for step in own] == list(range(1, len(own) + 1))
@@ -136,9 +136,9 @@ def check(found, steps, X, rules, k, weight=None, max_iter=300):
     assert [step.seconds for step in steps] == sorted(step.seconds for step in steps)
     assert found.n_iter == len(found.history)
     if steps:
-        assert found.inertia <= min(step.inertia for step in steps) * (1 + 1e-9) + noise
+        assert found.inertia <= min(step.objective for step in steps) * (1 + 1e-9) + noise
         assert found.history == tuple(starts[found.history[0].start])
-        assert found.history[-1].inertia == pytest.approx(found.inertia, rel=1e-12, abs=noise)
+        assert found.history[-1].objective == pytest.approx(found.inertia, rel=1e-12, abs=noise)
 
 
 def usable(solver, X, k, rules):
@@ -214,7 +214,7 @@ def test_converged_means_that_one_more_step_brings_nothing(search, kind, hasty):
     options = {"search": search, "solver": "exact", "tol": 0, "random_state": 1, "n_init": 2}
     found = bckm.kmeans(X, K, asked[kind], **options)
     assert found.status is Status.CONVERGED
-    assert found.assignment is Status.OPTIMAL
+    assert found.assignment_status is Status.OPTIMAL
     again = bckm.kmeans(
         X,
         K,
@@ -424,7 +424,7 @@ def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
         assert timeless(steps) == timeless(whole[:at]), "nothing is done after it"
         assert found.status is Status.INTERRUPTED
         assert verify(found.labels, K, asked[kind]) == []
-        assert found.inertia == pytest.approx(min(step.inertia for step in steps), rel=1e-9)
+        assert found.inertia == pytest.approx(min(step.objective for step in steps), rel=1e-9)
         assert found.inertia == pytest.approx(inertia_of(X, found.labels), rel=1e-9)
         assert found.lower_bound <= found.inertia
 
@@ -454,7 +454,7 @@ def test_ctrl_c_between_steps_gives_the_best_so_far(search, kind, monkeypatch):
         assert found.status is (Status.INTERRUPTED if steps else Status.NOT_STARTED)
         assert verify(found.labels, K, asked[kind]) == []
         if steps:
-            assert found.inertia <= min(step.inertia for step in steps) * (1 + 1e-9)
+            assert found.inertia <= min(step.objective for step in steps) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("solver", ["transport", "greedy"])
@@ -470,9 +470,9 @@ def test_ctrl_c_in_a_child_that_is_the_best_so_far(solver):
 
         def stop(step, nth=nth, steps=steps):
             nonlocal better
-            best = min((one.inertia for one in steps), default=np.inf)
+            best = min((one.objective for one in steps), default=np.inf)
             steps.append(step)
-            better += step.start > 0 and step.inertia < best * (1 - 1e-6)
+            better += step.start > 0 and step.objective < best * (1 - 1e-6)
             if better == nth:
                 raise KeyboardInterrupt
 
@@ -480,7 +480,7 @@ def test_ctrl_c_in_a_child_that_is_the_best_so_far(solver):
         if better == nth:
             stops.append(steps[-1].kind)
             assert found.status is Status.INTERRUPTED
-            assert found.inertia == pytest.approx(steps[-1].inertia, rel=1e-12)
+            assert found.inertia == pytest.approx(steps[-1].objective, rel=1e-12)
             assert timeless(found.history)[-1] == timeless(steps)[-1]
     assert set(stops) == ({"assign", "moves"} if solver == "transport" else {"moves"})
 
@@ -524,7 +524,7 @@ def hear(step):
         print("begun", flush=True)
 options = {{"search": "global", "solver": "{solver}", "n_init": 2, "random_state": 0}}
 result = bckm.kmeans(X, k, rules, on_step=hear, **options)
-best = min(step.inertia for step in steps)
+best = min(step.objective for step in steps)
 print(result.status, bckm.verify(result.labels, k, rules), result.inertia <= best * (1 + 1e-9))
 """
     process = subprocess.Popen(
@@ -610,7 +610,7 @@ def test_fixed_bounds_see_the_engine_and_are_never_worse(search, solver):
             check(found, steps, X, asked[kind], K)
             assert found.inertia <= plain.inertia * (1 + 1e-9)
             if solver == "exact":
-                assert found.assignment is Status.OPTIMAL
+                assert found.assignment_status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("search", ["none", "local", "auto"])

@@ -387,12 +387,12 @@ class _Explorer:
     def step(self, run: Run, history: list[Step], before: IntArray) -> None:
         """Tell of moves, after these steps and from these labels."""
         task = self.task
-        inertia = task.problem.objective(run.cost)
+        objective = task.problem.objective(run.cost)
         step = Step(
             start=history[0].start if history else self.found.number,
             iteration=len(history) + 1,
-            inertia=inertia,
-            assigned=inertia,
+            objective=objective,
+            assigned=objective,
             lower_bound=task.problem.objective(0.0),
             status=Status.FEASIBLE,
             moved=task.problem.structure.samples(run.labels != before),

@@ -33,7 +33,7 @@ class Amount:
     lower, upper : array (k,) or None
         Bounds, infinite where a cluster has none; None where no cluster has one.
     soft : bool
-        Whether the bounds may be given up at a price.
+        Whether the bounds are soft.
     unit : str
         "samples", or nothing where the name says all.
     outside : frozenset of int

@@ -24,13 +24,13 @@ class Convergence:
     ----------
     iteration : array of int
         From 1 on.
-    inertia : array
-        After the step, with what given-up soft rules cost; it never rises.
+    objective : array
+        Inertia and penalty after the step; it never rises.
     assigned : array
         The labels of the step at the centers they were assigned to, before these moved.
     bound : array
         What no labels can get below at these centers: to be compared with `assigned`, not with
-        `inertia`. NaN where the step proves nothing.
+        `objective`. NaN where the step proves nothing.
     optimal : array of bool
         Whether the assignment of the step is proven to be the best at its centers.
     kind : tuple of {"assign", "moves"}
@@ -43,12 +43,12 @@ class Convergence:
     >>> import bckm
     >>> from bckm.study import views
     >>> course = views.convergence(bckm.kmeans([[0.0], [1.0], [8.0], [9.0]], 2, random_state=0))
-    >>> float(course.inertia[-1]), course.kind[0]
+    >>> float(course.objective[-1]), course.kind[0]
     (1.0, 'assign')
     """
 
     iteration: IntArray
-    inertia: FloatArray
+    objective: FloatArray
     assigned: FloatArray
     bound: FloatArray
     optimal: BoolArray
@@ -68,14 +68,14 @@ def convergence(result: Result) -> Convergence:
     --------
     >>> import bckm
     >>> from bckm.study import views
-    >>> views.convergence(bckm.assign_to([[0.0], [3.0]], [[1.0], [2.0]])).inertia.size
+    >>> views.convergence(bckm.assign_to([[0.0], [3.0]], [[1.0], [2.0]])).objective.size
     0
     """
     steps = result.history
     proven = [step.kind == "assign" and np.isfinite(step.lower_bound) for step in steps]
     return Convergence(
         iteration=np.arange(1, len(steps) + 1),
-        inertia=np.array([step.inertia for step in steps], float),
+        objective=np.array([step.objective for step in steps], float),
         assigned=np.array([step.assigned for step in steps], float),
         bound=np.array(
             [

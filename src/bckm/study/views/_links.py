@@ -26,7 +26,7 @@ class DrawnLink:
     kind : {"together", "apart"}
         What was asked.
     soft : bool
-        Whether it may be given up at a price.
+        Whether it is soft.
     kept : bool
         Whether the labels do what was asked.
     """
