@@ -6,14 +6,15 @@ import argparse
 from pathlib import Path
 
 from experiments import tasks
-from experiments.methods import FITS
+from experiments.methods import FITS, add
 from experiments.runner import run
 
 DESCRIPTION = """\
 Run the experiments of the paper and draw its figures and table.
 
-Each experiment writes a tidy CSV and, from it, figures (PNG and SVG) or a table (Markdown) into the
-output folder. A run that was stopped goes on where it was; delete the CSV to start anew.
+Each experiment writes a tidy CSV and, from it, figures (PNG and SVG) or tables (Markdown and
+LaTeX) into the output folder. A run that was stopped goes on where it was; delete the CSV to start
+anew.
 """
 
 
@@ -30,7 +31,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, help="default: 5; 1 with --quick")
     parser.add_argument("--quick", action="store_true", help="a small part, within two minutes")
     parser.add_argument("--methods", nargs="+", choices=list(FITS), default=list(FITS))
+    parser.add_argument(
+        "--method",
+        action="append",
+        default=[],
+        metavar="MODULE:FUNCTION",
+        help="a method of your own beside them; may be given several times (see docs/extending.md)",
+    )
     options = parser.parse_args(arguments)
+    try:
+        options.methods = [*options.methods, *map(add, options.method)]
+    except (ValueError, ImportError) as error:
+        parser.error(f"--method: {error}")
     seeds = options.seeds or (1 if options.quick else 5)
     names = list(RUNS) if options.experiment == "all" else [options.experiment]
     for name in names:
@@ -63,6 +75,7 @@ def _real(options: argparse.Namespace, seeds: int) -> None:
     cases = tasks.real(options.data, options.quick)
     rows = run(cases, seeds, options.methods, options.out / "real.csv")
     table.write(rows, options.out / "real.md")
+    table.write_latex(rows, options.out / "real.tex")
 
 
 def _pump(options: argparse.Namespace, seeds: int) -> None:

@@ -110,8 +110,31 @@ def test_table_shows_published_numbers_and_failures(tmp_path):
         row | {"n_clusters": "15", "seed": "0", "method": "KM", "nmi": "0.5", "seconds": "1"},
         row | {"n_clusters": "15", "seed": "0", "method": "COP", "error": "COPFailure: x"},
     ]
+    table.write_latex(rows, tmp_path / "t.tex")
+    latex = (tmp_path / "t.tex").read_text()
+    assert r"UMIST & 0.50 $\pm$ 0.00 (0.76) & -- (0.78) \\" in latex
+    assert latex.count(r"\bottomrule") == 3
     table.write(rows, tmp_path / "t.md")
     text = (tmp_path / "t.md").read_text()
     assert "0.50 ± 0.00 (0.76)" in text
     assert "– (0.78)" in text
     assert "1 f" in text
+
+
+def every_second(task, seed):
+    return np.arange(len(task.X)) % task.n_clusters
+
+
+def test_a_method_of_ones_own(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "FITS", dict(command.FITS))
+    monkeypatch.setattr("experiments.methods.FITS", command.FITS)
+    monkeypatch.setattr(runner, "FITS", command.FITS)
+    own = f"{__name__}:every_second"
+    command.main(["real", "--quick", "--methods", "KM", "--method", own, "--out", str(tmp_path)])
+    rows = runner.read(tmp_path / "real.csv")
+    assert {row["method"] for row in rows} == {"KM", "every_second"}
+    assert r"\toprule" in (tmp_path / "real.tex").read_text()
+    for wrong in ("nowhere:x", "experiments.methods", f"{__name__}:missing", own):
+        with pytest.raises(SystemExit):
+            command.main(["real", "--method", wrong, "--out", str(tmp_path)])
+        assert "--method" in capsys.readouterr().err
