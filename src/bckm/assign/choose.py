@@ -41,8 +41,8 @@ def _auto(problem: Problem) -> Engine:
     return Exact(effort=AUTO_EFFORT) if s.n_items * s.n_clusters <= most else PriceEngine()
 
 
-def choose(solver: str, problem: Problem) -> Engine:
-    """Return the engine that `solver` names, or the best one for the problem for 'auto'.
+def choose(solver: str | Engine, problem: Problem) -> Engine:
+    """Return the engine that `solver` is or names, or the best one for the problem for 'auto'.
 
     Raises
     ------
@@ -53,13 +53,16 @@ def choose(solver: str, problem: Problem) -> Engine:
     """
     if isinstance(solver, str) and solver == "auto":
         return _auto(problem)
-    if not isinstance(solver, str) or solver not in ENGINES:
+    if isinstance(solver, Engine):
+        engine = solver
+    elif isinstance(solver, str) and solver in ENGINES:
+        engine = ENGINES[solver]()
+    else:
         names = ", ".join(map(repr, ["auto", *ENGINES]))
         raise ValueError(f"unknown solver {solver!r}; choose one of {names}.")
-    engine = ENGINES[solver]
     beyond: Feature = problem.features & ~engine.handles
     if beyond:
         raise UnsupportedError(
-            f"solver {solver!r} cannot express {beyond.words}; use solver='auto'."
+            f"solver {engine.name!r} cannot express {beyond.words}; use solver='auto'."
         )
-    return engine()
+    return engine
