@@ -97,12 +97,13 @@ def kmeans(
         it is over or the same best clustering was found three times. Sparse data, or an
         installation without the compiled kernels: "auto" does nothing, "local" and "global" are
         refused.
-    metric : {"euclidean", "cosine", "haversine"}
+    metric : {"euclidean", "cosine", "latlon", "haversine"}
         What distances are. "cosine": only the direction of a sample counts; k-means of the rows
-        divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "haversine": X has two
-        columns, latitude and longitude in degrees (`numpy.degrees` converts radians); k-means of
-        points on a sphere of radius 6371.0088 km, so that the inertia is in km^2. Distances are
-        chords, which are shorter than arcs by 0.1 % at 1,000 km. `init`, if an array, and the
+        divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "latlon": X has two
+        columns, latitude and longitude in degrees; k-means of points on a sphere of radius
+        6371.0088 km, so that the inertia is in km^2. "haversine": the same in radians, as in
+        scikit-learn, on a sphere of radius 1. Distances are chords, which are shorter than arcs by
+        0.1 % at 1,000 km. `init`, if an array, and the
         centers of the result are in the terms of X.
     bounds : {"matched", "fixed"}
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
@@ -166,7 +167,7 @@ def kmeans(
     >>> bckm.verify(result.labels, 3, rules)
     []
     >>> places = [[-17.0, 179.9], [-16.0, -179.9], [60.0, 25.0]]  # latitude, longitude
-    >>> labels = bckm.kmeans(places, 2, metric="haversine", random_state=0).labels
+    >>> labels = bckm.kmeans(places, 2, metric="latlon", random_state=0).labels
     >>> bool(labels[0] == labels[1] != labels[2])
     True
     """
