@@ -26,7 +26,7 @@ from campaign.stating import constraints_of, write_files
 from tests.support.rule_instances import Drawn, draw
 
 EACH = 10
-SOLVERS = ("auto", "prices", "pump", "greedy", "transport", "nearest")
+SOLVERS = ("auto", "lagrangian", "pump", "greedy", "transport", "nearest")
 SEARCHES = ("none", "auto", "local")
 PROCESS = 400  # one case in so many starts a process of its own
 NEAR = 1e-11  # of costs, relative to them or to a far pair of samples

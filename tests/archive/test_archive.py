@@ -68,7 +68,7 @@ def test_everything_comes_back(name, tmp_path):
 
 
 @pytest.mark.parametrize("search", ["none", "auto"])
-@pytest.mark.parametrize("solver", ["auto", "exact", "prices", "pump", "greedy"])
+@pytest.mark.parametrize("solver", ["auto", "exact", "lagrangian", "pump", "greedy"])
 def test_results_of_all_engines(solver, search, tmp_path):
     rules = bckm.Constraints(size_max=5, cannot_link=[(0, 1)])
     result = bckm.kmeans(make.data(), 3, rules, solver=solver, search=search, random_state=1)

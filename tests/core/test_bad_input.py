@@ -350,7 +350,7 @@ def test_unknown_keyword():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"solver": "cplex"}, "'cplex'.*'auto', 'nearest', .* 'prices', 'pump', 'greedy'"),
+        ({"solver": "cplex"}, "'cplex'.*'auto', 'nearest', .* 'lagrangian', 'pump', 'greedy'"),
         ({"solver": None}, "None.*'auto'"),
         ({"init": "kmeans++"}, r"'k-means\+\+', 'random' or an array; got 'kmeans\+\+'"),
         ({"init": None}, "init must be"),

@@ -66,7 +66,7 @@ ENGINES = {
     "nearest": bckm.Constraints(size_min=0),
     "transport": bckm.Constraints(size_min=[5, 6, 7, 8], size_max=[12, 13, 14, 15]),
     "exact": APART & bckm.Constraints(size_max=14),
-    "prices": SUMS & APART,
+    "lagrangian": SUMS & APART,
     "pump": APART & bckm.Constraints(size_min=8),
     "greedy": APART,
     "auto": APART & bckm.Constraints(must_link=[(5, 6), (7, 9)], size_max=11).soft(price=0.3),

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 METRICS = {"latlon": "haversine", "haversine": "haversine in radians"}
-_VALUES: dict[str, Mapping[str, str]] = {"metric": METRICS}  # of parameters
+SOLVERS = {"lagrangian": "prices"}
+_VALUES: dict[str, Mapping[str, str]] = {"metric": METRICS, "solver": SOLVERS}  # of parameters
 
 
 def written(value: Any, words: Mapping[str, str]) -> Any:

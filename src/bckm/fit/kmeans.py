@@ -77,10 +77,10 @@ def kmeans(
         Number of clusters, k.
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for.
-    solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}
+    solver : {"auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"}
         Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
         asked; else "exact" with a work limit for each step where proofs are quick; else, above all
-        for capacities and quotas, "prices": labels with a bound, close to the optimum.
+        for capacities and quotas, "lagrangian": labels with a bound, close to the optimum.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         First centers. Where links join samples into groups that must be pairwise apart, the first
         start of "k-means++" begins with these groups. Given centers are the only start, and no

@@ -13,7 +13,7 @@ from bckm.problem.scaling import SCALINGS
 from bckm.tables.errors import near as nearest
 
 MISSING = ("error", "mean", "median")
-SOLVERS = ("auto", "nearest", "transport", "exact", "prices", "pump", "greedy")
+SOLVERS = ("auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy")
 SEARCHES = ("auto", "none", "local", "global")
 
 
