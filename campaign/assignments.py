@@ -124,7 +124,7 @@ def look(case: Case) -> None:
             X=drawn.X,
             n_clusters=drawn.k,
             constraints=drawn.constraints,
-            **{**fit, "init": centers, "bounds": ("fixed", "matched")[turn % 2]},
+            **{**fit, "init": centers, "label_bounds": ("given", "matched")[turn % 2]},
         )
         if found is not None:
             door.look(found)

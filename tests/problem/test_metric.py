@@ -142,7 +142,9 @@ def test_radians_are_degrees_on_a_sphere_of_radius_1():
     assert np.linalg.norm(points[0] - points[1]) == pytest.approx(chord, rel=1e-9)
     poles = np.radians([[90.0, 0.0], [-90.0, 360.0]]).astype(np.float32)  # a touch beyond
     assert bckm.kmeans(poles, 2, metric="haversine").inertia < 1e-12
-    with pytest.raises(ValueError, match="latitude 48.*±1.5708.*in radians.*metric='latlon' takes"):
+    with pytest.raises(
+        ValueError, match=r"latitude 48.*±1\.5708.*in radians.*metric='latlon' takes"
+    ):
         bckm.kmeans([[48.0, 11.0], [1.0, 1.0]], 1, metric="haversine")
 
 

@@ -26,6 +26,7 @@ from bckm.archive._words import METRICS, params_read, params_written, read, writ
 from bckm.assign.choose import ENGINES
 from bckm.estimator import ConstrainedKMeans
 from bckm.estimator.label_bounds import Bounds, _Total
+from bckm.fit.kmeans import LABEL_BOUNDS
 from bckm.fit.search.explore import SEARCHES
 from bckm.problem.metric import read_metric
 
@@ -120,7 +121,7 @@ _PARAMS: dict[str, Callable[[Any, str], object]] = {
     "n_init": _n_init,
     "search": _one_of(SEARCHES),
     "metric": lambda value, _: read_metric(value),
-    "bounds": _one_of(("matched", "fixed")),
+    "label_bounds": _one_of(LABEL_BOUNDS),
     "max_iter": read_whole,
     "tol": read_not_negative,
     "time_limit": lambda value, _: read_time_limit(value),

@@ -7,7 +7,12 @@ from typing import Any
 
 METRICS = {"latlon": "haversine", "haversine": "haversine in radians"}
 SOLVERS = {"lagrangian": "prices"}
-_VALUES: dict[str, Mapping[str, str]] = {"metric": METRICS, "solver": SOLVERS}  # of parameters
+_PARAMS = {"label_bounds": "bounds"}  # names of parameters
+_VALUES: dict[str, Mapping[str, str]] = {  # and their values
+    "metric": METRICS,
+    "solver": SOLVERS,
+    "label_bounds": {"given": "fixed"},
+}
 
 
 def written(value: Any, words: Mapping[str, str]) -> Any:
@@ -22,9 +27,13 @@ def read(value: Any, words: Mapping[str, str]) -> Any:
 
 def params_written(params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters of a model as files have them."""
-    return {name: written(value, _VALUES.get(name, {})) for name, value in params.items()}
+    return {
+        written(name, _PARAMS): written(value, _VALUES.get(name, {}))
+        for name, value in params.items()
+    }
 
 
 def params_read(params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters of a model from a file."""
-    return {name: read(value, _VALUES.get(name, {})) for name, value in params.items()}
+    ours = {read(name, _PARAMS): value for name, value in params.items()}
+    return {name: read(value, _VALUES.get(name, {})) for name, value in ours.items()}
