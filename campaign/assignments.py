@@ -26,7 +26,7 @@ from campaign.stating import constraints_of, write_files
 from tests.support.rule_instances import Drawn, draw
 
 EACH = 10
-SOLVERS = ("auto", "prices", "pump", "greedy", "transport", "nearest")
+SOLVERS = ("auto", "lagrangian", "pump", "greedy", "transport", "nearest")
 SEARCHES = ("none", "auto", "local")
 PROCESS = 400  # one case in so many starts a process of its own
 NEAR = 1e-11  # of costs, relative to them or to a far pair of samples
@@ -124,7 +124,7 @@ def look(case: Case) -> None:
             X=drawn.X,
             n_clusters=drawn.k,
             constraints=drawn.constraints,
-            **{**fit, "init": centers, "bounds": ("fixed", "matched")[turn % 2]},
+            **{**fit, "init": centers, "label_bounds": ("given", "matched")[turn % 2]},
         )
         if found is not None:
             door.look(found)

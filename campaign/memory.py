@@ -73,7 +73,7 @@ def _warm(folder: Path) -> None:
     np.linalg.eigh(np.eye(300))
     X = np.arange(12.0).reshape(6, 2)
     rules = bckm.Constraints(rows=bckm.AttributeSum(np.ones(6), upper=4), must_link=[(0, 5)])
-    for solver in ("exact", "prices"):
+    for solver in ("exact", "lagrangian"):
         found = bckm.kmeans(X, 2, rules, solver=solver, random_state=0)
     bckm.certify(found, X, rules)
     for kind in ("csv", "parquet", "xlsx", "jsonl", "npz"):

@@ -2,7 +2,7 @@
 
 500 places with latitude, longitude and population are shared among 8 sellers. Each territory gets
 an eighth of all people, give or take 5 %, and is as compact as that permits. Distances are those on
-the globe (``metric="haversine"``); population is the *demand* whose sum is bounded, so that a town
+the globe (``metric="latlon"``); population is the *demand* whose sum is bounded, so that a town
 counts as many times as it has people.
 """
 
@@ -16,7 +16,7 @@ import bckm
 
 SELLERS = 8
 TOLERANCE = 0.05
-EARTH = 6371.0088  # km, the radius that metric="haversine" uses
+EARTH = 6371.0088  # km, the radius that metric="latlon" uses
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def main(n: int = 500) -> Facts:
     rules = bckm.Constraints(
         demand=people, size_min=(1 - TOLERANCE) * share, size_max=(1 + TOLERANCE) * share
     )
-    result = bckm.kmeans(places, SELLERS, rules, metric="haversine", n_init=2, random_state=0)
-    plain = bckm.kmeans(places, SELLERS, metric="haversine", n_init=10, random_state=0)
+    result = bckm.kmeans(places, SELLERS, rules, metric="latlon", n_init=2, random_state=0)
+    plain = bckm.kmeans(places, SELLERS, metric="latlon", n_init=10, random_state=0)
 
     away = distance(places, result.centers[result.labels])
     facts = Facts(
@@ -91,7 +91,7 @@ def main(n: int = 500) -> Facts:
             places,
             rules,
             feature_names=["latitude", "longitude"],
-            metric="haversine",
+            metric="latlon",
             title="Territories",
         ),
     )

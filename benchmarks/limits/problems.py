@@ -226,11 +226,11 @@ def _sparse() -> tuple[Call, Read]:
     return _fit(X, 50, _balanced(20_000, 50))
 
 
-@_listed("haversine, 100,000, sizes, k = 100")
+@_listed("latlon, 100,000, sizes, k = 100")
 def _globe() -> tuple[Call, Read]:
     rng = np.random.default_rng(11)
     X = np.stack([rng.uniform(-60, 60, 100_000), rng.uniform(-180, 180, 100_000)], axis=1)
-    return _fit(X, 100, _balanced(100_000, 100), metric="haversine")
+    return _fit(X, 100, _balanced(100_000, 100), metric="latlon")
 
 
 @_listed("cosine, 100,000 x 64, k = 200")

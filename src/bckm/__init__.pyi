@@ -15,6 +15,7 @@ from .constraints.statements import LinearRows as LinearRows
 from .constraints.statements import Quota as Quota
 from .constraints.statements import Stay as Stay
 from .estimator import ConstrainedKMeans as ConstrainedKMeans
+from .exceptions import BckmError as BckmError
 from .exceptions import DamagedFileError as DamagedFileError
 from .exceptions import DroppedRulesWarning as DroppedRulesWarning
 from .exceptions import FileInUseError as FileInUseError

@@ -1,4 +1,4 @@
-"""What can go wrong with a set of rules, as exceptions that carry their evidence."""
+"""What can go wrong, as exceptions that carry their evidence; `BckmError` catches them all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,23 @@ if TYPE_CHECKING:
     from bckm.constraints.rules import Rule
 
 
-class InfeasibleError(ValueError):
+class BckmError(Exception):
+    """Base class of all exceptions of this library.
+
+    Arguments of a wrong type or value raise TypeError and ValueError, as everywhere in Python.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> try:
+    ...     bckm.kmeans([[0.0], [1.0], [2.0]], 2, bckm.Constraints(size_max=1))
+    ... except bckm.BckmError as error:
+    ...     print(type(error).__name__)
+    InfeasibleError
+    """
+
+
+class InfeasibleError(BckmError, ValueError):
     """No labels obey the rules, and this is proven.
 
     Parameters
@@ -38,7 +54,7 @@ class InfeasibleError(ValueError):
         self.minimal = minimal
 
 
-class UndecidedError(RuntimeError):
+class UndecidedError(BckmError, RuntimeError):
     """Neither labels that obey the rules nor a proof that none exist were found in time.
 
     Examples
@@ -67,7 +83,7 @@ class DroppedRulesWarning(UserWarning):
     """
 
 
-class UnsupportedError(ValueError):
+class UnsupportedError(BckmError, ValueError):
     """The chosen solver cannot express what is asked; the message names the way out.
 
     Examples
@@ -81,7 +97,7 @@ class UnsupportedError(ValueError):
     """
 
 
-class FileInUseError(OSError):
+class FileInUseError(BckmError, OSError):
     """Another fit is writing the same checkpoint; the message says which process it is.
 
     Examples
@@ -92,7 +108,7 @@ class FileInUseError(OSError):
     """
 
 
-class DamagedFileError(ValueError):
+class DamagedFileError(BckmError, ValueError):
     """A file is not what `bckm` writes, or no longer; the message names it and says what is wrong.
 
     Examples

@@ -110,9 +110,9 @@ def study() -> bckm.Study:
 def haversine() -> bckm.Study:
     places = np.column_stack([np.linspace(-80, 80, 9), np.linspace(-179, 179, 9)])
     rules = bckm.Constraints(size_max=3)
-    found = bckm.kmeans(places, 3, rules, metric="haversine", random_state=0)
+    found = bckm.kmeans(places, 3, rules, metric="latlon", random_state=0)
     names = ["latitude", "longitude"]
-    return bckm.Study.of(found, places, rules, feature_names=names, metric="haversine")
+    return bckm.Study.of(found, places, rules, feature_names=names, metric="latlon")
 
 
 def strange() -> bckm.Study:

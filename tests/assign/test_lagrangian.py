@@ -1,4 +1,4 @@
-"""The engine 'prices' and its parts: trees of links, prices of goods, mending."""
+"""The engine 'lagrangian' and its parts: trees of links, prices of goods, mending."""
 
 from itertools import product
 
@@ -108,8 +108,8 @@ def test_any_prices_give_a_bound_and_steps_in_a_box_raise_it(seed):
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_gap_and_partition_do_not_depend_on_the_scale(scale):
     X, k, asked = demanding(1, n=1000, links=50)
-    found = bckm.kmeans(X, k, asked, solver="prices", search="none", random_state=0)
-    other = bckm.kmeans(scale * X, k, asked, solver="prices", search="none", random_state=0)
+    found = bckm.kmeans(X, k, asked, solver="lagrangian", search="none", random_state=0)
+    other = bckm.kmeans(scale * X, k, asked, solver="lagrangian", search="none", random_state=0)
     assert found.inertia - found.lower_bound < 0.02 * found.inertia
     np.testing.assert_array_equal(found.labels, other.labels)
 
@@ -172,12 +172,12 @@ def test_swaps_mend_where_single_moves_cannot():
 
 def test_auto_takes_it_for_sums_that_are_not_tiny():
     X, k, asked = demanding(0)
-    assert choose("auto", Problem.build(X, k, asked)).name == "prices"
+    assert choose("auto", Problem.build(X, k, asked)).name == "lagrangian"
     X, k, asked = demanding(0, n=60, k=4, links=2)
     assert choose("auto", Problem.build(X, k, asked)).name == "exact"
 
 
-@pytest.mark.parametrize(("n", "solver"), [(60, "exact"), (60, "prices"), (6000, "prices")])
+@pytest.mark.parametrize(("n", "solver"), [(60, "exact"), (60, "lagrangian"), (6000, "lagrangian")])
 def test_a_fit_that_stops_early_is_still_bounded_at_its_centers(n, solver):
     """Where a last look is cheap, the bound is that of an assignment to the returned centers."""
     X, k, asked = demanding(5, n=n, k=4, links=n // 20, tight=0.1)

@@ -13,7 +13,7 @@ def test_an_instance_can_be_obeyed_and_its_links_bind(near):
     assert len(case.rules.must_link) == len(case.rules.cannot_link) == 30
     found = rules.measure(case, max_iter=10)
     assert found.broken == 0
-    assert found.solver == "prices"
+    assert found.solver == "lagrangian"
     assert 0 <= found.last_gap < 0.05
     assert 0 <= found.gap < 0.2
     assert found.inertia > 1  # rules cost something

@@ -137,8 +137,8 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--out", "-", "--json"), 2, "--out and --json cannot both go"),
         (("-k", 3, "--centers", "-", "--summary", "-"), 2, "--centers and --summary cannot"),
         (("-k", 3, "--solver", "nearest", "--size", "9:", "--columns", "x_km"), 2, "nearest"),
-        (("-k", 3, "--metric", "haversine", "--columns", "x_km"), 2, "latitude"),
-        (("-k", 3, "--metric", "haversine", "--scale", "robust"), 2, "degrees"),
+        (("-k", 3, "--metric", "latlon", "--columns", "x_km"), 2, "latitude"),
+        (("-k", 3, "--metric", "latlon", "--scale", "robust"), 2, "degrees"),
         (
             ("-k", 3, "--columns", "x_km", "--label-column", "customer", "--id", "customer"),
             2,

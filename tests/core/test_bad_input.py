@@ -350,7 +350,7 @@ def test_unknown_keyword():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"solver": "cplex"}, "'cplex'.*'auto', 'nearest', .* 'prices', 'pump', 'greedy'"),
+        ({"solver": "cplex"}, "'cplex'.*'auto', 'nearest', .* 'lagrangian', 'pump', 'greedy'"),
         ({"solver": None}, "None.*'auto'"),
         ({"init": "kmeans++"}, r"'k-means\+\+', 'random' or an array; got 'kmeans\+\+'"),
         ({"init": None}, "init must be"),
@@ -379,10 +379,10 @@ def test_unknown_keyword():
         ({"time_limit": np.nan}, "time_limit.*nan"),
         ({"time_limit": "1"}, "time_limit.*'1'"),
         ({"time_limit": True}, "time_limit.*True"),
-        ({"bounds": "free"}, "'matched' or 'fixed'; got 'free'"),
-        ({"bounds": None}, "'matched' or 'fixed'; got None"),
-        ({"bounds": "fixed"}, "'fixed'.*centers as init"),
-        ({"bounds": "fixed", "init": "random"}, "'fixed'.*centers as init"),
+        ({"label_bounds": "free"}, "'matched' or 'given'; got 'free'"),
+        ({"label_bounds": None}, "'matched' or 'given'; got None"),
+        ({"label_bounds": "given"}, "'given'.*centers as init"),
+        ({"label_bounds": "given", "init": "random"}, "'given'.*centers as init"),
         ({"random_state": "seed"}, "random_state.*'seed'"),
         ({"random_state": 1.5}, "random_state.*1.5"),
         ({"random_state": [1, 2]}, "random_state"),

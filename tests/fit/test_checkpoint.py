@@ -66,7 +66,7 @@ ENGINES = {
     "nearest": bckm.Constraints(size_min=0),
     "transport": bckm.Constraints(size_min=[5, 6, 7, 8], size_max=[12, 13, 14, 15]),
     "exact": APART & bckm.Constraints(size_max=14),
-    "prices": SUMS & APART,
+    "lagrangian": SUMS & APART,
     "pump": APART & bckm.Constraints(size_min=8),
     "greedy": APART,
     "auto": APART & bckm.Constraints(must_link=[(5, 6), (7, 9)], size_max=11).soft(price=0.3),
@@ -132,7 +132,7 @@ def test_killed_at_every_step(search, tmp_path):
 
 SPECIAL = {
     "given centers": {"init": data(3, K)},
-    "fixed bounds": {"init": data(3, K), "bounds": "fixed"},
+    "fixed bounds": {"init": data(3, K), "label_bounds": "given"},
     "random": {"init": "random", "n_init": 4},
     "weights": {"sample_weight": np.arange(N) % 3 + 0.5},
     "cosine": {"metric": "cosine"},
@@ -321,7 +321,7 @@ def test_the_file_of_another_fit_is_refused(changed, words, finished):
         ("library", "9.9.9", f"by bckm 9.9.9, this is {bckm.__version__}"),
         ("kernels", bool(missing), "with(out)? compiled kernels, unlike this fit"),
         ("metric", "cosine", "with metric='cosine', this fit has metric='euclidean'"),
-        ("bounds", "fixed", "with bounds='fixed', this fit has bounds='matched'"),
+        ("label_bounds", "given", "with label_bounds='given', this fit has label_bounds='matched'"),
     ],
 )
 def test_what_else_must_be_as_before(name, value, words, finished, tmp_path):

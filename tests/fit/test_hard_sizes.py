@@ -170,7 +170,7 @@ def test_transport_and_exact_agree(seed):
     rules = [even(90, 5), even(90, 5, 3), Constraints(size_max=25), Constraints(size_min=12)]
     rules.append(Constraints(size_min=[5, 10, 15, 20, 25], size_max=[10, 15, 20, 25, 30]))
     for asked in rules:
-        options = {"init": X[:5], "tol": 0, "bounds": "fixed"}
+        options = {"init": X[:5], "tol": 0, "label_bounds": "given"}
         one = kmeans(X, 5, asked, solver="transport", **options)
         two = kmeans(X, 5, asked, solver="exact", **options)
         assert np.array_equal(one.labels, two.labels)

@@ -100,7 +100,7 @@ def test_the_lower_bound_holds_for_the_final_centers(solver, instance):
     found = kmeans(X, K, asked, solver=solver, random_state=1)
     # what the exact engine finds for these centers is a labeling that the bound must not exceed
     best = kmeans(
-        X, K, asked, solver="exact", init=found.centers, bounds="fixed", max_iter=1, tol=0
+        X, K, asked, solver="exact", init=found.centers, label_bounds="given", max_iter=1, tol=0
     )
     reached = direct_inertia(X, best.labels, found.centers)
     assert found.lower_bound <= reached * (1 + 1e-9)
@@ -361,7 +361,7 @@ def test_fixed_bounds_keep_label_i_with_center_i(solver):
     # the large group lies at center 1, but only label 0 may be large
     asked = Constraints(size_min=0, size_max=[10, 5, 5])
     init = [[100.0], [0.0], [200.0]]
-    fixed = kmeans(LINE, 3, asked, solver=solver, init=init, bounds="fixed")
+    fixed = kmeans(LINE, 3, asked, solver=solver, init=init, label_bounds="given")
     assert fixed.labels[10:15].tolist() == [0] * 5
     assert fixed.labels[15:].tolist() == [2] * 5
     assert sorted(fixed.labels[:10].tolist()) == [0] * 5 + [1] * 5
@@ -375,8 +375,8 @@ def test_fixed_bounds_keep_label_i_with_center_i(solver):
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
 def test_without_bounds_label_i_stays_with_center_i_too(solver, order):
     centers = np.array([[1.0], [101.0], [201.0]])
-    for bounds in ("fixed", "matched"):
-        found = kmeans(LINE, 3, solver=solver, init=centers[list(order)], bounds=bounds)
+    for bounds in ("given", "matched"):
+        found = kmeans(LINE, 3, solver=solver, init=centers[list(order)], label_bounds=bounds)
         assert found.centers.ravel() == pytest.approx(np.array([0.0, 100, 200])[list(order)])
 
 

@@ -147,7 +147,7 @@ def test_a_column_that_is_nearly_numbers_is_missed():
 def test_latitude_comes_first():
     table = Table.of({"lon": [8.0, 9.0], "lat": [50.0, 51.0]})
     with pytest.raises(PlanError, match="latitude first"):
-        compile_plan(Plan(clusters=2, columns=("lon", "lat"), metric="haversine"), table)
+        compile_plan(Plan(clusters=2, columns=("lon", "lat"), metric="latlon"), table)
 
 
 @pytest.mark.parametrize(

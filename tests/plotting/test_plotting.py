@@ -228,7 +228,7 @@ def test_boxes_part_even_from_one_place():
 
 def test_maps_have_degrees_on_their_axes():
     X = [[-17.0, 178.0], [-18.0, -178.0], [-16.0, 179.0]]
-    display = draw(ClustersDisplay.from_study(study_of(X, [0, 1, 0], metric="haversine")))
+    display = draw(ClustersDisplay.from_study(study_of(X, [0, 1, 0], metric="latlon")))
     ticks = [one.get_text() for one in display.ax_.get_xticklabels()]
     assert "180°" in ticks
     assert any(one.endswith("°W") for one in ticks)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.metrics.pairwise import haversine_distances
 
 import bckm
 from bckm import ConstrainedKMeans
@@ -119,7 +120,7 @@ def test_cosine_leaves_sparse_data_sparse_and_unchanged():
     np.testing.assert_allclose(found.multiply(found).sum(axis=1), 1.0)
 
 
-# haversine ------------------------------------------------------------------------------------
+# places --------------------------------------------------------------------------------------
 
 
 def arc(one, other):
@@ -129,15 +130,33 @@ def arc(one, other):
     return 2 * EARTH * np.arcsin(np.sqrt(half))
 
 
+def test_radians_are_degrees_on_a_sphere_of_radius_1():
+    X = DATA["latlon"]
+    degrees = bckm.kmeans(X, K, metric="latlon", random_state=0)
+    radians = bckm.kmeans(np.radians(X), K, metric="haversine", random_state=0)
+    assert radians.labels.tolist() == degrees.labels.tolist()
+    assert radians.inertia * EARTH**2 == pytest.approx(degrees.inertia, rel=1e-9)
+    np.testing.assert_allclose(np.degrees(radians.centers), degrees.centers, atol=1e-9)
+    chord = 2 * np.sin(haversine_distances(np.radians(X[:2]))[0, 1] / 2)
+    points = METRICS["haversine"].embedded(np.radians(X[:2]))
+    assert np.linalg.norm(points[0] - points[1]) == pytest.approx(chord, rel=1e-9)
+    poles = np.radians([[90.0, 0.0], [-90.0, 360.0]]).astype(np.float32)  # a touch beyond
+    assert bckm.kmeans(poles, 2, metric="haversine").inertia < 1e-12
+    with pytest.raises(
+        ValueError, match=r"latitude 48.*±1\.5708.*in radians.*metric='latlon' takes"
+    ):
+        bckm.kmeans([[48.0, 11.0], [1.0, 1.0]], 1, metric="haversine")
+
+
 def test_chords_of_arcs():
     rng = np.random.default_rng(0)
     X = np.stack([rng.uniform(-90, 90, 40), rng.uniform(-360, 360, 40)], axis=1)
-    points = METRICS["haversine"].embedded(X)
+    points = METRICS["latlon"].embedded(X)
     for p, q in rng.integers(40, size=(100, 2)):
         chord = 2 * EARTH * np.sin(arc(X[p], X[q]) / 2 / EARTH)
         assert np.linalg.norm(points[p] - points[q]) == pytest.approx(chord, abs=1e-8)
     # 1,000 km: the docstring says 0.1 %
-    north = METRICS["haversine"].embedded([[0.0, 0.0], [np.degrees(1000 / EARTH), 0.0]])
+    north = METRICS["latlon"].embedded([[0.0, 0.0], [np.degrees(1000 / EARTH), 0.0]])
     assert 1 - np.linalg.norm(north[1] - north[0]) / 1000 == pytest.approx(1e-3, rel=0.1)
 
 
@@ -146,7 +165,7 @@ def test_chords_of_arcs():
 def test_a_small_town_is_flat(asked, latitude):
     X = places(0, middle=(latitude, 11.0))
     seeds, flat_seeds = X[:K], plane(X[:K], latitude)  # drawn ones would be others in space
-    found = bckm.kmeans(X, K, RULES[asked], init=seeds, metric="haversine")
+    found = bckm.kmeans(X, K, RULES[asked], init=seeds, metric="latlon")
     flat = bckm.kmeans(plane(X, latitude), K, RULES[asked], init=flat_seeds)
     np.testing.assert_array_equal(found.labels, flat.labels)
     assert bckm.verify(found.labels, K, RULES[asked]) == []
@@ -159,17 +178,17 @@ def test_a_small_town_is_flat(asked, latitude):
 
 def test_longitude_wraps():
     X = [[0.0, 179.9], [0.1, -179.9], [0.0, 0.2], [0.1, -0.1], [0.2, 180.1], [0.2, 359.9]]
-    found = bckm.kmeans(X, 2, metric="haversine", random_state=0)
+    found = bckm.kmeans(X, 2, metric="latlon", random_state=0)
     assert partition(found.labels) == [0, 0, 1, 1, 0, 1]
     east = found.centers[found.labels[0]]
     assert abs(abs(east[1]) - 180) < 0.2
-    model = ConstrainedKMeans(2, metric="haversine", random_state=0).fit(X)
+    model = ConstrainedKMeans(2, metric="latlon", random_state=0).fit(X)
     assert model.predict([[5.0, -175.0], [5.0, 175.0]]).tolist() == [model.labels_[0]] * 2
 
 
 def test_the_pole_is_one_place():
     X = [[89.9, 0.0], [89.9, 90.0], [89.9, -90.0], [89.9, 180.0], [60.0, 0.0], [60.0, 1.0]]
-    found = bckm.kmeans(X, 2, metric="haversine", random_state=0)
+    found = bckm.kmeans(X, 2, metric="latlon", random_state=0)
     assert partition(found.labels) == [0, 0, 0, 0, 1, 1]
     assert found.centers[found.labels[0], 0] == pytest.approx(90.0, abs=1e-9)
 
@@ -177,7 +196,7 @@ def test_the_pole_is_one_place():
 # both -----------------------------------------------------------------------------------------
 
 
-DATA = {"euclidean": rays(3), "cosine": rays(3), "haversine": places(3, width=40.0)}
+DATA = {"euclidean": rays(3), "cosine": rays(3), "latlon": places(3, width=40.0)}
 every_metric = pytest.mark.parametrize("metric", DATA)
 
 
@@ -218,7 +237,7 @@ def everywhere(seed):
     return {
         "euclidean": ways,
         "cosine": ways,
-        "haversine": np.stack([latitude, longitude], axis=1),
+        "latlon": np.stack([latitude, longitude], axis=1),
     }
 
 
@@ -270,14 +289,14 @@ def test_a_fitted_model_keeps_its_metric():
 
 
 def test_frames_keep_their_names():
-    frame = pd.DataFrame(DATA["haversine"], columns=["latitude", "longitude"])
-    model = ConstrainedKMeans(K, metric="haversine", random_state=0).fit(frame)
+    frame = pd.DataFrame(DATA["latlon"], columns=["latitude", "longitude"])
+    model = ConstrainedKMeans(K, metric="latlon", random_state=0).fit(frame)
     assert model.feature_names_in_.tolist() == ["latitude", "longitude"]
-    again = bckm.kmeans(frame, K, metric="haversine", random_state=0)
+    again = bckm.kmeans(frame, K, metric="latlon", random_state=0)
     np.testing.assert_array_equal(again.labels, model.labels_)
 
 
-@pytest.mark.parametrize("metric", ["cosine", "haversine"])
+@pytest.mark.parametrize("metric", ["cosine", "latlon"])
 def test_certify(metric):
     X = DATA[metric][:30]
     result = bckm.kmeans(X, 3, metric=metric, n_init=10, random_state=0)
@@ -299,16 +318,16 @@ def test_a_mean_in_the_middle_gets_the_direction_of_a_sample():
         np.testing.assert_allclose(turned.centers, found.centers)
         sparse = bckm.kmeans(sp.csr_array(np.array(X)), 1, metric="cosine")
         assert np.linalg.norm(sparse.centers[0]) == pytest.approx(1.0)
-    found = bckm.kmeans([[0.0, 10.0], [0.0, -170.0]], 1, metric="haversine")
+    found = bckm.kmeans([[0.0, 10.0], [0.0, -170.0]], 1, metric="latlon")
     assert found.centers[0].tolist() in (pytest.approx([0.0, 10.0]), pytest.approx([0.0, -170.0]))
     together = bckm.Constraints(must_link=[(0, 1)])
-    found = bckm.kmeans([[0.0, 10.0], [0.0, -170.0], [80, 0.0]], 2, together, metric="haversine")
+    found = bckm.kmeans([[0.0, 10.0], [0.0, -170.0], [80, 0.0]], 2, together, metric="latlon")
     assert np.isfinite(found.centers).all()
     assert found.labels[0] == found.labels[1] != found.labels[2]
 
 
 def test_the_middle_of_an_empty_cluster_gets_a_direction_too():
-    space, nobody = METRICS["haversine"], np.array([1])
+    space, nobody = METRICS["latlon"], np.array([1])
     centers = space.centers(np.zeros((1, 3)), np.ones((1, 3)), nobody, nobody)
     assert centers.tolist() == [[0.0, 0.0]]
 
@@ -318,7 +337,7 @@ def test_the_middle_of_an_empty_cluster_gets_a_direction_too():
 
 @pytest.mark.parametrize("bad", ["manhattan", None, 2, ["cosine"]])
 def test_unknown_metrics(bad):
-    message = r"metric must be one of 'euclidean', 'cosine', 'haversine'; got"
+    message = r"metric must be one of 'euclidean', 'cosine', 'latlon', 'haversine'; got"
     for call in (
         lambda: bckm.kmeans([[0.0], [1.0]], 1, metric=bad),
         lambda: bckm.assign_to([[0.0], [1.0]], [[0.0]], metric=bad),
@@ -349,7 +368,10 @@ def test_cosine_of_nothing(kind):
     [
         ([[10.0], [20.0]], "X has 1 features; .*latitude and longitude, in this order.*two col"),
         (np.ones((4, 3)), "X has 3 features"),
-        ([[10.0, 0.0], [90.5, 0.0]], r"row 1 of X has the latitude 90\.5.*±90.*np\.degrees"),
+        (
+            [[10.0, 0.0], [90.5, 0.0]],
+            r"row 1 of X has the latitude 90\.5.*±90.*metric='haversine' takes rad",
+        ),
         ([[-120.0, 0.0], [10.0, 0.0]], "row 0 of X has the latitude -120.*Exchange the columns"),
         ([[10.0, 0.0], [0.0, -361.0]], "row 1 of X has the longitude -361.*±360.*degrees"),
         ([[10.0, 0.0], [np.nan, 0.0]], "NaN or infinity, first at sample 1, feature 0"),
@@ -358,16 +380,16 @@ def test_cosine_of_nothing(kind):
 )
 def test_bad_places(X, message):
     with pytest.raises(ValueError, match=message):
-        bckm.kmeans(X, 1, metric="haversine")
+        bckm.kmeans(X, 1, metric="latlon")
 
 
 def test_bad_centers_of_places():
-    X = DATA["haversine"]
+    X = DATA["latlon"]
     with pytest.raises(ValueError, match=r"init has shape \(4, 3\); \(4, 2\) was expected"):
-        bckm.kmeans(X, K, init=np.ones((K, 3)), metric="haversine")
+        bckm.kmeans(X, K, init=np.ones((K, 3)), metric="latlon")
     init = X[:K].copy()
     init[2, 0] = 100
     with pytest.raises(ValueError, match="row 2 of init has the latitude 100"):
-        bckm.kmeans(X, K, init=init, metric="haversine")
+        bckm.kmeans(X, K, init=init, metric="latlon")
     with pytest.raises(ValueError, match="centers have 3 features, X has 2"):
-        bckm.assign_to(X, np.ones((K, 3)), metric="haversine")
+        bckm.assign_to(X, np.ones((K, 3)), metric="latlon")

@@ -59,7 +59,7 @@ ENGINES = {
     "exact": ["nothing", "sizes", "unequal", "links", "all", "rows", "soft"],
     "pump": ["sizes", "links", "all"],
     "greedy": ["sizes", "links", "all", "rows"],
-    "prices": ["sizes", "links", "all"],
+    "lagrangian": ["sizes", "links", "all"],
     "auto": ["nothing", "sizes", "unequal", "links", "all", "rows", "soft"],
 }
 CASES = [(solver, asked) for solver, kinds in ENGINES.items() for asked in kinds]

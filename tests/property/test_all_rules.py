@@ -123,7 +123,7 @@ def look(seed, *, often=1):
     if seed % 2 == 0 or often > 1:
         look_at_step(drawn, truth, seed, "exact")
     if seed % 8 == 1 or often > 1:
-        look_at_step(drawn, truth, seed, "prices")
+        look_at_step(drawn, truth, seed, "lagrangian")
     if seed * often % 8 == 0:
         look_at_fit(drawn, truth, seed, search="none")
     if seed * often % 16 == 0:

@@ -8,7 +8,7 @@ import pytest
 import bckm
 from tests.support.exact_sums import draw, wishes
 
-SOLVERS = ("exact", "prices", "greedy", "pump", "auto")
+SOLVERS = ("exact", "lagrangian", "greedy", "pump", "auto")
 FEW, BATCH, BATCHES = 6, 25, 4
 
 
@@ -61,7 +61,7 @@ def look_at_steps(drawn, seed, good, surely):
 def look_at_wishes(seed):
     drawn, price = draw(seed), 10.0 ** (seed % 7 - 3)
     rules, bounds = wishes(drawn, price)
-    for solver in ("exact", "prices", "greedy"):
+    for solver in ("exact", "lagrangian", "greedy"):
         fit = bckm.kmeans(drawn.X, drawn.k, rules, solver=solver, n_init=1, random_state=0)
         labels = fit.labels.tolist()
         looks = [bound.beyond(labels) for bound in bounds]

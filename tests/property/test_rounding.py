@@ -11,7 +11,7 @@ from tests.support import exact_costs as exactly
 
 LAYOUTS = pytest.mark.parametrize("layout", [np.asarray, csr_array], ids=["dense", "sparse"])
 CLOSE = Fraction(1, 10**9)
-SOLVERS = ("auto", "exact", "prices", "pump", "greedy", "transport", "nearest")
+SOLVERS = ("auto", "exact", "lagrangian", "pump", "greedy", "transport", "nearest")
 
 
 def blobs(n=60, d=2):

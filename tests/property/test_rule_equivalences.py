@@ -41,7 +41,7 @@ def alike(case, a, b, weight=None):
     for search in ("none", "auto"):
         fits = [
             bckm.kmeans(
-                case.X, K, c, init=case.centers, bounds="fixed", search=search, solver="exact"
+                case.X, K, c, init=case.centers, label_bounds="given", search=search, solver="exact"
             )
             for c in (a, b)
         ]
@@ -220,7 +220,7 @@ def wishes(case):
 def test_confidences_do_not_depend_on_scale(seed, search):
     case = Case(seed)
     asked = wishes(case)
-    options = {"bounds": "fixed", "search": search}
+    options = {"label_bounds": "given", "search": search}
     found = bckm.kmeans(case.X, K, asked, init=case.centers, **options)
     assert found.penalty > 0
     for factor, shift in ((1e6, 0.0), (1e-6, 0.0), (1.0, 1e6)):

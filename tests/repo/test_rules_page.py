@@ -52,7 +52,7 @@ def test_engines_of_the_table(rules, limit, monkeypatch):
     assert f"{getattr(CHOOSE, limit):,}" in PAGE
     problem = Problem.build(X, 2, bckm.Constraints(**rules))
     costs = problem.structure.n_items * 2
-    for most, engine in ((costs, "exact"), (costs - 1, "prices")):
+    for most, engine in ((costs, "exact"), (costs - 1, "lagrangian")):
         monkeypatch.setattr(CHOOSE, limit, most)
         assert CHOOSE.choose("auto", problem).name == engine
 

@@ -62,7 +62,7 @@ def test_reports_are_repeatable_and_leave_the_study_alone() -> None:
     assert np.array_equal(before[1], study.result.labels)
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "haversine"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "latlon"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_squares_add_up_to_the_inertia(metric: str, weighted: bool) -> None:
     rng = np.random.default_rng(1)

@@ -21,7 +21,7 @@ def violated_sum() -> bckm.Study:
     X = np.array([[0.0], [1.0], [50.0], [51.0]])
     kg = bckm.AttributeSum([1290, 1289.8, 1290.2, 1290.2], upper=2580, name="kg")
     rules = bckm.Constraints(rows=kg).soft(price=1.0)
-    result = bckm.kmeans(X, 2, rules, init=[[0.0], [50.0]], bounds="fixed")
+    result = bckm.kmeans(X, 2, rules, init=[[0.0], [50.0]], label_bounds="given")
     return bckm.Study.of(result, X, rules)
 
 

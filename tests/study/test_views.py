@@ -136,18 +136,22 @@ def test_a_map_is_cut_at_the_widest_gap(turn):
     longitude = np.array([170.0, 179.0, 180.0, -179.0, -160.0])
     longitude = np.where(longitude < 0, longitude + turn, longitude)
     X = np.stack([np.linspace(-20, -15, 5), longitude], axis=1)
-    found = views.plane(study_of(X, [0, 0, 1, 1, 1], metric="haversine"))
+    found = views.plane(study_of(X, [0, 0, 1, 1, 1], metric="latlon"))
     np.testing.assert_allclose(found.points[:, 0], [170, 179, 180, 181, 200])
     assert found.points[:, 0].min() <= found.centers[:, 0].min()
     assert found.centers[:, 0].max() <= 200
     np.testing.assert_allclose(found.points[:, 1], X[:, 0])
+    same = views.plane(study_of(np.radians(X), [0, 0, 1, 1, 1], metric="haversine"))
+    np.testing.assert_allclose(same.points, found.points)
+    np.testing.assert_allclose(same.centers, found.centers)
+    assert same.aspect == pytest.approx(found.aspect)
 
 
 def test_a_map_of_the_whole_world_begins_at_the_antimeridian():
     X = [[0.0, -170.0], [0.0, -60.0], [0.0, 50.0], [10.0, 160.0]]
-    found = views.plane(study_of(X, [0, 0, 1, 1], metric="haversine"))
+    found = views.plane(study_of(X, [0, 0, 1, 1], metric="latlon"))
     np.testing.assert_allclose(sorted(found.points[:, 0]), [-60, 50, 160, 190])
-    one = views.plane(study_of([[10.0, 20.0]], [0], metric="haversine"))
+    one = views.plane(study_of([[10.0, 20.0]], [0], metric="latlon"))
     np.testing.assert_allclose(one.points, [[20.0, 10.0]])
     np.testing.assert_allclose(one.centers, [[20.0, 10.0]])
 
@@ -320,7 +324,7 @@ def test_profile_of_weighted_samples():
     assert found.z[:2, 1].tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "cosine", "haversine"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "latlon"])
 def test_silhouettes_are_those_of_sklearn(metric):
     rng = np.random.default_rng(0)
     X = np.stack([rng.uniform(1, 80, 60), rng.uniform(-170, 170, 60)], axis=1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bckm._storage.fields import Fields, narrow, scalar
 from bckm.archive._statements import Pool
+from bckm.archive._words import SOLVERS, read, written
 from bckm.constraints import rules
 from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
 from bckm.fit.result import Result, SoftViolation
@@ -49,7 +50,7 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
         "seconds": float(result.seconds),
         "status": status_word(result.status),
         "assignment": status_word(result.assignment_status),
-        "solver": result.solver,
+        "solver": written(result.solver, SOLVERS),
         "counters": {name: int(number) for name, number in result.counters.items()},
         "history": history_tree(result.history),
         "given_up": [_violation_tree(one, pool) for one in result.violated],
@@ -74,7 +75,7 @@ def read_result(fields: Fields, pool: Pool) -> Result:
         history=read_history(fields.of("history")),
         seconds=fields.amount("seconds"),
         sizes=np.bincount(labels, minlength=k),
-        solver=fields.text("solver"),
+        solver=read(fields.text("solver"), SOLVERS),
         embedded=fields.floats("embedded", (k, None)),
         counters={name: counters.whole(name) for name in counters.tree},
         prices=None if fields["prices"] is None else fields.floats("prices", (k,)),

@@ -174,7 +174,7 @@ def _first_radius(cost: FloatArray) -> float:
 class PriceEngine(Engine):
     """Labels with a bound under any rules, at any scale; no promise of the optimum."""
 
-    name = "prices"
+    name = "lagrangian"
     handles = ~Feature.NONE
     bounds_cheaply = True
 

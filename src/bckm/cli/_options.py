@@ -135,8 +135,9 @@ feature_options = _all(
     ),
     click.option(
         "--metric",
-        type=click.Choice(["euclidean", "cosine", "haversine"]),
-        help="Distance; haversine takes latitude, then longitude, in degrees. Default: euclidean.",
+        type=click.Choice(["euclidean", "cosine", "latlon", "haversine"]),
+        help="Distance; latlon takes latitude, then longitude, in degrees (haversine: in radians). "
+        "Default: euclidean.",
     ),
     click.option(
         "--missing",

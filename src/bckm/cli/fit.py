@@ -83,7 +83,7 @@ FAR = 0.05  # gap of the last assignment from which on a person is told
 @click.option("--n-init", type=click.IntRange(1), help="Starts; the best counts.")
 @click.option(
     "--solver",
-    type=click.Choice(["auto", "nearest", "transport", "exact", "prices", "pump", "greedy"]),
+    type=click.Choice(["auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"]),
     help="Engine of the assignments. Default: auto.",
 )
 @click.option("--max-iter", type=click.IntRange(1), help="Iterations of a start. Default: 300.")

@@ -42,7 +42,8 @@ class ConstrainedKMeans(FittedCenters):
         Bounds on the number of samples in each cluster: one for all, or one per cluster. With a
         `demand` in `fit` they bound its sums and need not be whole; of r resources each has its own
         bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
-    solver, init, n_init, search, metric, bounds, max_iter, tol, time_limit, n_jobs, random_state :
+    solver, init, n_init, search, metric, label_bounds, max_iter, tol, time_limit, n_jobs, \
+            random_state :
         As in `bckm.kmeans`.
     verbose : int, default=0
         Above 0, each step of a fit is a line on standard output.
@@ -107,7 +108,7 @@ class ConstrainedKMeans(FittedCenters):
         n_init: int | str = "auto",
         search: str = "auto",
         metric: str = "euclidean",
-        bounds: str = "matched",
+        label_bounds: str = "matched",
         max_iter: int = 300,
         tol: float = 1e-4,
         time_limit: float | None = None,
@@ -123,7 +124,7 @@ class ConstrainedKMeans(FittedCenters):
         self.n_init = n_init
         self.search = search
         self.metric = metric
-        self.bounds = bounds
+        self.label_bounds = label_bounds
         self.max_iter = max_iter
         self.tol = tol
         self.time_limit = time_limit
@@ -237,7 +238,7 @@ class ConstrainedKMeans(FittedCenters):
             n_init=self.n_init,
             search=self.search,
             metric=self.metric,
-            bounds=self.bounds,
+            label_bounds=self.label_bounds,
             max_iter=self.max_iter,
             tol=self.tol,
             time_limit=self.time_limit,

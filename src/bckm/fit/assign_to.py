@@ -50,9 +50,9 @@ def assign_to(
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for; fewer samples
         than clusters need it.
-    solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}
+    solver : {"auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"}
         Engine. "auto" proves optimality within a work limit where that may succeed, "exact" at any
-        price; "prices" gives a bound, close to the optimum.
+        price; "lagrangian" gives a bound, close to the optimum.
     metric, sample_weight, sample_id, n_jobs :
         As in `bckm.kmeans`; centers are in the terms of X.
     time_limit : float, optional

@@ -34,6 +34,7 @@ from bckm.problem.problem import Problem
 from bckm.verification import verify
 
 _SEEDINGS = {"k-means++": spread, "random": scatter}
+LABEL_BOUNDS = ("matched", "given")
 RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most
 SMALL = 20_000  # items x clusters of all starts together, if one alone is not more
 AGREE = 1e-12  # share of the cost by which sums of squares may differ if added up in another way
@@ -51,7 +52,7 @@ def kmeans(
     n_init: int | str = "auto",
     search: str = "auto",
     metric: str = "euclidean",
-    bounds: str = "matched",
+    label_bounds: str = "matched",
     max_iter: int = 300,
     tol: float = 1e-4,
     time_limit: float | None = None,
@@ -77,10 +78,10 @@ def kmeans(
         Number of clusters, k.
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for.
-    solver : {"auto", "nearest", "transport", "exact", "prices", "pump", "greedy"}
+    solver : {"auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"}
         Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
         asked; else "exact" with a work limit for each step where proofs are quick; else, above all
-        for capacities and quotas, "prices": labels with a bound, close to the optimum.
+        for capacities and quotas, "lagrangian": labels with a bound, close to the optimum.
     init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
         First centers. Where links join samples into groups that must be pairwise apart, the first
         start of "k-means++" begins with these groups. Given centers are the only start, and no
@@ -97,16 +98,17 @@ def kmeans(
         it is over or the same best clustering was found three times. Sparse data, or an
         installation without the compiled kernels: "auto" does nothing, "local" and "global" are
         refused.
-    metric : {"euclidean", "cosine", "haversine"}
+    metric : {"euclidean", "cosine", "latlon", "haversine"}
         What distances are. "cosine": only the direction of a sample counts; k-means of the rows
-        divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "haversine": X has two
-        columns, latitude and longitude in degrees (`numpy.degrees` converts radians); k-means of
-        points on a sphere of radius 6371.0088 km, so that the inertia is in km^2. Distances are
-        chords, which are shorter than arcs by 0.1 % at 1,000 km. `init`, if an array, and the
+        divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "latlon": X has two
+        columns, latitude and longitude in degrees; k-means of points on a sphere of radius
+        6371.0088 km, so that the inertia is in km^2. "haversine": the same in radians, as in
+        scikit-learn, on a sphere of radius 1. Distances are chords, which are shorter than arcs by
+        0.1 % at 1,000 km. `init`, if an array, and the
         centers of the result are in the terms of X.
-    bounds : {"matched", "fixed"}
+    label_bounds : {"matched", "given"}
         Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
-        "fixed" ties label i to row i of `init`, which must then be an array.
+        "given" ties label i to row i of `init`, which must then be an array.
     max_iter : int
         Iterations per start.
     tol : float
@@ -166,7 +168,7 @@ def kmeans(
     >>> bckm.verify(result.labels, 3, rules)
     []
     >>> places = [[-17.0, 179.9], [-16.0, -179.9], [60.0, 25.0]]  # latitude, longitude
-    >>> labels = bckm.kmeans(places, 2, metric="haversine", random_state=0).labels
+    >>> labels = bckm.kmeans(places, 2, metric="latlon", random_state=0).labels
     >>> bool(labels[0] == labels[1] != labels[2])
     True
     """
@@ -179,8 +181,8 @@ def kmeans(
     if not isinstance(search, str) or search not in SEARCHES:
         names = ", ".join(map(repr, SEARCHES))
         raise ValueError(f"search must be one of {names}; got {search!r}.")
-    if bounds not in ("matched", "fixed"):
-        raise ValueError(f"bounds must be 'matched' or 'fixed'; got {bounds!r}.")
+    if label_bounds not in LABEL_BOUNDS:
+        raise ValueError(f"label_bounds must be 'matched' or 'given'; got {label_bounds!r}.")
     kept = None if checkpoint is None else Checkpoint(checkpoint)
     constraints = located(as_constraints(constraints), X, sample_id)
     space = read_metric(metric)
@@ -197,8 +199,8 @@ def kmeans(
             "goes without moves here."
         )
     given = _given_centers(init, problem, space)
-    if bounds == "fixed" and given is None:
-        raise ValueError("bounds='fixed' ties label i to center i: pass the centers as init.")
+    if label_bounds == "given" and given is None:
+        raise ValueError("label_bounds='given' ties label i to center i: pass centers as init.")
     number = _starts(n_init, init, problem, search)
     seed = random_state if kept is None else kept.seed(random_state)
     *generators, rng = _generators(seed, number + 1)
@@ -209,7 +211,7 @@ def kmeans(
             "starts": number,
             "search": search,
             "metric": space.name,
-            "bounds": bounds,
+            "label_bounds": label_bounds,
             "max_iter": max_iter,
             "tol": tol,
             "random_state": None if random_state is None else int(random_state),
@@ -219,7 +221,7 @@ def kmeans(
     start = None if kept is None else kept.start
     if start is None:
         start = feasible_start(problem.structure, problem.rules, deadline)
-    free = bounds == "matched" and not problem.structure.interchangeable
+    free = label_bounds == "matched" and not problem.structure.interchangeable
     task = Task(problem, engine, start, Limits(max_iter, tol, deadline), free, on_step, began)
     seeding = spread if given is not None else _SEEDINGS[init]
     seeds: Sequence[Seed]
@@ -232,7 +234,7 @@ def kmeans(
         ]
     # given centers are where to begin, unless a search among all is asked for; and where labels are
     # tied to them, others would be other labels
-    stay = bounds == "fixed" or (given is not None and search == "auto")
+    stay = label_bounds == "given" or (given is not None and search == "auto")
     fresh = None if stay else partial(seeding, problem, deadline=deadline)
     if kept is None:
         found = explore(task, search, seeds, fresh, rng)

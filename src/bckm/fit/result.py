@@ -103,8 +103,8 @@ class Result:
     centers : array (k, d)
         Means of the clusters (an empty cluster keeps the center it last had); from `bckm.assign_to`
         the centers that were given. In the terms of X: with ``metric="cosine"`` the direction of
-        the mean, of length 1; with "haversine" its latitude and longitude in degrees. A mean in the
-        middle of the sphere has no direction and gets that of one of its samples.
+        the mean, of length 1; with "latlon" or "haversine" its latitude and longitude. A mean in
+        the middle of the sphere has no direction and gets that of one of its samples.
     inertia : float
         Weighted sum of squared distances of samples to the center of their cluster.
     penalty : float

@@ -23,6 +23,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import read_data, read_n_clusters, read_whole, refuse_masked
 from bckm.constraints import Constraints
+from bckm.exceptions import BckmError
 from bckm.fit.seeding import spread
 from bckm.problem.problem import Problem
 from bckm.verification import Violation, verify
@@ -30,7 +31,7 @@ from bckm.verification import Violation, verify
 SEED_ITERATIONS = 100  # of the k-means that gives first centers; as in the paper
 
 
-class MethodFailure(RuntimeError):  # noqa: N818 - no error: a result
+class MethodFailure(BckmError, RuntimeError):  # noqa: N818 - no error: a result
     """A method ended without labels; the message says where. Failures are results too.
 
     Examples

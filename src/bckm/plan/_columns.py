@@ -115,8 +115,9 @@ def read_features(
     """Columns that samples are clustered by, (n, d), and their names."""
     table = read.table
     names = tuple(map(table.column, plan.columns))
-    if plan.metric == "haversine" and [name[:3].lower() for name in names] in _EXCHANGED:
-        raise PlanError(f"haversine takes latitude first: --columns {names[1]},{names[0]}.")
+    places = plan.metric in ("latlon", "haversine")
+    if places and [name[:3].lower() for name in names] in _EXCHANGED:
+        raise PlanError(f"{plan.metric} takes latitude first: --columns {names[1]},{names[0]}.")
     if twice := [name for name, often in Counter(names).items() if often > 1]:
         raise PlanError(f"column {twice[0]!r} is named twice.")
     if not names:

@@ -164,8 +164,11 @@ def _reader(plan: Plan, table: Table) -> Reader:
         raise PlanError("how many clusters? Say --clusters 12, or clusters = 12 in the rules.")
     if plan.clusters > table.n_rows:
         raise PlanError(f"{plan.clusters} clusters are asked of {table.n_rows} rows.")
-    if plan.metric == "haversine" and (plan.scale or "none") != "none":
-        raise PlanError(f"haversine takes degrees as they are; scale {plan.scale!r} changes them.")
+    unit = {"latlon": "degrees", "haversine": "radians"}.get(plan.metric or "")
+    if unit and (plan.scale or "none") != "none":
+        raise PlanError(
+            f"{plan.metric} takes {unit} as they are; scale {plan.scale!r} changes them."
+        )
     for name in (*plan.used, *plan.columns):
         table.column(name)  # an unknown one is refused before anything is read
     return Reader(table, None if plan.id is None else table.ids(plan.id), plan.clusters)

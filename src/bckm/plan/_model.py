@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from bckm.exceptions import BckmError
 from bckm.problem.metric import METRICS
 from bckm.problem.scaling import SCALINGS
 from bckm.tables.errors import near as nearest
 
 MISSING = ("error", "mean", "median")
-SOLVERS = ("auto", "nearest", "transport", "exact", "prices", "pump", "greedy")
+SOLVERS = ("auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy")
 SEARCHES = ("auto", "none", "local", "global")
 
 
-class PlanError(ValueError):
+class PlanError(BckmError, ValueError):
     """A plan that cannot be understood: it says what is wrong, where, and what would be right.
 
     Examples

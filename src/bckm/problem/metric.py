@@ -25,6 +25,7 @@ class Metric(ABC):
     """A way from data to points whose Euclidean distances count, and back for centers."""
 
     name: ClassVar[str]
+    turn: ClassVar[float | None] = None  # after which the second feature begins anew
 
     @abstractmethod
     def embedded(self, X: Any, what: str = "X") -> Any:  # noqa: N803
@@ -141,45 +142,65 @@ def _check_length(largest: FloatArray, what: str, start: int = 0) -> None:
         )
 
 
-class Haversine(_Sphere):
-    """Latitude and longitude in degrees, as points in space at the radius of the earth, in km."""
+class _Places(_Sphere):
+    """Latitude and longitude, in this order, as points in space."""
 
-    name = "haversine"
-    radius = EARTH
+    turn: ClassVar[float]
+    unit: ClassVar[str]
+    other: ClassVar[str]  # what takes another unit
+    slack: ClassVar[float] = 0.0  # share by which numbers of single precision may be beyond
 
     def embedded(self, X: Any, what: str = "X") -> FloatArray:  # noqa: N803
         """Points (n, 3) on the sphere."""
-        asked = "metric='haversine' takes latitude and longitude, in this order and in degrees"
+        asked = (
+            f"metric={self.name!r} takes latitude and longitude, in this order and in {self.unit}"
+        )
         if sp.issparse(X):
             raise ValueError(f"{what} is sparse; {asked}: pass {what}.toarray().")
         data = read_data(X)
         if data.shape[1] != 2:
             raise ValueError(f"{what} has {data.shape[1]} features; {asked}: two columns.")
-        for column, name, most in ((0, "latitude", 90), (1, "longitude", 360)):
-            beyond = np.flatnonzero(np.abs(data[:, column]) > most)
+        for column, name, most in ((0, "latitude", self.turn / 4), (1, "longitude", self.turn)):
+            beyond = np.flatnonzero(np.abs(data[:, column]) > most * (1 + self.slack))
             if beyond.size:
                 raise ValueError(
                     f"row {beyond[0]} of {what} has the {name} {data[beyond[0], column]:g}, beyond "
-                    f"±{most}; {asked}. Exchange the columns if longitude comes first; radians "
-                    "become degrees by np.degrees."
+                    f"±{most:.5g}; {asked}. Exchange the columns if longitude comes first; "
+                    f"{self.other}."
                 )
-        latitude, longitude = np.radians(data.astype(np.float64)).T
+        latitude, longitude = (data.astype(np.float64) * (2 * np.pi / self.turn)).T
         ring = np.cos(latitude)
         x, y, z = ring * np.cos(longitude), ring * np.sin(longitude), np.sin(latitude)
-        return EARTH * np.stack([x, y, z], axis=1)
+        return self.radius * np.stack([x, y, z], axis=1)
 
     def n_features(self, embedded: int) -> int:
         """Two."""
         return 2
 
     def returned(self, directions: FloatArray) -> FloatArray:
-        """Latitude and longitude in degrees, the latter between -180 and 180."""
+        """Latitude and longitude, the latter within half a turn of zero."""
         x, y, z = directions.T
         found: FloatArray = np.stack([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)], axis=1)
-        return np.degrees(found)
+        return found * (self.turn / (2 * np.pi))
 
 
-METRICS: dict[str, Metric] = {one.name: one for one in (Euclidean(), Cosine(), Haversine())}
+class LatLon(_Places):
+    """In degrees, on a sphere of the radius of the earth, in km."""
+
+    name, radius, turn, unit = "latlon", EARTH, 360.0, "degrees"
+    other = "metric='haversine' takes radians"
+
+
+class Haversine(_Places):
+    """In radians, on a sphere of radius 1, as in scikit-learn."""
+
+    name, radius, turn, unit = "haversine", 1.0, 2 * np.pi, "radians"
+    other = "metric='latlon' takes degrees"
+    slack = 1e-7
+
+
+_ALL = (Euclidean(), Cosine(), LatLon(), Haversine())
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 
 
 def read_metric(metric: Any) -> Metric:

@@ -195,7 +195,8 @@ class Facts:
         """What the inertia is, for a reader without statistics."""
         unit = {
             "euclidean": "in squared units of the features",
-            "haversine": "in km²",
+            "latlon": "in km²",
+            "haversine": "in squared radii of the sphere",
         }.get(self.study.metric, "after scaling each row to length 1")
         if self.study.scaling.kind != "none":
             unit = "in squared units of the scaled features"
@@ -224,7 +225,8 @@ class Facts:
         metric = {
             "euclidean": "Euclidean distance",
             "cosine": "angle between rows (cosine)",
-            "haversine": "distance on the earth (haversine), in km",
+            "latlon": "distance on the earth, in km",
+            "haversine": "distance on a sphere of radius 1 (haversine)",
         }
         told += [
             ("solver used", (Name(study.result.solver),)),

@@ -174,7 +174,7 @@ def _came_out(facts: Facts) -> Part:
     caption = (
         "Each cluster; small print: what is allowed. Inertia: its share of the whole. Distance: "
         "root of the mean squared distance from the center"
-        f"{' in km' if facts.study.metric == 'haversine' else ''}"
+        f"{' in km' if facts.study.metric == 'latlon' else ''}"
         f"{', after scaling' if facts.study.scaling.kind != 'none' else ''}."
     )
     ending = el("p", " ".join(facts.ending))

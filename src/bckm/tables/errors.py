@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
+from bckm.exceptions import BckmError
+
 _SHOWN = 12  # column names in a message
 _SEARCHED = 20_000  # names that are compared letter by letter with one that is not there
 
 
-class TableError(ValueError):
+class TableError(BckmError, ValueError):
     """A file that cannot be read or written, or a column that is not what was asked for.
 
     Examples

@@ -222,7 +222,7 @@ def test_converged_means_that_one_more_step_brings_nothing(search, kind, hasty):
         solver="exact",
         search="none",
         init=found.centers,
-        bounds="fixed",
+        label_bounds="given",
         max_iter=1,
         tol=0,
     )
@@ -582,7 +582,7 @@ def test_fixed_bounds_keep_label_i_with_row_i(search, solver):
     asked = Constraints(size_min=0, size_max=[10, 5, 5])
     options = {"search": search, "solver": solver, "random_state": 0}
     init = [[100.0], [0.0], [200.0]]
-    fixed = bckm.kmeans(LINE, 3, asked, init=init, bounds="fixed", **options)
+    fixed = bckm.kmeans(LINE, 3, asked, init=init, label_bounds="given", **options)
     assert fixed.labels[10:15].tolist() == [0] * 5
     assert fixed.labels[15:].tolist() == [2] * 5
     assert fixed.centers.ravel() == pytest.approx([50, 0, 200])
@@ -592,7 +592,7 @@ def test_fixed_bounds_keep_label_i_with_row_i(search, solver):
     X += np.random.default_rng(0).normal(size=X.shape)
     for order in ([0, 1, 2], [2, 0, 1], [1, 0, 2]):
         centers = X[::12][order]
-        found = bckm.kmeans(X, 3, init=centers, bounds="fixed", **options)
+        found = bckm.kmeans(X, 3, init=centers, label_bounds="given", **options)
         assert cdist(found.centers, centers).argmin(axis=1).tolist() == [0, 1, 2]
 
 
@@ -602,10 +602,17 @@ def test_fixed_bounds_see_the_engine_and_are_never_worse(search, solver):
     for seed in range(3):
         X, asked = kinds(40 + seed)
         for kind in ("free", "even", "classes", "apart", "links and sizes", "all"):
-            fit = partial(bckm.kmeans, X, K, asked[kind], init=X[:K], bounds="fixed", tol=0)
+            fit = partial(bckm.kmeans, X, K, asked[kind], init=X[:K], label_bounds="given", tol=0)
             plain = fit(search="none", solver=solver)
             found, steps = heard(
-                X, K, asked[kind], init=X[:K], bounds="fixed", tol=0, search=search, solver=solver
+                X,
+                K,
+                asked[kind],
+                init=X[:K],
+                label_bounds="given",
+                tol=0,
+                search=search,
+                solver=solver,
             )
             check(found, steps, X, asked[kind], K)
             assert found.inertia <= plain.inertia * (1 + 1e-9)
@@ -614,11 +621,13 @@ def test_fixed_bounds_see_the_engine_and_are_never_worse(search, solver):
 
 
 @pytest.mark.parametrize("search", ["none", "local", "auto"])
-@pytest.mark.parametrize("bounds", ["matched", "fixed"])
+@pytest.mark.parametrize("bounds", ["matched", "given"])
 def test_given_centers_leave_nothing_to_chance(search, bounds):
     X, asked = kinds(8)
     for kind in ("free", "even", "classes", "all"):
-        fit = partial(bckm.kmeans, X, K, asked[kind], init=X[:K], search=search, bounds=bounds)
+        fit = partial(
+            bckm.kmeans, X, K, asked[kind], init=X[:K], search=search, label_bounds=bounds
+        )
         first = fit(random_state=0)
         assert {step.start for step in first.history} == {0}
         for seed in (1, 2):

@@ -88,7 +88,7 @@ def amounts(study: Study) -> list[Amount]:
     >>> X = [[0.0], [1.0], [8.0], [9.0]]
     >>> kg = bckm.AttributeSum([5, 2, 2, 5], upper=[10, 8], name="kg")
     >>> rules = bckm.Constraints(size_max=3, rows=kg)
-    >>> result = bckm.kmeans(X, 2, rules, init=[[0.0], [9.0]], bounds="fixed")
+    >>> result = bckm.kmeans(X, 2, rules, init=[[0.0], [9.0]], label_bounds="given")
     >>> for one in views.amounts(bckm.Study.of(result, X, rules)):
     ...     print(one.name, one.values.tolist(), one.upper.tolist())
     size [2.0, 2.0] [3.0, 3.0]

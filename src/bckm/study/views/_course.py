@@ -130,23 +130,23 @@ def profile(study: Study) -> Profile:
     """Means of the features by cluster, and how these differ from all samples.
 
     Means are those of the samples, whatever the centers are: directions, or centers that were
-    given. Longitudes of ``metric="haversine"`` are averaged on the map of `plane`.
+    given. Longitudes of ``metric="latlon"`` and "haversine" are averaged on the map of `plane`.
 
     Examples
     --------
     >>> import bckm
     >>> from bckm.study import views
     >>> X = [[-17.0, 179.0], [-17.0, -179.0], [60.0, 25.0]]
-    >>> result = bckm.kmeans(X, 2, metric="haversine", random_state=0)
-    >>> mean = views.profile(bckm.Study.of(result, X, metric="haversine")).mean
+    >>> result = bckm.kmeans(X, 2, metric="latlon", random_state=0)
+    >>> mean = views.profile(bckm.Study.of(result, X, metric="latlon")).mean
     >>> sorted(mean.round(6).tolist())
     [[-17.0, -180.0], [60.0, 25.0]]
     """
     X, k = study.X, study.n_clusters  # noqa: N806
     n, d = X.shape
-    globe = study.metric == "haversine"
-    if globe:
-        X = np.stack([X[:, 0], unwrapped(X[:, 1])], axis=1)  # noqa: N806
+    turn = read_metric(study.metric).turn
+    if turn is not None:
+        X = np.stack([X[:, 0], unwrapped(X[:, 1], turn)], axis=1)  # noqa: N806
     weight = np.ones(n) if study.sample_weight is None else study.sample_weight
     whole = float(weight.sum())
     if whole <= 0:
@@ -165,9 +165,9 @@ def profile(study: Study) -> Profile:
     z = (step - shift) / np.where(spread > 0, spread, 1.0)
     z[:, spread == 0] *= 0.0
     mean, overall = first + step, first + shift
-    if globe:
+    if turn is not None:
         mean[:, 1], overall[1] = (
-            np.mod(v + 180.0, 360.0) - 180.0 for v in (mean[:, 1], overall[1])
+            np.mod(v + turn / 2, turn) - turn / 2 for v in (mean[:, 1], overall[1])
         )
     return Profile(mean, overall, spread, z)
 

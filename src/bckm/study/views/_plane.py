@@ -49,8 +49,8 @@ class Plane:
     >>> import bckm
     >>> from bckm.study import views
     >>> X = [[50.1, 8.7], [50.0, 8.3], [53.6, 10.0], [53.1, 8.8]]
-    >>> result = bckm.kmeans(X, 2, metric="haversine", random_state=0)
-    >>> found = views.plane(bckm.Study.of(result, X, metric="haversine"))
+    >>> result = bckm.kmeans(X, 2, metric="latlon", random_state=0)
+    >>> found = views.plane(bckm.Study.of(result, X, metric="latlon"))
     >>> found.kind, found.x_label, found.points[0].tolist(), round(found.aspect, 2)
     ('map', 'longitude', [8.7, 50.1], 1.62)
     """
@@ -70,7 +70,7 @@ def plane(study: Study) -> Plane:
     Two features stay as they are, in the units of the person; coordinates become a map; one feature
     becomes a line; more become the two main components of the data as they were clustered (scaled,
     weighted, of directions where ``metric="cosine"``), whose signs are such that the largest
-    loading is positive. Longitudes of a map with ``metric="haversine"`` go on beyond 180 where the
+    loading is positive. Longitudes of a map with ``metric="latlon"`` go on beyond 180 where the
     points do: the map is cut at the widest gap.
 
     Returns
@@ -89,7 +89,7 @@ def plane(study: Study) -> Plane:
     >>> found.points.shape, found.centers.shape
     ((4, 2), (2, 2))
     """
-    if study.metric == "haversine":
+    if read_metric(study.metric).turn is not None:
         return _map(study, 0, 1)
     order = coordinates(study)
     if order is not None:
@@ -103,7 +103,7 @@ def plane(study: Study) -> Plane:
 
 def coordinates(study: Study) -> tuple[int, int] | None:
     """Columns of latitude and longitude, if the two features are clearly these."""
-    if study.X.shape[1] != 2 or study.metric == "cosine":
+    if study.X.shape[1] != 2 or study.metric in ("cosine", "haversine"):
         return None
     words = [set(re.split(r"[\W_\d]+", name.lower())) for name in study.feature_names]
     for latitude, longitude in ((0, 1), (1, 0)):
@@ -114,23 +114,26 @@ def coordinates(study: Study) -> tuple[int, int] | None:
     return None
 
 
-def unwrapped(longitude: FloatArray) -> FloatArray:
-    """Longitudes that begin behind the widest gap; at -180 where that gap is around 180."""
-    east = np.unique(np.mod(longitude + 180.0, 360.0))  # 0 is the antimeridian
-    gaps = np.diff(east, append=east[0] + 360.0)
+def unwrapped(longitude: FloatArray, turn: float = 360.0) -> FloatArray:
+    """Longitudes that begin behind the widest gap; at -180 degrees where that gap is around 180."""
+    half = turn / 2
+    east = np.unique(np.mod(longitude + half, turn))  # 0 is the antimeridian
+    gaps = np.diff(east, append=east[0] + turn)
     # of equal gaps the one across the antimeridian, where maps are cut
     widest = int(gaps[:-1].argmax()) if gaps[:-1].max(initial=0.0) > gaps[-1] else -1
-    return _from(longitude, float(east[widest + 1]) - 180.0 if widest >= 0 else -180.0)
+    return _from(longitude, float(east[widest + 1]) - half if widest >= 0 else -half, turn)
 
 
-def _from(longitude: FloatArray, begin: float) -> FloatArray:
-    return np.asarray(longitude - 360.0 * np.floor((longitude - begin) / 360.0))
+def _from(longitude: FloatArray, begin: float, turn: float = 360.0) -> FloatArray:
+    return np.asarray(longitude - turn * np.floor((longitude - begin) / turn))
 
 
 def _map(study: Study, latitude: int, longitude: int) -> Plane:
     points = study.X[:, [longitude, latitude]].astype(float)
     centers = study.centers[:, [longitude, latitude]].astype(float)
-    if study.metric == "haversine":  # else longitudes were clustered as plain numbers
+    turn = read_metric(study.metric).turn
+    if turn is not None:  # else longitudes were clustered as plain numbers
+        points, centers = points * (360.0 / turn), centers * (360.0 / turn)  # a map has degrees
         points[:, 0] = unwrapped(points[:, 0])
         # a center lies between samples, or with rounding just before the first of them
         gap = 360.0 - np.ptp(points[:, 0])
