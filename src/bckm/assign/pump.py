@@ -102,7 +102,7 @@ class Pump(Engine):
     """The paper's method, completed so that it always obeys the rules."""
 
     name = "pump"
-    handles = ~(Feature.TIES | Feature.WISHES)
+    handles = ~(Feature.SOFT_LINKS | Feature.SOFT_SUMS)
 
     def prepare(self, problem: Problem) -> PumpAssigner:
         """Write the program once; every step changes only its costs."""

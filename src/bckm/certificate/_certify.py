@@ -259,7 +259,7 @@ class _Search:
     @property
     def gap(self) -> float:
         """Share of the inertia that is not proven."""
-        if self.inertia <= self.problem.nothing * self.problem.scale:
+        if self.inertia <= self.problem.zero_tolerance * self.problem.scale:
             return 0.0
         return 1 - self.lower_bound / self.inertia
 
@@ -291,7 +291,7 @@ class _Search:
     def _look(self, relaxation: Relaxation, multipliers: Multipliers) -> None:
         cost = max(0.0, relaxation.bound(multipliers)) * relaxation.scale
         known = (self.inertia - self.problem.objective(0.0)) / self.problem.scale
-        bound = min(self.problem.bound_out(self.problem.certain(cost, known)), self.inertia)
+        bound = min(self.problem.bound_out(self.problem.safe_bound(cost, known)), self.inertia)
         self.lower_bound = max(self.lower_bound, bound)
         if self.on_step is not None:
             seconds = time.perf_counter() - self.began
@@ -324,19 +324,19 @@ def _item_labels(problem: Problem, result: Result, points: Any, sample_weight: A
     labels = np.empty(problem.structure.n_items, np.int64)
     labels[problem.structure.item] = result.labels
     centers = problem.centers_in(result.embedded)
-    nothing = problem.nothing * problem.scale
+    zero = problem.zero_tolerance * problem.scale
     cost = problem.within(labels, centers)
     inertia = problem.inertia(labels, result.embedded, points, sample_weight, cost)
     for what, one, other in (
         ("inertia", result.inertia, inertia),
         ("penalty of soft rules", result.penalty, problem.penalty_out(labels)),
     ):
-        if abs(one - other) > AGREE * max(result.objective, other) + nothing:
+        if abs(one - other) > AGREE * max(result.objective, other) + zero:
             raise ValueError(
                 f"the {what} of the result is {one:.7g}, here it is {other:.7g}{_OTHER}"
             )
     around_means = problem.objective(problem.recentered(labels, centers)[1])
-    if result.objective > around_means * (1 + AGREE) + nothing:
+    if result.objective > around_means * (1 + AGREE) + zero:
         raise ValueError(
             f"the centers of this result are not the means of its clusters: its inertia is "
             f"{result.objective:.7g}, that around the means {around_means:.7g}. Results of "
@@ -359,7 +359,7 @@ def _rules(problem: Problem) -> _Rules:
     used = [f.words for f in (Feature.SIZES, Feature.CONFLICTS) if f in problem.features]
     if (problem.structure.count > 1).any():
         used.insert(0, "must-links")
-    others = (Feature.ROWS, Feature.PLACES, Feature.TIES, Feature.WISHES)
+    others = (Feature.ROWS, Feature.FIXED, Feature.SOFT_LINKS, Feature.SOFT_SUMS)
     left_out = tuple(feature.words for feature in others if feature in problem.features)
     return _Rules(tuple(used), left_out)
 

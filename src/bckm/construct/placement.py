@@ -48,7 +48,7 @@ class _Placer:
         self.room = Room(s) if s.loads.number else None
         self.wishes = _wishes(s)
         self.blocked = np.zeros((m, k), bool)  # forbidden, or a neighbor is in the cluster
-        self.blocked.ravel()[s.closed] = True
+        self.blocked.ravel()[s.forbidden] = True
         if rng is not None:
             self.regret = rng.permutation(m) / m
         else:
@@ -57,7 +57,7 @@ class _Placer:
     def run(self) -> IntArray:
         s, labels, regret = self.s, self.labels, self.regret
         degree = np.diff(s.neighbors.indptr)
-        saturation = self.blocked.sum(axis=1) if s.closed.size else np.zeros(s.n_items, np.int64)
+        saturation = self.blocked.sum(axis=1) if s.forbidden.size else np.zeros(s.n_items, np.int64)
         large = s.count if self.room is None else self.room.share
         tied = (degree > 0) | (saturation > 0)
         hard = np.flatnonzero(tied)

@@ -18,11 +18,11 @@ class _Repair:
         self.s, self.labels = s, labels.copy()
         m, k = s.n_items, s.n_clusters
         self.sizes = s.sizes(labels)
-        # neighbors of an item in a cluster; a closed cluster counts as one that never leaves
+        # neighbors of an item in a cluster; a forbidden cluster counts as one that never leaves
         self.clash = np.zeros((m, k), np.int32)
         for a, b in ((0, 1), (1, 0)):
             np.add.at(self.clash, (s.edges[:, a], labels[s.edges[:, b]]), 1)
-        self.clash.ravel()[s.closed] += 2  # as much as a conflict, which both ends count
+        self.clash.ravel()[s.forbidden] += 2  # as much as a conflict, which both ends count
         self.sums = s.loads.of(labels)
         # sums count in items of mean size, rows in units near their largest number
         mean = np.abs(s.loads.amount).mean(axis=0)

@@ -64,7 +64,7 @@ class Reduced:
                 part for sets in s.conflict_sets if len(part := _present(position, sets)) > 1
             ),
             loads=replace(s.loads, amount=s.loads.amount[first]),
-            closed=_moved(position, s.closed, k),
+            forbidden=_moved(position, s.forbidden, k),
             linear=replace(
                 s.linear,
                 matrix=s.linear.columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
@@ -98,9 +98,9 @@ def _types(s: Structure, free: IntArray) -> list[IntArray]:
     """Items that nothing tells apart, large ones first."""
     if not free.size:
         return []
-    shut = np.zeros(s.n_items, np.int64)  # a number for each set of closed clusters
-    if s.closed.size:
-        item, cluster = np.divmod(s.closed, s.n_clusters)
+    shut = np.zeros(s.n_items, np.int64)  # a number for each set of forbidden clusters
+    if s.forbidden.size:
+        item, cluster = np.divmod(s.forbidden, s.n_clusters)
         known: dict[bytes, int] = {}
         starts = np.flatnonzero(np.diff(item, prepend=-1))
         for j, part in zip(item[starts].tolist(), np.split(cluster, starts[1:]), strict=True):

@@ -1,4 +1,4 @@
-"""Rules about sums, compiled to items: loads, closed places and general linear rows."""
+"""Rules about sums, compiled to items: loads, forbidden clusters and general linear rows."""
 
 from __future__ import annotations
 
@@ -180,16 +180,16 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
     )
 
 
-def compile_closed(rules: Iterable[Rule], item: IntArray, k: int) -> IntArray:
+def compile_forbidden(rules: Iterable[Rule], item: IntArray, k: int) -> IntArray:
     """Columns (item * k + cluster) that no labels may use, sorted."""
-    closed: set[int] = set()
+    forbidden: set[int] = set()
     for rule in rules:
         if isinstance(rule, Forbidden):
-            closed.add(int(item[rule.sample]) * k + rule.cluster)
+            forbidden.add(int(item[rule.sample]) * k + rule.cluster)
         elif isinstance(rule, Fixed):
             first = int(item[rule.sample]) * k
-            closed.update(first + i for i in range(k) if i != rule.cluster)
-    return np.array(sorted(closed), np.int64)
+            forbidden.update(first + i for i in range(k) if i != rule.cluster)
+    return np.array(sorted(forbidden), np.int64)
 
 
 @dataclass(frozen=True, eq=False)

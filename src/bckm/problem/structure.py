@@ -35,7 +35,7 @@ from bckm.problem.cliques import clique_cover
 from bckm.problem.linear import (
     Linear,
     Loads,
-    compile_closed,
+    compile_forbidden,
     compile_loads,
     compile_rows,
     tightened,
@@ -102,7 +102,7 @@ class Structure:
         Cannot-links between samples of one item.
     loads : Loads
         Sums over the items of each cluster, with their bounds.
-    closed : array of int
+    forbidden : array of int
         Columns (item * k + cluster) that labels must not use, sorted.
     linear : Linear
         Further linear rows over the item x cluster indicator, with their bounds.
@@ -120,7 +120,7 @@ class Structure:
     conflict_sets: tuple[tuple[int, ...], ...]
     contradictions: tuple[CannotLink, ...]
     loads: Loads
-    closed: IntArray
+    forbidden: IntArray
     linear: Linear
     cluster_class: IntArray
     cluster_order: IntArray
@@ -144,7 +144,7 @@ class Structure:
             conflict_sets=sets,
             contradictions=contradictions,
             loads=compile_loads(rules, item, n_clusters),
-            closed=compile_closed(rules, item, n_clusters),
+            forbidden=compile_forbidden(rules, item, n_clusters),
             linear=compile_rows(rules, item, n_clusters),
             cluster_class=_cluster_classes(rules, soft, lower, upper),
             cluster_order=_cluster_order(rules, soft, lower, upper),
@@ -181,11 +181,11 @@ class Structure:
 
     @cached_property
     def _few_rows(self) -> Linear:
-        """The general rows, and closed places as one row."""
-        if self.closed.size == 0:
+        """The general rows, and forbidden clusters as one row."""
+        if self.forbidden.size == 0:
             return self.linear
-        at = (np.zeros(self.closed.size, np.int64), self.closed)
-        row = sp.csr_array((np.ones(self.closed.size), at), (1, self.n_items * self.n_clusters))
+        at = (np.zeros(self.forbidden.size, np.int64), self.forbidden)
+        row = sp.csr_array((np.ones(self.forbidden.size), at), (1, self.n_items * self.n_clusters))
         return Linear(
             sp.vstack([self.linear.matrix, row], format="csr"),
             np.append(self.linear.lower, -np.inf),
@@ -195,7 +195,7 @@ class Structure:
 
     @cached_property
     def apart_from_loads(self) -> Linear:
-        """All linear rules but loads; closed places are one row.
+        """All linear rules but loads; forbidden clusters are one row.
 
         Where there are none, they have no columns either: already those would be many.
         """
@@ -231,7 +231,7 @@ class Structure:
     @property
     def has_rows(self) -> bool:
         """Whether there are any linear rules."""
-        return bool(self.linear.number or self.closed.size or self.loads.number)
+        return bool(self.linear.number or self.forbidden.size or self.loads.number)
 
     @cached_property
     def columns(self) -> Sparse:
@@ -272,7 +272,7 @@ class Structure:
             return False
         if (labels[self.edges[:, 0]] == labels[self.edges[:, 1]]).any():
             return False
-        if self.closed.size and np.isin(self._held(labels), self.closed).any():
+        if self.forbidden.size and np.isin(self._held(labels), self.forbidden).any():
             return False
         return self.sums_hold(labels)
 

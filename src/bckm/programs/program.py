@@ -250,9 +250,13 @@ def _soft_rows(soft: Soft, m: int, k: int) -> tuple[Sparse, FloatArray, FloatArr
     )
     parts, low, up = [matrix], [np.full(row.size, -np.inf)], [np.where(sign > 0, 1.0, 0.0)]
     give = [np.repeat(np.abs(tie.data), k)]
-    loads, free = soft.loads, np.full_like(soft.low, np.inf)
-    for price, bounds, upper in ((soft.low, soft.loads.lower, False), (soft.up, loads.upper, True)):
-        priced = price > 0
+    loads, free = soft.loads, np.full_like(soft.lower_penalty, np.inf)
+    sides_of_loads = (
+        (soft.lower_penalty, loads.lower, False),
+        (soft.upper_penalty, loads.upper, True),
+    )
+    for penalty, bounds, upper in sides_of_loads:
+        priced = penalty > 0
         if not priced.any():
             continue
         bounds = np.where(priced, bounds, np.inf if upper else -np.inf)
@@ -261,5 +265,5 @@ def _soft_rows(soft: Soft, m: int, k: int) -> tuple[Sparse, FloatArray, FloatArr
         parts.append(rows)
         low.append(low_rows)
         up.append(up_rows)
-        give.append(price[priced])
+        give.append(penalty[priced])
     return sp.vstack(parts, format="csr"), *(np.concatenate(x) for x in (low, up, give))

@@ -125,12 +125,12 @@ def native_soft(soft: Soft) -> native.Soft:
     return native.Soft(
         *_lists(soft.ties),
         _floats(soft.ties.data),
-        *_lists(soft.lean),
-        _floats(soft.lean.data),
-        float(soft.base.sum()),
+        *_lists(soft.cluster_cost),
+        _floats(soft.cluster_cost.data),
+        float(soft.base_cost.sum()),
         *_loads(soft.loads),
-        _floats(soft.low),
-        _floats(soft.up),
+        _floats(soft.lower_penalty),
+        _floats(soft.upper_penalty),
     )
 
 
