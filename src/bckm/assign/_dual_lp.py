@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray, Sparse
+from bckm.problem.columns import Columns
 from bckm.problem.linear import sums_of
 from bckm.problem.problem import Problem
 from bckm.programs.highs import Model
@@ -86,7 +87,7 @@ class Resources:
             upper,
             np.where(np.isfinite(lower), lower_penalty, 0.0),
             np.where(np.isfinite(upper), upper_penalty, 0.0),
-            s.linear.columns,
+            s.linear.by_column,
             *s.linear.wide,
         )
 
@@ -219,9 +220,9 @@ def trust_region_step(
     linked : array of int, optional
         Items that do not choose alone: they stay.
     """
-    (m, k), r = priced.shape, resources.amount.shape[1]
+    k, r = priced.shape[1], resources.amount.shape[1]
     items, to = _choices(resources, priced, labels, radius, linked)
-    columns, own, every = np.arange(items.size), labels[items], np.arange(m)
+    columns, own = np.arange(items.size), labels[items]
     # rows: cluster * r + resource, then linear rows
     resource = np.arange(r)[:, None]
     value = resources.amount[items].T
@@ -235,8 +236,9 @@ def trust_region_step(
         ),
         (k * r, columns.size),
     )
-    change = resources.rows[:, items * k + to] - resources.rows[:, items * k + own]
-    activity = np.asarray(resources.rows[:, every * k + labels].sum(axis=1)).ravel()
+    number = Columns(k)
+    change = resources.rows[:, number.of(items, to)] - resources.rows[:, number.of(items, own)]
+    activity = np.asarray(resources.rows[:, number.used(labels)].sum(axis=1)).ravel()
     held = np.concatenate([resources.sums(labels).ravel(), activity])
     lower = np.concatenate([resources.lower.ravel(), resources.row_lower]) - held
     upper = np.concatenate([resources.upper.ravel(), resources.row_upper]) - held

@@ -66,8 +66,7 @@ class _Mending:
             resources.row_lower,
             resources.row_upper,
         )
-        held = np.arange(labels.size) * k + labels
-        self.activity = np.asarray(self.rows[:, held].sum(axis=1)).ravel()
+        self.activity = np.asarray(self.rows[:, s.columns.used(labels)].sum(axis=1)).ravel()
 
     def rows_beyond(self, activity: FloatArray) -> FloatArray:
         """How far values of all rows (..., q) are beyond their bounds, in all."""
@@ -78,11 +77,12 @@ class _Mending:
         """Moves of single items that bring linear rows nearer to their bounds, cheapest first."""
         if not self.rows_beyond(self.activity) > 0:
             return False
-        item = np.flatnonzero(np.diff(self.rows.indptr)) // self.k  # items that rows name
-        item = np.unique(item)
+        named = np.flatnonzero(np.diff(self.rows.indptr))
+        item = np.unique(self.s.columns.item(named))  # items that rows name
         every, own = np.arange(self.k), self.labels[item]
-        there = (item[:, None] * self.k + every).ravel()
-        change = self.rows[:, there].toarray().T.reshape(item.size, self.k, -1)
+        change = (
+            self.rows[:, self.s.columns.all_of(item)].toarray().T.reshape(item.size, self.k, -1)
+        )
         change = change - change[np.arange(item.size), own][:, None]
         after = self.rows_beyond(self.activity + change)
         sums = self.beyond(self.sums[own] - self.amount[item], own)[:, None] + self.beyond(
@@ -94,8 +94,9 @@ class _Mending:
         rise = np.where(good, rise, np.inf).ravel()
         done = False
         for at in np.argsort(rise, kind="stable")[: int(good.sum())].tolist():
-            j, to = int(item[at // self.k]), at % self.k
-            if self.labels[j] == own[at // self.k]:
+            row, to = divmod(at, self.k)
+            j = int(item[row])
+            if self.labels[j] == own[row]:
                 done |= self._try(np.array([j]), np.array([to]))
             if not self.rows_beyond(self.activity) > 0:
                 break
@@ -126,7 +127,8 @@ class _Mending:
         self.sums[self.labels[j]] -= self.amount[j]
         self.sums[i] += self.amount[j]
         if self.activity.size:
-            for column, sign in ((j * self.k + self.labels[j], -1.0), (j * self.k + i, 1.0)):
+            for cluster, sign in ((int(self.labels[j]), -1.0), (i, 1.0)):
+                column = self.s.columns.of(j, cluster)
                 entries = slice(self.rows.indptr[column], self.rows.indptr[column + 1])
                 self.activity[self.rows.indices[entries]] += sign * self.rows.data[entries]
         self.labels[j] = i

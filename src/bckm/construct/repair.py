@@ -85,8 +85,8 @@ class _Repair:
     def _row_change(self, items: IntArray) -> FloatArray:
         """Rows: exact unless a row holds an item in both clusters of a move."""
         s, k = self.s, self.s.n_clusters
-        columns = (items[:, None] * k + np.arange(k)).ravel()
-        part = s.linear.columns[:, columns].tocoo()
+        columns = s.columns.all_of(items)
+        part = s.linear.by_column[:, columns].tocoo()
         r, c, a = part.coords[0], part.coords[1], part.data
         now = self.row_excess(self.activity)
         add = np.bincount(c, self.row_excess(self.activity[r] + a, r) - now[r], columns.size)

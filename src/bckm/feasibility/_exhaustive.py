@@ -44,7 +44,7 @@ class _Search:
         tied = np.zeros(s.n_items, bool)
         tied[s.edges.ravel()] = True
         row_tied = np.zeros(s.n_items, bool)
-        row_tied[s.rows.tocoo().coords[1] // self.k] = True
+        row_tied[s.columns.item(s.rows.tocoo().coords[1])] = True
         tied |= row_tied
         single = ~tied & (s.count == 1)
         self.singles = int(reduced.weight[single].sum())
@@ -83,7 +83,7 @@ class _Search:
         s, depth = self.s, len(self.order)
         rows = s.rows.shape[0]
         low, up = np.zeros((depth + 1, rows)), np.zeros((depth + 1, rows))
-        change = [s.columns[:, t * self.k : (t + 1) * self.k].toarray() for t in self.order]
+        change = [s.rows_by_column[:, s.columns.all_of(np.array(t))].toarray() for t in self.order]
         for at in range(depth - 1, -1, -1):
             low[at] = low[at + 1] + change[at].min(axis=1, initial=np.inf)
             up[at] = up[at + 1] + change[at].max(axis=1, initial=-np.inf)

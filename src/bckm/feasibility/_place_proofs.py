@@ -18,7 +18,7 @@ _LOOKED = 20  # of many like contradictions, those whose chains are compared
 def nowhere(rules: list[Rule], s: Structure) -> Proof | None:
     """No cluster is left to an item: fixed twice, fixed and forbidden, or forbidden alone."""
     k = s.n_clusters
-    shut = np.flatnonzero(np.bincount(s.forbidden // k, minlength=s.n_items) == k)
+    shut = np.flatnonzero(np.bincount(s.columns.item(s.forbidden), minlength=s.n_items) == k)
     if not shut.size:
         return None
     fixed = [r for r in rules if isinstance(r, Fixed) and s.item[r.sample] == shut[0]]
@@ -157,7 +157,7 @@ def starved(rules: list[Rule], s: Structure) -> Proof | None:
     """Too few samples may lie in a cluster that must hold some."""
     if not s.forbidden.size:
         return None
-    item, cluster = np.divmod(s.forbidden, s.n_clusters)
+    item, cluster = s.columns.split(s.forbidden)
     shut = np.bincount(cluster, s.count[item], s.n_clusters)
     n = s.item.size
     for i in np.flatnonzero(n - shut < s.lower).tolist():

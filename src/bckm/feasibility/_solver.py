@@ -33,7 +33,9 @@ class FeasibilityProgram:
         t, k = reduced.structure.n_items, reduced.structure.n_clusters
         self._shape = (t, k)
         columns = np.arange(t * k)
-        once = sp.csr_array((np.ones(t * k), (columns // k, columns)), (t, t * k))
+        once = sp.csr_array(
+            (np.ones(t * k), (reduced.structure.columns.item(columns), columns)), (t, t * k)
+        )
         self._matrix = sp.vstack([once, self._program.coupling], format="csc")
         weight = reduced.weight.astype(float)
         self._lower = np.concatenate([weight, self._program.lower])

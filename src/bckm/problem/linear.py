@@ -21,6 +21,7 @@ from bckm._core.tolerance import (
 )
 from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm.constraints.rules import Fixed, Forbidden, MovedMax, QuotaBound, RowBound, Rule, SumBound
+from bckm.problem.columns import Columns
 
 
 def sums_of(amount: FloatArray, labels: IntArray, k: int) -> FloatArray:
@@ -101,7 +102,7 @@ class Loads:
         item, which = amount.coords
         clusters = np.arange(k)
         row = (clusters[:, None] * r + which).ravel()
-        column = (item * k + clusters[:, None]).ravel()
+        column = Columns(k).of(item, clusters[:, None]).ravel()
         values = np.broadcast_to(amount.data, (k, amount.data.size)).ravel()
         matrix = sp.csr_array((values, (row, column)), (k * r, m * k))
         bound = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
@@ -181,14 +182,15 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
 
 
 def compile_forbidden(rules: Iterable[Rule], item: IntArray, k: int) -> IntArray:
-    """Columns (item * k + cluster) that no labels may use, sorted."""
+    """`Columns` that no labels may use, sorted."""
+    columns = Columns(k)
     forbidden: set[int] = set()
     for rule in rules:
         if isinstance(rule, Forbidden):
-            forbidden.add(int(item[rule.sample]) * k + rule.cluster)
+            forbidden.add(columns.of(int(item[rule.sample]), rule.cluster))
         elif isinstance(rule, Fixed):
-            first = int(item[rule.sample]) * k
-            forbidden.update(first + i for i in range(k) if i != rule.cluster)
+            others = (i for i in range(k) if i != rule.cluster)
+            forbidden.update(columns.of(int(item[rule.sample]), i) for i in others)
     return np.array(sorted(forbidden), np.int64)
 
 
@@ -210,16 +212,17 @@ class Linear:
         return int(self.lower.size)
 
     @cached_property
-    def columns(self) -> Sparse:
+    def by_column(self) -> Sparse:
         """The rows, compressed by column."""
         return self.matrix.tocsc()
 
     @cached_property
     def _parts(self) -> list[Sparse]:
-        part, found = self.columns, []
-        for values in exact_parts(part.data):
-            found.append(sp.csc_array((values, part.indices, part.indptr), part.shape))
-        return found
+        rows = self.by_column
+        return [
+            sp.csc_array((values, rows.indices, rows.indptr), rows.shape)
+            for values in exact_parts(rows.data)
+        ]
 
     def of(self, held: IntArray) -> FloatArray:
         """Value of each row, to the nearest number, given the columns that labels use."""
@@ -233,7 +236,7 @@ class Linear:
             return True
         values, room = self.of(held), np.zeros(self.number)
         if self.give.any():
-            used = abs(self.columns[:, held]).sum(axis=1)
+            used = abs(self.by_column[:, held]).sum(axis=1)
             room = np.minimum(STRICT * ROUNDING * np.asarray(used).ravel(), self.give)
         return bool((values >= self.lower - room).all() and (values <= self.upper + room).all())
 
@@ -245,6 +248,7 @@ class Linear:
 
 def compile_rows(rules: Iterable[Rule], item: IntArray, k: int) -> Linear:
     """General rows over items."""
+    columns = Columns(k)
     bounds: dict[tuple[int, int], list[float]] = {}
     source: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
     for rule in rules:
@@ -252,13 +256,14 @@ def compile_rows(rules: Iterable[Rule], item: IntArray, k: int) -> Linear:
             held = np.flatnonzero(rule.source.values >= 0)
             key = (id(rule.source), 0)
             # those that stay: all but at most so many
-            source[key] = (item[held] * k + rule.source.values[held], np.ones(held.size))
+            previous = columns.of(item[held], rule.source.values[held])
+            source[key] = (previous, np.ones(held.size))
             bounds[key] = [float(held.size - rule.value), np.inf]
         elif isinstance(rule, RowBound):
             key = (id(rule.source), rule.row)
             start, end = rule.source.A.indptr[rule.row : rule.row + 2]
-            columns = rule.source.A.indices[start:end].astype(np.int64)
-            source[key] = (item[columns // k] * k + columns % k, rule.source.A.data[start:end])
+            sample, cluster = columns.split(rule.source.A.indices[start:end].astype(np.int64))
+            source[key] = (columns.of(item[sample], cluster), rule.source.A.data[start:end])
             low_up = bounds.setdefault(key, [-np.inf, np.inf])
             if rule.side == "min":
                 low_up[0] = max(low_up[0], rule.value)

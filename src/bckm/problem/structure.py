@@ -32,6 +32,7 @@ from bckm.constraints.rules import (
     SumBound,
 )
 from bckm.problem.cliques import clique_cover
+from bckm.problem.columns import Columns
 from bckm.problem.linear import (
     Linear,
     Loads,
@@ -103,7 +104,7 @@ class Structure:
     loads : Loads
         Sums over the items of each cluster, with their bounds.
     forbidden : array of int
-        Columns (item * k + cluster) that labels must not use, sorted.
+        Numbers of the `columns` that labels must not use, sorted.
     linear : Linear
         Further linear rows over the item x cluster indicator, with their bounds.
     cluster_class : array (k,)
@@ -149,6 +150,11 @@ class Structure:
             cluster_class=_cluster_classes(rules, soft, lower, upper),
             cluster_order=_cluster_order(rules, soft, lower, upper),
         )
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Numbers of the item x cluster indicator."""
+        return Columns(self.n_clusters)
 
     @property
     def n_items(self) -> int:
@@ -234,7 +240,7 @@ class Structure:
         return bool(self.linear.number or self.forbidden.size or self.loads.number)
 
     @cached_property
-    def columns(self) -> Sparse:
+    def rows_by_column(self) -> Sparse:
         """The rows, compressed by column."""
         return self.rows.tocsc()
 
@@ -255,15 +261,15 @@ class Structure:
         """Value of each row."""
         if not self.has_rows:
             return np.empty(0)
-        return np.asarray(self.columns[:, self._held(labels)].sum(axis=1))
+        return np.asarray(self.rows_by_column[:, self.columns.used(labels)].sum(axis=1))
 
     def linear_activity(self, labels: IntArray) -> FloatArray:
         """Value of each row of `linear`."""
-        return self.linear.of(self._held(labels))
+        return self.linear.of(self.columns.used(labels))
 
     def sums_hold(self, labels: IntArray) -> bool:
         """Whether all sums and general rows are within their bounds, by exact arithmetic."""
-        return self.loads.hold(labels) and self.linear.hold(self._held(labels))
+        return self.loads.hold(labels) and self.linear.hold(self.columns.used(labels))
 
     def feasible(self, labels: IntArray) -> bool:
         """Whether labels of items obey everything."""
@@ -272,13 +278,9 @@ class Structure:
             return False
         if (labels[self.edges[:, 0]] == labels[self.edges[:, 1]]).any():
             return False
-        if self.forbidden.size and np.isin(self._held(labels), self.forbidden).any():
+        if self.forbidden.size and np.isin(self.columns.used(labels), self.forbidden).any():
             return False
         return self.sums_hold(labels)
-
-    def _held(self, labels: IntArray) -> IntArray:
-        """Columns that labels use."""
-        return np.arange(self.n_items) * self.n_clusters + labels
 
 
 def _size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, IntArray]:

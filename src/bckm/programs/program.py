@@ -1,10 +1,10 @@
-"""The 0/1 program of an assignment step; the only module that knows its columns and rows.
+"""The 0/1 program of an assignment step; the only module that knows its rows.
 
-Column ``j * k + i`` is "item j in cluster i". The m equations "each item once" come first and stay
-implicit; the *coupling rows* follow: sizes, conflicts (one row per clique and cluster), linear
-rows. A row may *give* way at a price per unit: soft rules. Because each item is assigned exactly
-once, any prices of the coupling rows give a lower bound that needs no solver to be trusted
-(`Program.bound`).
+Its columns are those of `Columns`: "item j in cluster i". The m equations "each item once" come
+first and stay implicit; the *coupling rows* follow: sizes, conflicts (one row per clique and
+cluster), linear rows. A row may *give* way at a price per unit: soft rules. Because each item is
+assigned exactly once, any prices of the coupling rows give a lower bound that needs no solver to be
+trusted (`Program.bound`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from bckm._core.types import BoolArray, FloatArray, IntArray, Sparse
+from bckm.problem.columns import Columns
 from bckm.problem.soft import Soft
 from bckm.problem.structure import Structure
 from bckm.programs.highs import SMALL
@@ -55,7 +56,9 @@ class Program:
         if (s.lower > 0).any() or (s.upper < s.item.size).any():
             columns = np.arange(m * k)
             parts.append(
-                sp.csr_array((np.repeat(s.count, k).astype(float), (columns % k, columns)))
+                sp.csr_array(
+                    (np.repeat(s.count, k).astype(float), (s.columns.cluster(columns), columns))
+                )
             )
             lower.append(np.where(s.lower > 0, s.lower, -np.inf))
             upper.append(np.where(s.upper < s.item.size, s.upper, np.inf))
@@ -63,8 +66,7 @@ class Program:
             length = np.array([clique.size for clique in s.cliques])
             which = np.repeat(np.arange(length.size), length)
             member = np.concatenate(s.cliques)
-            at = (which[:, None] * k + np.arange(k)).ravel()
-            columns = (member[:, None] * k + np.arange(k)).ravel()
+            at, columns = s.columns.all_of(which), s.columns.all_of(member)
             shape = (length.size * k, m * k)
             parts.append(sp.csr_array((np.ones(at.size), (at, columns)), shape))
             lower.append(np.full(shape[0], -np.inf))
@@ -131,7 +133,7 @@ class Program:
         largest = np.asarray(part.maximum(0).sum(axis=1)).ravel()
         smallest = np.asarray(part.minimum(0).sum(axis=1)).ravel()
         rows = np.flatnonzero((largest > self.upper) | (smallest < self.lower))
-        item = columns // self.n_clusters
+        item = Columns(self.n_clusters).item(columns)
         once = sp.csr_array(
             (np.ones(columns.size), (item, np.arange(columns.size))), (self.n_items, columns.size)
         )
@@ -194,7 +196,7 @@ class Restriction:
 
     def indicator(self, labels: IntArray) -> FloatArray:
         """Values of the columns for labels, all of whose columns are active."""
-        item, cluster = np.divmod(self.columns, self.program.n_clusters)
+        item, cluster = Columns(self.program.n_clusters).split(self.columns)
         held = np.asarray(labels[item] == cluster, dtype=np.float64)
         part = self.program.coupling[:, self.columns[held > 0]].tocsr()[self.elastic]
         sums = np.asarray(part.sum(axis=1)).ravel()
@@ -235,11 +237,9 @@ def _soft_rows(soft: Soft, m: int, k: int) -> tuple[Sparse, FloatArray, FloatArr
     <= 0; one that is to be apart in every cluster that holds both, x_ji + x_li <= 1.
     """
     tie = sp.triu(soft.ties, 1).tocoo()
-    (a, b), clusters = tie.coords, np.arange(k)
-    pairs = a.size
+    (a, b), pairs = tie.coords, tie.data.size
     row = np.arange(pairs * k)
-    first = (a[:, None] * k + clusters).ravel()
-    second = (b[:, None] * k + clusters).ravel()
+    first, second = Columns(k).all_of(a), Columns(k).all_of(b)
     sign = np.repeat(np.where(tie.data > 0, -1.0, 1.0), k)
     matrix = sp.csr_array(
         (
