@@ -14,7 +14,7 @@ import numpy as np
 from bckm._core.deadline import Deadline
 from bckm._core.types import IntArray
 from bckm._core.validation import read_data, read_not_negative, read_time_limit
-from bckm.certificate._relaxation import Multipliers, Relaxation
+from bckm.certificate._relaxation import Multipliers, SDPRelaxation
 from bckm.certificate._solve import Solver
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
@@ -265,7 +265,7 @@ class _Search:
 
     def run(self, labels: IntArray) -> Ending:
         """Raise the bound until an end is reached; labels are those of items."""
-        relaxation = Relaxation.of(self.problem)
+        relaxation = SDPRelaxation.of(self.problem)
         self._look(relaxation, relaxation.at_zero)
         solver = Solver(relaxation, labels[relaxation.items])
         gaps = [self.gap]
@@ -288,7 +288,7 @@ class _Search:
                 solver.cut()
         return Ending.CLOSED
 
-    def _look(self, relaxation: Relaxation, multipliers: Multipliers) -> None:
+    def _look(self, relaxation: SDPRelaxation, multipliers: Multipliers) -> None:
         cost = max(0.0, relaxation.bound(multipliers)) * relaxation.scale
         known = (self.inertia - self.problem.objective(0.0)) / self.problem.scale
         bound = min(self.problem.bound_out(self.problem.safe_bound(cost, known)), self.inertia)
@@ -302,10 +302,10 @@ class _Search:
 def _compiled(result: Result, points: Any, constraints: Constraints, sample_weight: Any) -> Problem:
     """The problem that a result answers; refuses data and rules of another fit."""
     data = read_data(points)
-    asked, known = data.shape, (result.labels.size, result.embedded.shape[1])
-    for what, one, other in zip(("samples", "features"), known, asked, strict=True):
-        if one != other:
-            raise ValueError(f"the result is about {one:,} {what}, X has {other:,}{_OTHER}")
+    shape, known = data.shape, (result.labels.size, result.embedded.shape[1])
+    for what, expected, other in zip(("samples", "features"), known, shape, strict=True):
+        if expected != other:
+            raise ValueError(f"the result is about {expected:,} {what}, X has {other:,}{_OTHER}")
     n_clusters = len(result.centers)
     broken = verify(result.labels, n_clusters, constraints)
     if broken:
@@ -327,13 +327,13 @@ def _item_labels(problem: Problem, result: Result, points: Any, sample_weight: A
     zero = problem.zero_tolerance * problem.scale
     cost = problem.within(labels, centers)
     inertia = problem.inertia(labels, result.embedded, points, sample_weight, cost)
-    for what, one, other in (
+    for what, stated, actual in (
         ("inertia", result.inertia, inertia),
         ("penalty of soft rules", result.penalty, problem.penalty_out(labels)),
     ):
-        if abs(one - other) > AGREE * max(result.objective, other) + zero:
+        if abs(stated - actual) > AGREE * max(result.objective, actual) + zero:
             raise ValueError(
-                f"the {what} of the result is {one:.7g}, here it is {other:.7g}{_OTHER}"
+                f"the {what} of the result is {stated:.7g}, here it is {actual:.7g}{_OTHER}"
             )
     around_means = problem.objective(problem.recentered(labels, centers)[1])
     if result.objective > around_means * (1 + AGREE) + zero:

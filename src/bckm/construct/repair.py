@@ -58,11 +58,11 @@ class _Repair:
         full = (self.sizes > s.upper) | (self.sums > s.loads.upper).any(axis=1)
         low = (self.sizes < s.lower).any() or (self.sums < s.loads.lower).any()
         if low or self.row_excess(self.activity).any():
-            found = self.items
+            candidates = self.items
         else:
-            found = np.flatnonzero(self.clashing | full[self.labels])
-        step = -(-found.size // LOOK)
-        return found if step <= 1 else found[number % step :: step]
+            candidates = np.flatnonzero(self.clashing | full[self.labels])
+        step = -(-candidates.size // LOOK)
+        return candidates if step <= 1 else candidates[number % step :: step]
 
     def change(self, items: IntArray) -> FloatArray:
         """How the violation changes when an item moves to a cluster, (items, k)."""

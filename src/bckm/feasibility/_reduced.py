@@ -23,7 +23,7 @@ class Reduced:
 
     Attributes
     ----------
-    whole : Structure
+    full : Structure
         Where it comes from.
     structure : Structure
         One item per type; its sizes and rows count each type once.
@@ -35,7 +35,7 @@ class Reduced:
         Items to be placed last, in this order.
     """
 
-    whole: Structure
+    full: Structure
     structure: Structure
     weight: IntArray
     members: list[IntArray]
@@ -47,11 +47,11 @@ class Reduced:
         coloring = _only_conflicts(s)
         aside = _peel(s) if coloring else []
         kept = np.setdiff1d(np.arange(s.n_items), aside)
-        tied = np.zeros(s.n_items, bool)
-        tied[s.edges.ravel()] = True
-        tied[s.columns.item(s.linear.matrix.tocoo().coords[1])] = True
-        members = [np.array([j]) for j in kept[tied[kept]]]
-        members += _types(s, kept[~tied[kept]])
+        constrained = np.zeros(s.n_items, bool)
+        constrained[s.edges.ravel()] = True
+        constrained[s.columns.item(s.linear.matrix.tocoo().coords[1])] = True
+        members = [np.array([j]) for j in kept[constrained[kept]]]
+        members += _types(s, kept[~constrained[kept]])
         first = np.array([group[0] for group in members], np.int64)
         position = np.full(s.n_items, -1)
         position[first] = np.arange(first.size)
@@ -78,7 +78,7 @@ class Reduced:
         None when there are more or fewer than items. They keep the rules if the amounts do, which
         is for `Structure.feasible` to say: a solver may be mistaken, and sums may be rounded.
         """
-        s = self.whole
+        s = self.full
         labels = np.full(s.n_items, -1)
         for group, amount in zip(self.members, amounts, strict=True):
             if amount.sum() != group.size:

@@ -43,7 +43,7 @@ class Loads:
     lower, upper : arrays (k, r)
         Bounds of the sums in each cluster, with the slack of `bckm._core.tolerance` that
         depends on them.
-    give : array (r,)
+    rounding_slack : array (r,)
         The slack that depends on what a cluster holds, at most. None where all amounts have one
         sign: there it is a tiny share of the other.
     scale : array (r,)
@@ -53,7 +53,7 @@ class Loads:
     amount: FloatArray
     lower: FloatArray
     upper: FloatArray
-    give: FloatArray
+    rounding_slack: FloatArray
     scale: FloatArray
 
     @classmethod
@@ -83,16 +83,16 @@ class Loads:
         if self.number == 0:
             return True
         sums, room = self.of(labels), np.zeros(self.lower.shape)
-        mixed = np.flatnonzero(self.give)
+        mixed = np.flatnonzero(self.rounding_slack)
         if mixed.size:
             held = sums_of(np.abs(self.amount[:, mixed]), labels, len(sums))
-            room[:, mixed] = np.minimum(STRICT * ROUNDING * held, self.give[mixed])
+            room[:, mixed] = np.minimum(STRICT * ROUNDING * held, self.rounding_slack[mixed])
         return bool((sums >= self.lower - room).all() and (sums <= self.upper + room).all())
 
     @property
     def wide(self) -> tuple[FloatArray, FloatArray]:
         """Bounds, (k, r), that all labels keep of which `hold` is true: what proofs may use."""
-        return self.lower - self.give, self.upper + self.give
+        return self.lower - self.rounding_slack, self.upper + self.rounding_slack
 
     def rows(self) -> tuple[Sparse, FloatArray, FloatArray]:
         """The same, with `wide` bounds, as rows over the item x cluster indicator."""
@@ -133,7 +133,7 @@ def slack(bound: float, values: FloatArray) -> float:
     return STRICT * TOLERANCE * max(abs(bound), smallest(values))
 
 
-def give(amounts: FloatArray) -> float:
+def rounding_slack(amounts: FloatArray) -> float:
     """How much further some of the amounts may be: only where they cancel is it worth counting."""
     if (amounts >= 0).all() or (amounts <= 0).all():
         return 0.0
@@ -152,20 +152,20 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
     for rule in rules:
         if not isinstance(rule, SumBound | QuotaBound):
             continue
-        asked = as_sum(rule)
-        if asked.key not in columns:
-            amount = group_sums(asked.values, item, m)
+        total = as_sum(rule)
+        if total.key not in columns:
+            amount = group_sums(total.values, item, m)
             scale = power_of_two(amount)
             free = np.full(k, np.inf)
-            columns[asked.key] = (amount / scale, -free, free, scale)
-        _, lower, upper, scale = columns[asked.key]
+            columns[total.key] = (amount / scale, -free, free, scale)
+        _, lower, upper, scale = columns[total.key]
         cluster = rule.cluster if isinstance(rule, SumBound) else None
         at = slice(None) if cluster is None else slice(cluster, cluster + 1)
         if rule.side == "min":
-            bound = (asked.bound - slack(asked.bound, asked.values)) / scale
+            bound = (total.bound - slack(total.bound, total.values)) / scale
             lower[at] = np.maximum(lower[at], bound)
         else:
-            bound = (asked.bound + slack(asked.bound, asked.values)) / scale
+            bound = (total.bound + slack(total.bound, total.values)) / scale
             upper[at] = np.minimum(upper[at], bound)
     if not columns:
         return Loads.none(m, k)
@@ -176,7 +176,7 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
         np.stack(amounts, axis=1),
         np.where(lower < -whole, -np.inf, lower),  # bounds that nothing reaches are none
         np.where(upper > whole, np.inf, upper),
-        np.array([give(amount) for amount in amounts]),
+        np.array([rounding_slack(amount) for amount in amounts]),
         np.array(scales),
     )
 
@@ -204,7 +204,7 @@ class Linear:
     matrix: Sparse
     lower: FloatArray
     upper: FloatArray
-    give: FloatArray
+    rounding_slack: FloatArray
 
     @property
     def number(self) -> int:
@@ -235,15 +235,15 @@ class Linear:
         if self.number == 0:
             return True
         values, room = self.of(held), np.zeros(self.number)
-        if self.give.any():
+        if self.rounding_slack.any():
             used = abs(self.by_column[:, held]).sum(axis=1)
-            room = np.minimum(STRICT * ROUNDING * np.asarray(used).ravel(), self.give)
+            room = np.minimum(STRICT * ROUNDING * np.asarray(used).ravel(), self.rounding_slack)
         return bool((values >= self.lower - room).all() and (values <= self.upper + room).all())
 
     @property
     def wide(self) -> tuple[FloatArray, FloatArray]:
         """Bounds, (r,), that all labels keep of which `hold` is true: what proofs may use."""
-        return self.lower - self.give, self.upper + self.give
+        return self.lower - self.rounding_slack, self.upper + self.rounding_slack
 
 
 def compile_rows(rules: Iterable[Rule], item: IntArray, k: int) -> Linear:
@@ -282,7 +282,7 @@ def compile_rows(rules: Iterable[Rule], item: IntArray, k: int) -> Linear:
         parts.append(row)
         low.append((bounds[key][0] - slack(bounds[key][0], values)) / scale)
         up.append((bounds[key][1] + slack(bounds[key][1], values)) / scale)
-        room.append(give(row.data))
+        room.append(rounding_slack(row.data))
     return Linear(sp.vstack(parts, format="csr"), np.array(low), np.array(up), np.array(room))
 
 

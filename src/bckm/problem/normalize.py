@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bckm._core import arrays
 from bckm._core.sparse_distances import to_own
-from bckm._core.types import FloatArray, IntArray, Rows
+from bckm._core.types import FloatArray, IntArray, PointArray
 from bckm.kernels import missing, native
 from bckm.problem.sparse import Key, SparseNormal
 
@@ -45,10 +45,10 @@ class Normal:
     def rows(self, which: slice | IntArray) -> FloatArray:
         """Normalized rows, in an array of their own."""
         part = self.data[which] if isinstance(which, slice) else self.data.take(which, axis=0)
-        found: FloatArray = np.subtract(part, self.origin, dtype=np.float64, order="C")
+        rows: FloatArray = np.subtract(part, self.origin, dtype=np.float64, order="C")
         if self.x_scale != 1:
-            found *= 1 / self.x_scale  # a power of two: as exact as a division
-        return found
+            rows *= 1 / self.x_scale  # a power of two: as exact as a division
+        return rows
 
     def gathered(self, which: IntArray, threads: int) -> FloatArray:
         """Normalized rows, all of them."""
@@ -79,7 +79,7 @@ class Normal:
 
 
 def inertia_from_data(
-    data: Rows, weight: FloatArray, labels: IntArray, centers: FloatArray, x_scale: float
+    data: PointArray, weight: FloatArray, labels: IntArray, centers: FloatArray, x_scale: float
 ) -> float:
     """Weighted squared distances of samples to their centers, in units of x_scale^2.
 
@@ -100,7 +100,7 @@ class Groups:
     """Items of several samples: which they are, where, and their inner inertia."""
 
     items: IntArray
-    means: Rows
+    means: PointArray
     scatter: float
 
     @classmethod
@@ -156,7 +156,7 @@ def canonical_order(key: FloatArray, mass: FloatArray, count: IntArray) -> IntAr
     return np.lexsort((count, mass, rounded)).astype(np.int64)
 
 
-def cost_weights(points: Rows, mass: FloatArray) -> FloatArray:
+def cost_weights(points: PointArray, mass: FloatArray) -> FloatArray:
     """Weights of items in the cost, see `bckm.problem.problem.Problem`.
 
     In sum, all weightless items cost about 1e-14 of the inertia around the weighted

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from bckm._core import arrays
 from bckm._core.memory import require
 from bckm._core.rounding import Rounding, read_scale, rounded_down, too_far
-from bckm._core.types import FloatArray, IntArray, Rows
+from bckm._core.types import FloatArray, IntArray, PointArray
 from bckm._core.validation import (
     read_cluster_count,
     read_data,
@@ -114,7 +114,7 @@ class Problem:
     structure: Structure
     soft: Soft
     rules: list[Rule]
-    points: Rows
+    points: PointArray
     mass: FloatArray
     cost_weight: FloatArray
     scatter: float
@@ -353,7 +353,12 @@ class Problem:
         return ZERO * float(self.mass.sum())
 
     def inertia(
-        self, labels: IntArray, centers: FloatArray, data: Rows, sample_weight: Any, cost: float
+        self,
+        labels: IntArray,
+        centers: FloatArray,
+        data: PointArray,
+        sample_weight: Any,
+        cost: float,
     ) -> float:
         """Inertia of labels in the units of X, from what they cost with all penalties.
 
@@ -383,14 +388,14 @@ class Problem:
 
     def given_centers(self, centers: FloatArray, what: str) -> FloatArray:
         """Centers from outside in the units of `points`; none so far away that squares overflow."""
-        found = self.centers_in(centers)
-        most = float(np.abs(found).max())
+        inside = self.centers_in(centers)
+        most = float(np.abs(inside).max())
         if too_far(most, self.scale, self.points.size):
             raise ValueError(
                 f"{what} lie {most * self.x_scale:.3g} from X, whose values differ by no more than "
                 f"{4 * self.x_scale:.3g}: squared distances overflow; check the units of both."
             )
-        return found
+        return inside
 
     def centers_in(self, centers: FloatArray) -> FloatArray:
         """Centers in the units of `points`, from centers in the units of X."""

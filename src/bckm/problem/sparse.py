@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from bckm._core.arrays import fixed_direction, power_of_two
 from bckm._core.memory import require
-from bckm._core.types import FloatArray, IntArray, Rows, Sparse
+from bckm._core.types import FloatArray, IntArray, PointArray, Sparse
 
 FAR = 16.0  # columns whose squared mean is so many times their variance are moved to their mean
 
@@ -42,9 +42,9 @@ class SparseNormal:
 
     def rows(self, which: IntArray) -> Sparse:
         """Scaled rows, in an array of their own."""
-        found = self.data[which]
-        found.data *= 1 / self.x_scale  # a power of two: as exact as a division
-        return found
+        rows = self.data[which]
+        rows.data *= 1 / self.x_scale  # a power of two: as exact as a division
+        return rows
 
     def gathered(self, which: IntArray, threads: int) -> Sparse:
         """The same, for all rows."""
@@ -130,7 +130,7 @@ def replaced(points: Sparse, which: IntArray, rows: Sparse) -> Sparse:
     return sp.vstack([points, rows], format="csr")[take]
 
 
-def dense_of(points: Rows) -> FloatArray:
+def dense_of(points: PointArray) -> FloatArray:
     """Dense points of the same distances: features that are zero everywhere are left out."""
     if not sp.issparse(points):
         return np.asarray(points)

@@ -67,16 +67,16 @@ def renumber(group: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class BoundedRows:
     """Linear rows over the item x cluster indicator, (r, m * k), and their bounds, (r,)."""
 
     matrix: Sparse
     lower: FloatArray
     upper: FloatArray
 
-    def joined(self, matrix: Sparse, lower: FloatArray, upper: FloatArray) -> Rows:
+    def joined(self, matrix: Sparse, lower: FloatArray, upper: FloatArray) -> BoundedRows:
         """These rows and some more."""
-        return Rows(
+        return BoundedRows(
             sp.vstack([self.matrix, matrix], format="csr"),
             np.concatenate([self.lower, lower]),
             np.concatenate([self.upper, upper]),
@@ -196,7 +196,7 @@ class Structure:
             sp.vstack([self.linear.matrix, row], format="csr"),
             np.append(self.linear.lower, -np.inf),
             np.append(self.linear.upper, 0.0),
-            np.append(self.linear.give, 0.0),
+            np.append(self.linear.rounding_slack, 0.0),
         )
 
     @cached_property
@@ -209,11 +209,11 @@ class Structure:
         return few if few.number else replace(few, matrix=sp.csr_array((0, 0)))
 
     @cached_property
-    def _all_rows(self) -> Rows:
-        rows = Rows(self._few_rows.matrix, *self._few_rows.wide)
+    def _all_rows(self) -> BoundedRows:
+        rows = BoundedRows(self._few_rows.matrix, *self._few_rows.wide)
         if self.loads.number:
             rows = rows.joined(*self.loads.rows())
-        return Rows(*tightened(rows.matrix, rows.lower, rows.upper))
+        return BoundedRows(*tightened(rows.matrix, rows.lower, rows.upper))
 
     @property
     def rows(self) -> Sparse:
@@ -330,9 +330,9 @@ def _cluster_classes(
 ) -> IntArray:
     k = lower.size
     keys: list[list[object]] = [[int(lower[i]), int(upper[i])] for i in range(k)]
-    asked: list[tuple[Rule, object]] = [(rule, None) for rule in rules]
-    asked += [(one.rule, (one.weight, one.relative)) for one in soft]
-    for rule, price in asked:
+    priced: list[tuple[Rule, object]] = [(rule, None) for rule in rules]
+    priced += [(soft_rule.rule, (soft_rule.weight, soft_rule.relative)) for soft_rule in soft]
+    for rule, price in priced:
         # what may name any cluster: take none as equal
         if isinstance(rule, RowBound | Fixed | Forbidden | MovedMax | Moved):
             return np.arange(k)
@@ -349,7 +349,7 @@ def _cluster_order(
 ) -> IntArray:
     """Sort clusters by size bounds, then by the bounds of sums, then by soft ones."""
     keys: list[list[float]] = [[float(a + b), float(a)] for a, b in zip(lower, upper, strict=True)]
-    for rule in [*rules, *(one.rule for one in soft)]:
+    for rule in [*rules, *(soft_rule.rule for soft_rule in soft)]:
         if isinstance(rule, SumBound | SizeMin | SizeMax) and rule.cluster is not None:
             keys[rule.cluster].append(float(rule.value))
     return np.array(sorted(range(lower.size), key=lambda i: keys[i]), dtype=np.int64)
