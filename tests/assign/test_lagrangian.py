@@ -1,4 +1,4 @@
-"""The engine 'lagrangian' and its parts: trees of links, prices of goods, mending."""
+"""The Lagrangian engine and its parts: trees of links, prices of resources, mending."""
 
 from itertools import product
 
@@ -8,11 +8,11 @@ import pytest
 import bckm
 from bckm._core.deadline import Deadline
 from bckm.assign import choose
-from bckm.assign._dual_lp import Goods, Prices, box_step
+from bckm.assign._dual_lp import Prices, Resources, trust_region_step
 from bckm.assign._link_trees import Forest
 from bckm.assign._mend import mend
 from bckm.assign.exact import Exact
-from bckm.assign.lagrangian import PriceEngine
+from bckm.assign.lagrangian import Lagrangian
 from bckm.feasibility import feasible_start
 from bckm.fit.seeding import spread
 from bckm.kernels import missing
@@ -64,7 +64,7 @@ def test_a_forest_finds_the_best_labels_of_links(seed):
     found = tied.cost + cost[alone].min(axis=1).sum()
     best = min(tied_cost(problem, cost, np.array(y)) for y in product(range(k), repeat=n))
     assert found <= best + 1e-8  # what is soft is rounded
-    if forest.whole and np.isfinite(best):
+    if forest.complete and np.isfinite(best):
         assert tied_cost(problem, cost, labels) == pytest.approx(best)
 
 
@@ -73,7 +73,7 @@ def test_a_forest_leaves_out_the_cheapest_link_of_a_cycle():
     asked &= bckm.Constraints(must_link=[(1, 2), (2, 0)]).soft(price=[3.0, 1.0])
     problem = Problem.build([[0.0], [0.1], [0.2]], 2, asked)
     forest = Forest(problem.structure, problem.soft)
-    assert not forest.whole
+    assert not forest.complete
     labels = forest.solve(np.zeros((3, 2))).labels
     where = {int(p): int(labels[i]) for i, p in enumerate(forest.items)}
     item = problem.structure.item
@@ -88,18 +88,20 @@ def test_any_prices_give_a_bound_and_steps_in_a_box_raise_it(seed):
     centers = spread(problem, np.random.default_rng(seed), Deadline()).centers
     cost = problem.cost(centers)
     best = Exact().prepare(problem).from_cost(cost, start, Deadline()).cost
-    goods = Goods.of(problem)
+    resources = Resources.of(problem)
     rng = np.random.default_rng(seed)
-    prices, last = goods.none(), -np.inf
+    prices, last = resources.none(), -np.inf
     for radius in (0.05, 0.1, 0.2, 0.4, 0.8):
-        wild = Prices(prices.goods + rng.normal(size=prices.goods.shape), prices.rows)
-        for tried in (goods.sane(wild), prices):
-            priced = cost - goods.refund(tried)
-            value = priced.min(axis=1).sum() + goods.constant(tried)
+        wild = Prices(prices.resources + rng.normal(size=prices.resources.shape), prices.rows)
+        for tried in (resources.clipped(wild), prices):
+            priced = cost - resources.refunds(tried)
+            value = priced.min(axis=1).sum() + resources.constant(tried)
             assert value <= best * (1 + 1e-9)
         assert value >= last - 1e-9 * abs(last)
         last = value
-        step = box_step(goods, cost, priced, priced.argmin(axis=1), radius, prices, Deadline())
+        step = trust_region_step(
+            resources, cost, priced, priced.argmin(axis=1), radius, prices, Deadline()
+        )
         prices = step.prices
     assert last > cost.min(axis=1).sum()
     assert last > best * 0.6
@@ -131,7 +133,7 @@ def test_every_kind_of_rule_is_priced_or_mended(rules):
     problem = Problem.build(X, k, asked & more[rules])
     start = feasible_start(problem.structure, problem.rules, Deadline())
     centers = spread(problem, rng, Deadline()).centers
-    found = PriceEngine().prepare(problem)(centers, start, Deadline())
+    found = Lagrangian().prepare(problem)(centers, start, Deadline())
     assert problem.structure.feasible(found.labels)
     assert found.cost == pytest.approx(problem.within(found.labels, centers))
     assert found.cost < 0.8 * problem.within(start, centers)
@@ -144,18 +146,18 @@ def test_every_kind_of_rule_is_priced_or_mended(rules):
 def test_mending_keeps_what_obeys_and_gives_up_on_what_cannot_be():
     X, k, asked = demanding(2, n=80, k=4)
     problem = Problem.build(X, k, asked)
-    s, goods = problem.structure, Goods.of(problem)
+    s, resources = problem.structure, Resources.of(problem)
     start = feasible_start(s, problem.rules, Deadline())
     cost = np.random.default_rng(0).random((s.n_items, k))
-    np.testing.assert_array_equal(mend(s, goods, cost, start, Deadline()), start)
+    np.testing.assert_array_equal(mend(s, resources, cost, start, Deadline()), start)
     broken = np.zeros_like(start)
-    mended = mend(s, goods, cost, broken, Deadline())
+    mended = mend(s, resources, cost, broken, Deadline())
     assert mended is not None
     assert s.feasible(mended)
-    assert mend(s, goods, cost, broken, Deadline.after(0)) is None
-    closed = np.full_like(cost, np.inf)
-    closed[:, 0] = 0
-    assert mend(s, goods, closed, broken, Deadline()) is None
+    assert mend(s, resources, cost, broken, Deadline.after(0)) is None
+    forbidden = np.full_like(cost, np.inf)
+    forbidden[:, 0] = 0
+    assert mend(s, resources, forbidden, broken, Deadline()) is None
 
 
 def test_swaps_mend_where_single_moves_cannot():
@@ -165,7 +167,7 @@ def test_swaps_mend_where_single_moves_cannot():
     place = s.item  # samples are items here
     labels = np.empty(4, np.int64)
     labels[place] = [0, 1, 0, 1]  # 5 and 3
-    mended = mend(s, Goods.of(problem), np.zeros((4, 2)), labels, Deadline())
+    mended = mend(s, Resources.of(problem), np.zeros((4, 2)), labels, Deadline())
     assert mended is not None
     assert s.feasible(mended)
 
@@ -209,6 +211,6 @@ def test_items_in_conflict_do_not_stand_in_the_way_of_others():
     labels[s.item[:100]] = 1
     cost[s.item[100:200], 1] = -1.0
     cost[s.item[200:], 1] = np.arange(1.0, 6.0)
-    mended = mend(s, Goods.of(problem), cost, labels, Deadline())
+    mended = mend(s, Resources.of(problem), cost, labels, Deadline())
     assert mended is not None
     assert np.flatnonzero(mended[s.item] != labels[s.item]).tolist() == [200]

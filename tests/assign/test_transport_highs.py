@@ -5,7 +5,7 @@ import pytest
 
 import bckm
 from bckm._core.deadline import Deadline
-from bckm.assign._transport_highs import PricedAssigner, prices_of
+from bckm.assign._transport_highs import HighsTransportAssigner, prices_of
 from bckm.feasibility import feasible_start
 from bckm.problem.problem import Problem
 from tests.support.transport import draw, optimum, prove, slots
@@ -22,14 +22,20 @@ def test_the_route_by_highs_reaches_the_same_optimum(batch):
         s = problem.structure
         start = feasible_start(s, problem.rules, Deadline())
         centers = problem.centers_in(drawn.centers)
-        found = PricedAssigner(problem)(centers, start, Deadline())
+        found = HighsTransportAssigner(problem)(centers, start, Deadline())
         best = optimum(problem.cost(centers), s.lower, s.upper)
         assert found.cost == pytest.approx(best, rel=1e-9, abs=1e-14), seed
         seen += 1
         if found.prices is not None:
             priced += 1
             proof = prove(
-                problem.points, problem.pull, centers, s.lower, s.upper, found.labels, found.prices
+                problem.points,
+                problem.cost_weight,
+                centers,
+                s.lower,
+                s.upper,
+                found.labels,
+                found.prices,
             )
             gap = proof.cost - proof.value
             assert gap <= 1e-9 * proof.cost + proof.noise, seed
@@ -58,4 +64,4 @@ def test_a_large_fit_says_what_is_missing(monkeypatch):
     monkeypatch.setattr("bckm.assign._transport_highs.missing", "the kernels are gone.")
     problem = Problem.build(np.arange(12.0)[:, None], 3, bckm.Constraints(size_min=4))
     with pytest.warns(RuntimeWarning, match="slow: the kernels are gone"):
-        PricedAssigner(problem)
+        HighsTransportAssigner(problem)

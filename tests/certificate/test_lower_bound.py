@@ -5,7 +5,7 @@ import pytest
 
 import bckm
 from bckm.certificate._cuts import MEMBERS, Stars
-from bckm.certificate._relaxation import Multipliers, Relaxation
+from bckm.certificate._relaxation import Multipliers, SDPRelaxation
 from bckm.certificate._spectral import Packing, Spectral
 from bckm.problem.problem import Problem
 from tests.support.instances import draw, inertias, obeying
@@ -42,7 +42,7 @@ def test_never_above_the_optimum_and_mostly_near_it(seeds):
 def test_the_relaxation_holds_every_clustering():
     for seed, drawn, labels in feasible():
         problem = Problem.build(drawn.X, drawn.k, drawn.constraints, drawn.weight)
-        relaxation = Relaxation.of(problem)
+        relaxation = SDPRelaxation.of(problem)
         stars = _random_stars(np.random.default_rng(seed), relaxation.items.size)
         rows = stars.rows(relaxation.root, relaxation.packing)
         for one, inertia in zip(labels[:200], inertias(drawn, labels[:200]), strict=True):
@@ -62,7 +62,7 @@ def test_any_multipliers_give_a_bound():
     for seed, drawn, labels in feasible():
         rng = np.random.default_rng(seed)
         problem = Problem.build(drawn.X, drawn.k, drawn.constraints, drawn.weight)
-        relaxation = Relaxation.of(problem)
+        relaxation = SDPRelaxation.of(problem)
         optimum = inertias(drawn, labels).min()
         best = relaxation.bound(relaxation.at_zero)
         for scale in 10.0 ** rng.uniform(-4, 2, 6):
@@ -151,7 +151,7 @@ def _random_stars(rng: np.random.Generator, m: int) -> Stars:
     return Stars(table if m > 1 else table[:0])
 
 
-def _clustering(problem: Problem, relaxation: Relaxation, labels: np.ndarray) -> np.ndarray:
+def _clustering(problem: Problem, relaxation: SDPRelaxation, labels: np.ndarray) -> np.ndarray:
     items = np.empty(problem.structure.n_items, np.int64)
     items[problem.structure.item] = labels
     items = items[relaxation.items]

@@ -12,7 +12,7 @@ import bckm
 from bckm import Constraints, Status, verify
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign._patch import patched
-from bckm.assign._transport_state import Bounds, Market
+from bckm.assign._transport_state import SizeBounds, TransportState
 from bckm.assign.exact import ExactAssigner
 from bckm.assign.transport import Transport
 from bckm.fit.seeding import spread
@@ -28,21 +28,21 @@ def blobs(n, k, d=2):
     return 3 * rng.normal(size=(k, d))[np.arange(n) % k] + rng.normal(size=(n, d))
 
 
-def market_of(X, k):
-    bounds = Bounds(np.zeros(k), np.full(k, len(X), float))
-    return Market(native.Points(X), None, bounds, (1.0, 1.0), 1)
+def state_of(X, k):
+    bounds = SizeBounds(np.zeros(k), np.full(k, len(X), float))
+    return TransportState(native.Points(X), None, bounds, (1.0, 1.0), 1)
 
 
 @compiled
 def test_a_look_at_all_points_hears_the_deadline():
     X = blobs(20_000, 5)
-    market, whole = market_of(X, 5), market_of(X, 5)
+    state, whole = state_of(X, 5), state_of(X, 5)
     with pytest.raises(TimeUp):
-        market.look(X[:5].copy(), np.zeros(5), Deadline.after(0))
-    for each in (market, whole):
-        each.look(X[:5].copy(), np.zeros(5), Deadline())
-    assert np.array_equal(market.label, whole.label), "it begins anew"
-    assert market.units.tolist() == np.bincount(market.label, minlength=5).tolist()
+        state.evaluate(X[:5].copy(), np.zeros(5), Deadline.after(0))
+    for each in (state, whole):
+        each.evaluate(X[:5].copy(), np.zeros(5), Deadline())
+    assert np.array_equal(state.label, whole.label), "it begins anew"
+    assert state.units.tolist() == np.bincount(state.label, minlength=5).tolist()
 
 
 @compiled
@@ -51,8 +51,8 @@ def test_a_look_at_all_points_hears_the_deadline():
 def test_ctrl_c_is_heard_in_the_middle_of_a_look(threads):
     rng = np.random.default_rng(0)
     X, centers = rng.normal(size=(400_000, 32)), rng.normal(size=(1_000, 32))
-    market = market_of(X, 1_000)
-    market.threads = threads
+    state = state_of(X, 1_000)
+    state.threads = threads
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -61,11 +61,11 @@ def test_ctrl_c_is_heard_in_the_middle_of_a_look(threads):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt):
-            market.look(centers, np.zeros(1_000), Deadline())
+            state.evaluate(centers, np.zeros(1_000), Deadline())
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert (market.slack < 0).any(), "it was not over"
+    assert (state.slack < 0).any(), "it was not over"
 
 
 def test_seeding_hears_the_deadline():
@@ -184,7 +184,7 @@ def test_an_exact_step_without_time_leaves_more_than_its_start():
     assigner = Transport().prepare(problem)
     at = problem.centers_in(centers)
     best = assigner(at, start, Deadline())
-    hurried = assigner._in_a_hurry(at + 1e-3, start)
+    hurried = assigner._time_cut(at + 1e-3, start)
     assert problem.structure.feasible(hurried.labels)
     assert hurried.cost < 1.1 * best.cost < 0.5 * problem.within(start, at)
 

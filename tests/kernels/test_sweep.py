@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from bckm import kernels
 from bckm._core.deadline import Deadline
-from bckm.assign._transport_state import Bounds, Market
+from bckm.assign._transport_state import SizeBounds, TransportState
 from bckm.kernels import native
 from tests.kernels.test_build import VARIANTS, python
 
@@ -210,10 +210,10 @@ for d in (1, 3, 8, 40):
     assert len(set(told[0][1:])) == 24
 
 
-def market_of(X, k, weight=None, threads=1):
-    bounds = Bounds(np.zeros(k), np.full(k, float(len(X))))
+def state_of(X, k, weight=None, threads=1):
+    bounds = SizeBounds(np.zeros(k), np.full(k, float(len(X))))
     extremes = (1.0, 1.0) if weight is None else (float(weight.min()), float(weight.max()))
-    return Market(native.Points(X, pull=weight), None, bounds, extremes, threads)
+    return TransportState(native.Points(X, pull=weight), None, bounds, extremes, threads)
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -225,7 +225,7 @@ def test_what_is_known_stays_true_while_prices_and_centres_move(seed):
     if seed % 3 == 0:
         weight = rng.random(n) ** 3
         weight[rng.random(n) < 0.1] = 1e-12
-    market, prices, skipped = market_of(X, k, weight), np.zeros(k), 0
+    state, prices, skipped = state_of(X, k, weight), np.zeros(k), 0
     for _ in range(25):
         what = rng.integers(8)
         size = 10.0 ** rng.integers(-6, 2)
@@ -238,31 +238,31 @@ def test_what_is_known_stays_true_while_prices_and_centres_move(seed):
         elif what == 4:
             prices, centres = prices + size, centres.copy()
         elif what == 5:  # as after `settle`: labels changed from outside
-            before = market.label.copy()
-            market.label[rng.random(n) < 0.2] = rng.integers(k)
-            market.relabel(before)
+            before = state.label.copy()
+            state.label[rng.random(n) < 0.2] = rng.integers(k)
+            state.relabel(before)
         elif what == 6:  # exchange
             centres = centres[rng.permutation(k)]
         keep = bool(rng.random() < 0.3)
-        looked, before = market.looked, market.label.copy()
-        regret = market.look(centres, prices, Deadline(), keep=keep)
-        skipped += n - (market.looked - looked)
+        looked, before = state.evaluated, state.label.copy()
+        regret = state.evaluate(centres, prices, Deadline(), keep=keep)
+        skipped += n - (state.evaluated - looked)
         value = values(X, centres, prices, 1.0 if weight is None else weight)
-        own = value[np.arange(n), market.label]
+        own = value[np.arange(n), state.label]
         rounding = 1e-13 * (np.abs(value).max() + 1)
         if keep:
-            assert (market.label == before).all()
+            assert (state.label == before).all()
             assert regret == pytest.approx((own - value.min(axis=1)).sum(), abs=n * rounding)
         else:
             assert (own <= value.min(axis=1) + rounding).all(), what
         if k > 1:
             rest = value.copy()
-            rest[np.arange(n), market.label] = np.inf
-            assert (market.slack <= rest.min(axis=1) - own + rounding).all(), what
-        assert (market.units == np.bincount(market.label, minlength=k)).all()
+            rest[np.arange(n), state.label] = np.inf
+            assert (state.slack <= rest.min(axis=1) - own + rounding).all(), what
+        assert (state.units == np.bincount(state.label, minlength=k)).all()
         if rng.random() < 0.6:
-            cost = market.measure().cost
-            assert cost == pytest.approx((own + prices[market.label]).sum(), rel=1e-9)
+            cost = state.totals_at_centers().cost
+            assert cost == pytest.approx((own + prices[state.label]).sum(), rel=1e-9)
     assert skipped > 0
 
 
@@ -271,13 +271,13 @@ def test_prices_that_all_rise_and_fall_alike():
     rng = np.random.default_rng(0)
     X, centres, prices = rng.normal(size=(20_000, 3)), rng.normal(size=(5, 3)), rng.normal(size=5)
     for shift in 10.0 ** np.arange(6, 16):
-        market = market_of(X, 5)
-        market.look(centres, prices, Deadline())
-        market.look(centres, prices + shift, Deadline())
+        state = state_of(X, 5)
+        state.evaluate(centres, prices, Deadline())
+        state.evaluate(centres, prices + shift, Deadline())
         after = (prices + shift) - shift
-        market.look(centres, after, Deadline())
+        state.evaluate(centres, after, Deadline())
         value = values(X, centres, after, 1.0)
-        own = value[np.arange(len(X)), market.label]
+        own = value[np.arange(len(X)), state.label]
         assert (own <= value.min(axis=1) + 1e-14).all(), shift
 
 
@@ -286,13 +286,13 @@ def test_centres_that_all_move_alike():
     centres = np.array([[0.0, 0.0], [1e-9, 0.0]])
     X = np.stack([np.full(2001, 0.0), np.linspace(-10, 10, 2001)], axis=1)
     X[:, 0] = 5e-10 - 5.5e-9 * np.sign(X[:, 1])
-    market, prices = market_of(X, 2), np.zeros(2)
-    market.look(centres, prices, Deadline())
-    market.measure()
+    state, prices = state_of(X, 2), np.zeros(2)
+    state.evaluate(centres, prices, Deadline())
+    state.totals_at_centers()
     moved = centres + np.array([[0.0, 1.0], [0.0, 1.0 + 1e-9]])
-    market.look(moved, prices, Deadline())
+    state.evaluate(moved, prices, Deadline())
     value = values(X, moved, prices)
-    own = value[np.arange(len(X)), market.label]
+    own = value[np.arange(len(X)), state.label]
     assert (own <= value.min(axis=1) + 1e-13).all()
 
 

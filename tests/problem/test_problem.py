@@ -56,7 +56,7 @@ def test_cost_of_an_item_is_that_of_its_samples_less_their_scatter(seed, shift, 
     rng, X, weight, asked = drawn(seed, shift=shift * scale, scale=scale)
     problem = Problem.build(X, 3, asked, weight)
     centers = rng.normal(size=(3, 2)) * scale + shift * scale
-    cost = problem.cost(problem.centers_in(centers)) * problem.unit**2 * problem.heavy
+    cost = problem.cost(problem.centers_in(centers)) * problem.x_scale**2 * problem.weight_scale
     item = problem.structure.item
     expected, scatter = np.zeros_like(cost), 0.0
     for j in range(problem.structure.n_items):
@@ -73,8 +73,8 @@ def test_cost_of_an_item_is_that_of_its_samples_less_their_scatter(seed, shift, 
             expected[j, i] = total - within
         scatter += within
     assert cost == pytest.approx(expected, rel=1e-7, abs=1e-9 * scale**2)
-    assert problem.scatter * problem.unit**2 * problem.heavy == pytest.approx(scatter, rel=1e-9)
-    assert problem.mass.sum() * problem.heavy == pytest.approx(weight.sum())
+    assert problem.scatter * problem.scale == pytest.approx(scatter, rel=1e-9)
+    assert problem.mass.sum() * problem.weight_scale == pytest.approx(weight.sum())
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -125,7 +125,7 @@ def test_points_are_of_order_one():
         _, X, _, _ = drawn(0, scale=scale)
         problem = Problem.build(X, 3)
         assert 1 <= np.abs(problem.points).max() < 2
-        assert np.frexp(problem.unit)[0] == 0.5, "a power of two: dividing by it loses no digit"
+        assert np.frexp(problem.x_scale)[0] == 0.5, "a power of two: dividing by it loses no digit"
     assert Problem.build(np.full((4, 2), 3.7), 2).points.tolist() == [[0.0, 0.0]] * 4
 
 
@@ -139,11 +139,11 @@ def test_weightless_samples_count_but_do_not_pull():
     item, points = problem.structure.item, problem.centers_out(problem.points).ravel()
     assert points[item[0]] == pytest.approx(7.5), "weighted mean"
     assert points[item[2]] == pytest.approx(5.0), "without weight: plain mean"
-    assert (problem.mass * problem.heavy)[item].tolist() == [4.0, 4.0, 0.0, 0.0, 1.0]
+    assert (problem.mass * problem.weight_scale)[item].tolist() == [4.0, 4.0, 0.0, 0.0, 1.0]
     assert problem.structure.count[item].tolist() == [2, 2, 2, 2, 1]
-    assert problem.scatter * problem.unit**2 * problem.heavy == pytest.approx(7.5**2 + 3 * 2.5**2)
+    assert problem.scatter * problem.scale == pytest.approx(7.5**2 + 3 * 2.5**2)
     cost = problem.cost(problem.points)
-    assert cost[item[2]].max() < 1e-9 * cost.max(), "a touch, to lead it to the nearest center"
+    assert cost[item[2]].max() < 1e-9 * cost.max(), "just enough to lead it to the nearest center"
 
 
 def test_a_cluster_of_weightless_samples_has_their_plain_mean():
@@ -188,9 +188,9 @@ def test_the_pull_of_weightless_items_is_felt_by_them_alone(far):
     centers = problem.centers_in(X[:3])
     cost = problem.cost(centers)
     squares = cdist(problem.points, centers, "sqeuclidean")
-    assert np.array_equal(cost, squares * problem.pull[:, None])
+    assert np.array_equal(cost, squares * problem.cost_weight[:, None])
     weightless = problem.mass == 0
-    assert np.array_equal(problem.pull[~weightless], problem.mass[~weightless])
+    assert np.array_equal(problem.cost_weight[~weightless], problem.mass[~weightless])
     inertia = cost[~weightless].min(axis=1).sum()
     assert 0 < cost[weightless].max(axis=1).sum() < 1e-10 * inertia
     assert (cost[weightless].argmin(axis=1) == squares[weightless].argmin(axis=1)).all()
@@ -198,8 +198,8 @@ def test_the_pull_of_weightless_items_is_felt_by_them_alone(far):
 
 def test_pull_where_all_weight_lies_in_one_point():
     problem = Problem.build([[0.0], [0.0], [1.0], [5.0]], 2, None, [1, 1, 0, 0])
-    assert (problem.pull > 0).all()
-    assert problem.pull[problem.mass == 0].max() < 1e-11
+    assert (problem.cost_weight > 0).all()
+    assert problem.cost_weight[problem.mass == 0].max() < 1e-11
 
 
 # -- large data -------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_many_blocks_are_like_one():
     item, centers = problem.structure.item, rng.normal(size=(6, 20)) * 7 + 100
     linked = np.isin(item, item[[0, 7]])
     assert problem.centers_out(problem.points)[item[~linked]] == pytest.approx(X[~linked])
-    assert problem.variance * problem.unit**2 == pytest.approx(X.var(axis=0).mean(), rel=1e-12)
+    assert problem.variance * problem.x_scale**2 == pytest.approx(X.var(axis=0).mean(), rel=1e-12)
     assert problem.points.mean(axis=0) == pytest.approx(np.zeros(20), abs=1e-3)
     labels = rng.integers(6, size=problem.structure.n_items)
     of_samples = problem.structure.expand(labels)
@@ -240,10 +240,15 @@ def test_nearest_in_several_blocks(monkeypatch):
 
 
 def same(a, b):
-    for name in ("points", "mass", "pull", "origin"):
+    for name in ("points", "mass", "cost_weight", "origin"):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
     assert np.array_equal(a.structure.item, b.structure.item)
-    assert (a.unit, a.heavy, a.scatter, a.variance) == (b.unit, b.heavy, b.scatter, b.variance)
+    assert (a.x_scale, a.weight_scale, a.scatter, a.variance) == (
+        b.x_scale,
+        b.weight_scale,
+        b.scatter,
+        b.variance,
+    )
 
 
 def test_layout_and_precision_of_x_do_not_matter():
@@ -381,9 +386,9 @@ def test_points_far_away_are_centered_without_a_rounding(shift):
     X = np.random.default_rng(0).normal(size=(1000, 3)) + shift
     problem = Problem.build(X, 3)
     # to the last digit that a number of this size has
-    assert np.abs(problem.points.mean(axis=0)).max() * problem.unit < np.spacing(shift)
+    assert np.abs(problem.points.mean(axis=0)).max() * problem.x_scale < np.spacing(shift)
     # X and the origin differ by less than either: the difference of such numbers is exact
-    found = problem.points[problem.structure.item] * problem.unit + problem.origin
+    found = problem.points[problem.structure.item] * problem.x_scale + problem.origin
     assert np.array_equal(found, X)
 
 
@@ -403,7 +408,7 @@ def test_a_power_of_two_changes_nothing(factor):
     _, X, weight, asked = drawn(3)
     a, b = Problem.build(X, 3, asked, weight), Problem.build(X * factor, 3, asked, weight)
     assert np.array_equal(a.points, b.points)
-    assert b.unit == a.unit * factor
+    assert b.x_scale == a.x_scale * factor
 
 
 # -- features ---------------------------------------------------------------------------------
@@ -420,7 +425,10 @@ def test_a_power_of_two_changes_nothing(factor):
         (Constraints(size_max=4), Feature.NONEMPTY),
         (Constraints(size_min=2), Feature.NONEMPTY | Feature.SIZES),
         (Constraints(size_min=0, size_max=3), Feature.SIZES),
-        (Constraints([(0, 1)], size_min=0, size_max=3), Feature.SIZES | Feature.BLOCKS),
+        (
+            Constraints([(0, 1)], size_min=0, size_max=3),
+            Feature.SIZES | Feature.MUST_LINKS_AND_SIZES,
+        ),
         (Constraints(cannot_link=[(0, 1)], size_min=0), Feature.CONFLICTS),
         (Constraints(size_min=0, rows=AttributeSum([1] * 4, upper=3)), Feature.ROWS),
         (Constraints(size_min=0, rows=LinearRows(np.ones((1, 8)), upper=9)), Feature.ROWS),

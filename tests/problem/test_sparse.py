@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import bckm
 from bckm._core import arrays
 from bckm._core.deadline import Deadline
-from bckm.assign._sparse_transport import FlatAssigner
+from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.feasibility import feasible_start
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
@@ -203,7 +203,7 @@ def test_flat_steps_are_optimal(seed):
     problem = Problem.build(sp.csr_array(dense), k, rules, weight)
     s = problem.structure
     assigner = bckm.assign.choose("auto", problem).prepare(problem)
-    assert isinstance(assigner, FlatAssigner)
+    assert isinstance(assigner, SparseTransportAssigner)
     at = problem.centers_in(centers)
     found = assigner(at, feasible_start(s, problem.rules, Deadline()), Deadline())
     best = optimum(problem.cost(at), s.lower, s.upper)
@@ -219,7 +219,9 @@ def test_a_flat_step_without_time_returns_the_labels_it_was_given():
     problem = Problem.build(X, K, bckm.Constraints(size_min=15, size_max=15))
     start = np.random.default_rng(0).permutation(N) % K
     at = problem.points[:K].toarray()
-    found = FlatAssigner(problem, bckm.assign.choose("transport", problem))(at, start, Deadline(0))
+    found = SparseTransportAssigner(problem, bckm.assign.choose("transport", problem))(
+        at, start, Deadline(0)
+    )
     np.testing.assert_array_equal(found.labels, start)
     assert found.cost == pytest.approx(problem.within(start, at))
     assert found.bound <= found.cost
@@ -228,9 +230,9 @@ def test_a_flat_step_without_time_returns_the_labels_it_was_given():
 def test_the_problem_is_that_of_dense_data():
     dense, rules, weight = words(8), rules_of(8)["links"], np.arange(N) % 3
     one, other = (Problem.build(X, K, rules, weight) for X in (sp.csr_array(dense), dense))
-    inside = one.scatter * one.unit**2, other.scatter * other.unit**2
+    inside = one.scatter * one.x_scale**2, other.scatter * other.x_scale**2
     assert inside[0] == pytest.approx(inside[1], rel=1e-12)
-    spread = one.variance * one.unit**2, other.variance * other.unit**2
+    spread = one.variance * one.x_scale**2, other.variance * other.x_scale**2
     assert spread[0] == pytest.approx(spread[1], rel=1e-12)
     points = other.centers_out(other.points)
     np.testing.assert_allclose(one.centers_out(one.points.toarray()), points, atol=1e-14)

@@ -165,7 +165,7 @@ def planted(seed: int, n: int = 36) -> Start:
 
 
 def soft_planted(seed: int, n: int = 30) -> Start:
-    """Soft rules of all kinds, with loads, closed and fixed places, around random labels."""
+    """Soft rules of all kinds, with loads, forbidden and fixed clusters, around random labels."""
     rng = np.random.default_rng(seed)
     k, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
     labels = rng.integers(k, size=n)

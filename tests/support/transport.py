@@ -196,14 +196,14 @@ def check(problem: Problem, found, centers) -> bool:
     assert (sizes <= s.upper).all()
     assert np.isfinite(found.prices).all()
     proof = prove(
-        problem.points, problem.pull, centers, s.lower, s.upper, found.labels, found.prices
+        problem.points, problem.cost_weight, centers, s.lower, s.upper, found.labels, found.prices
     )
     close = 1e-12 * proof.cost
     assert abs(found.cost - proof.cost) <= close + proof.noise
     gap = proof.cost - proof.value
     assert gap <= close + proof.noise, (proof.cost, proof.value, found.bound, proof.noise)
     # the bound is that value, less what rounding and the touch of weightless samples may add to it
-    lower = problem.certain(proof.value, proof.cost, centers, found.prices)
+    lower = problem.safe_bound(proof.value, proof.cost, centers, found.prices)
     assert found.bound <= min(found.cost, proof.value + proof.noise)
     roundings = 8 * (16 + sum(centers.shape))  # in a row, at worst, where `noise` has a few
     assert lower - found.bound <= close + roundings * proof.noise, (lower, found.bound, proof)

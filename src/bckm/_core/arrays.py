@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bckm._core.sparse_distances import to_all, to_own
-from bckm._core.types import FloatArray, IntArray, Rows, Sparse
+from bckm._core.types import FloatArray, IntArray, PointArray, Sparse
 from bckm.kernels import missing, native
 
 BLOCK = 2**22  # numbers in a block of distances
@@ -38,7 +38,7 @@ def fixed_direction(n_features: int) -> FloatArray:
     return np.random.default_rng(0).normal(size=n_features)
 
 
-def squared_distances(points: Rows, centers: Rows) -> FloatArray:
+def squared_distances(points: PointArray, centers: PointArray) -> FloatArray:
     """Entry (p, i) is |point_p - center_i|^2.
 
     Differences pair by pair, not |x|^2 - 2xc + |c|^2: cancellation would decide ties between far
@@ -55,7 +55,7 @@ def squared_distances(points: Rows, centers: Rows) -> FloatArray:
     return np.asarray(cdist(points, centers, "sqeuclidean"))
 
 
-def rows_of(points: Rows, which: IntArray) -> FloatArray:
+def rows_of(points: PointArray, which: IntArray) -> FloatArray:
     """A few rows, as a dense array of their own."""
     rows = points[which]
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
@@ -69,7 +69,7 @@ def group_sums(points: Sparse, weight: FloatArray, group: IntArray, n_groups: in
 
 
 def nearest(
-    points: Rows,
+    points: PointArray,
     centers: FloatArray,
     prices: FloatArray | None = None,
     threads: int = 1,
@@ -130,7 +130,7 @@ class Totals:
 
 
 def totals(
-    points: Rows,
+    points: PointArray,
     weight: FloatArray,
     labels: IntArray,
     centers: FloatArray,

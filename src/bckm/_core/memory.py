@@ -90,7 +90,7 @@ def _free_of_process() -> int | None:
 
 def _groups() -> list[Path]:
     """Control groups that limit this process, as folders: versions 2 and 1, with all parents."""
-    found: list[Path] = []
+    folders: list[Path] = []
     for line in _text(Path("/proc/self/cgroup")).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
@@ -100,8 +100,8 @@ def _groups() -> list[Path]:
         else:
             continue
         inner = root / path.strip("/")
-        found += [inner, *(parent for parent in inner.parents if parent.is_relative_to(root))]
-    return found
+        folders += [inner, *(parent for parent in inner.parents if parent.is_relative_to(root))]
+    return folders
 
 
 def _free_of_group(folder: Path) -> int | None:

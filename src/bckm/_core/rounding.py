@@ -87,15 +87,16 @@ def rounded_down(value: float) -> float:
     return value if value >= FULL else max(0.0, nextafter(value, -1.0))
 
 
-def read_scale(unit: float, heavy: float, size: int) -> float:
-    """unit^2 * heavy, powers of two; refused where inertias of so many numbers are no numbers."""
-    power = 2 * (frexp(unit)[1] - 1) + frexp(heavy)[1] - 1  # unit^2 alone may be beyond all numbers
+def read_scale(x_scale: float, weight_scale: float, size: int) -> float:
+    """x_scale^2 * weight_scale, a power of two; refused where inertias overflow or underflow."""
+    # x_scale^2 alone may be beyond all numbers
+    power = 2 * (frexp(x_scale)[1] - 1) + frexp(weight_scale)[1] - 1
     if not SMALLEST <= power <= LARGEST - 6 - frexp(size)[1]:
         way = "underflow" if power < SMALLEST else "overflow"
-        weight = "" if heavy == 1 else f", times weights of about {heavy:.3g},"
-        remedy = "X" if heavy == 1 else "X or sample_weight"
+        weight = "" if weight_scale == 1 else f", times weights of about {weight_scale:.3g},"
+        remedy = "X" if weight_scale == 1 else "X or sample_weight"
         raise ValueError(
-            f"the values of X differ by about {unit:.3g}: their squares{weight} {way}. Rescale "
+            f"the values of X differ by about {x_scale:.3g}: their squares{weight} {way}. Rescale "
             f"{remedy} (for example, divide by the largest value)."
         )
     return ldexp(1.0, power)

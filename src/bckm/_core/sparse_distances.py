@@ -31,12 +31,12 @@ def to_own(points: Sparse, centers: FloatArray, labels: IntArray) -> FloatArray:
     if not missing:
         centers, labels = np.ascontiguousarray(centers, np.float64), labels.astype(np.int64)
         return native.sparse(points.indptr, points.indices, points.data, centers, labels)
-    found = np.empty(labels.size)
+    squares = np.empty(labels.size)
     for cluster in np.unique(labels):
         members = np.flatnonzero(labels == cluster)
         part = points[members]
-        found[members] = _to_one(part, _rows(part), np.asarray(centers[cluster], np.float64))
-    return found
+        squares[members] = _to_one(part, _rows(part), np.asarray(centers[cluster], np.float64))
+    return squares
 
 
 def _rows(points: Sparse) -> IntArray:

@@ -62,10 +62,10 @@ def in_json(text: str) -> str:
     >>> in_json('["' + chr(0x9b) + '31m"]')
     '["\\u009b31m"]'
     """
-    return _HIDDEN_IN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _HIDDEN_IN_LINES.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _symbol(found: re.Match[str]) -> str:
-    if found[0] < " ":
-        return chr(0x2400 + ord(found[0]))
-    return next(symbol for symbol, kind in _KINDS if re.match(f"[{kind}]", found[0]))
+def _symbol(match: re.Match[str]) -> str:
+    if match[0] < " ":
+        return chr(0x2400 + ord(match[0]))
+    return next(symbol for symbol, kind in _KINDS if re.match(f"[{kind}]", match[0]))

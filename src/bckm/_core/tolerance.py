@@ -74,10 +74,10 @@ def exact_parts(values: FloatArray) -> list[FloatArray]:
 
 def part_sums(parts: list[FloatArray], group: IntArray, number: int) -> list[FloatArray]:
     """The sums of parts over each group, exact."""
-    found: list[FloatArray] = []
+    sums: list[FloatArray] = []
     for part in parts:
-        found.append(np.bincount(group, part, number).astype(np.float64, copy=False))
-    return found
+        sums.append(np.bincount(group, part, number).astype(np.float64, copy=False))
+    return sums
 
 
 def joined(sums: list[FloatArray]) -> FloatArray:

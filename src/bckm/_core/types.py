@@ -9,4 +9,4 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 Sparse = Any  # scipy.sparse arrays carry no useful static type
-Rows = Any  # one point a row: a FloatArray, or a csr_array
+PointArray = Any  # one point a row: a FloatArray, or a csr_array

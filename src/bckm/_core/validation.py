@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bckm._core.arrays import blocks
 from bckm._core.sparse_input import read_sparse
-from bckm._core.types import FloatArray, Rows
+from bckm._core.types import FloatArray, PointArray
 
 LARGEST = 1e150  # squares of larger values overflow
 MOST_JOBS = 1024
@@ -36,7 +36,7 @@ def refuse_masked(value: Any, what: str) -> None:
             )
 
 
-def read_data(X: Any) -> Rows:  # noqa: N803
+def read_data(X: Any) -> PointArray:  # noqa: N803
     """Read X as a finite array (n, d) of float64 or float32: X itself where it is one.
 
     Sparse data of any format become a csr_array of float64, with each entry once.
@@ -71,14 +71,14 @@ def read_data(X: Any) -> Rows:  # noqa: N803
     return array
 
 
-def _largest(array: Rows) -> float:
+def _largest(array: PointArray) -> float:
     """The largest absolute value; NaN if there is one."""
     values = array.data if sp.issparse(array) else array
     with np.errstate(invalid="ignore"):
         return float(np.maximum(-values.min(initial=0), values.max(initial=0)))
 
 
-def _first_not_finite(array: Rows) -> tuple[int, int]:
+def _first_not_finite(array: PointArray) -> tuple[int, int]:
     if sp.issparse(array):
         first = int(np.flatnonzero(~np.isfinite(array.data))[0])
         row = int(np.searchsorted(array.indptr, first, side="right")) - 1

@@ -1,8 +1,9 @@
 """What clusters bound, and the prices of it: the dual of an assignment step.
 
-Sizes, sums and quotas, hard or soft, are *goods*: each item brings amounts of them to its cluster.
-A price of each good in each cluster makes items choose clusters on their own; the best prices are
-found by steps in a box: an LP over the few choices that prices inside the box can change.
+Sizes, sums and quotas, hard or soft, are bounds on *resources*: each item brings amounts of them to
+its cluster. A price of each resource in each cluster makes items choose clusters on their own; the
+best prices are found by trust-region steps: an LP over the few choices that prices within a radius
+can change.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray, Sparse
+from bckm.problem.columns import Columns
 from bckm.problem.linear import sums_of
 from bckm.problem.problem import Problem
 from bckm.programs.highs import Model
@@ -29,17 +31,17 @@ def rounded(values: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Goods:
+class Resources:
     """Bounds on what items bring to clusters.
 
     Attributes
     ----------
     amount : array (m, r)
-        What each item brings of each good.
+        What each item brings of each resource.
     lower, upper : arrays (k, r)
         Bounds in each cluster.
-    low, up : arrays (k, r)
-        Price of each unit below or above them; infinite where a bound is hard.
+    lower_penalty, upper_penalty : arrays (k, r)
+        Cost of each unit below or above them; infinite where a bound is hard.
     rows : sparse (q, m * k), by column
         Linear rows, which are hard,
     row_lower, row_upper : arrays (q,)
@@ -49,50 +51,59 @@ class Goods:
     amount: FloatArray
     lower: FloatArray
     upper: FloatArray
-    low: FloatArray
-    up: FloatArray
+    lower_penalty: FloatArray
+    upper_penalty: FloatArray
     rows: Sparse
     row_lower: FloatArray
     row_upper: FloatArray
 
     @classmethod
-    def of(cls, problem: Problem, unit: float = 1.0) -> Goods:
-        """Gather the goods of a problem; prices in a unit of costs."""
-        s, wish = problem.structure, problem.soft
+    def of(cls, problem: Problem, cost_scale: float = 1.0) -> Resources:
+        """Gather the resources of a problem; penalties are divided by `cost_scale`."""
+        s, soft = problem.structure, problem.soft
         k = s.n_clusters
         hard = np.full((k, s.loads.number), np.inf)
         # wide bounds: prices prove what all labels cost that count as feasible
         parts = [(s.loads.amount, *s.loads.wide, hard, hard)]
         # rounded down: a bound is then worth no more than it is
-        low, up = (
-            np.floor(price / unit * 10.0**DIGITS) / 10.0**DIGITS for price in (wish.low, wish.up)
+        lower_penalty, upper_penalty = (
+            np.floor(penalty / cost_scale * 10.0**DIGITS) / 10.0**DIGITS
+            for penalty in (soft.lower_penalty, soft.upper_penalty)
         )
-        parts.append((wish.loads.amount, wish.loads.lower, wish.loads.upper, low, up))
+        loads = soft.loads
+        parts.append((loads.amount, loads.lower, loads.upper, lower_penalty, upper_penalty))
         if (s.lower > 0).any() or (s.upper < s.item.size).any():
             lower = np.where(s.lower > 0, s.lower, -np.inf)[:, None]
             upper = np.where(s.upper < s.item.size, s.upper, np.inf)[:, None]
             hard = np.full((k, 1), np.inf)
             parts.append((s.count[:, None].astype(float), lower, upper, hard, hard))
-        amount, lower, upper, low, up = (
+        amount, lower, upper, lower_penalty, upper_penalty = (
             np.concatenate(part, axis=1) for part in zip(*parts, strict=True)
         )
         # no price where there is no bound
-        low, up = np.where(np.isfinite(lower), low, 0.0), np.where(np.isfinite(upper), up, 0.0)
-        return cls(amount, lower, upper, low, up, s.linear.columns, *s.linear.wide)
+        return cls(
+            amount,
+            lower,
+            upper,
+            np.where(np.isfinite(lower), lower_penalty, 0.0),
+            np.where(np.isfinite(upper), upper_penalty, 0.0),
+            s.linear.by_column,
+            *s.linear.wide,
+        )
 
-    def part(self, items: IntArray) -> Goods:
+    def part(self, items: IntArray) -> Resources:
         """The same bounds for some of the items, in proportion to what they bring."""
         amount = self.amount[items]
         whole = np.abs(self.amount).sum(axis=0)
         share = np.where(whole > 0, np.abs(amount).sum(axis=0) / np.maximum(whole, 1e-300), 1.0)
         share = np.maximum(share, 1e-9)  # infinite bounds stay so
         k = len(self.lower)
-        return Goods(
+        return Resources(
             amount,
             self.lower * share,
             self.upper * share,
-            self.low,
-            self.up,
+            self.lower_penalty,
+            self.upper_penalty,
             sp.csc_array((0, items.size * k)),
             np.empty(0),
             np.empty(0),
@@ -103,50 +114,52 @@ class Goods:
         return Prices(np.zeros(self.lower.shape), np.zeros(self.row_lower.size))
 
     @cached_property
-    def size(self) -> FloatArray:
-        """The largest amounts of each good, about: what a price is multiplied with."""
+    def mean_amount(self) -> FloatArray:
+        """Mean amount of each resource: what a price is multiplied with, about."""
         return np.asarray(np.abs(self.amount).mean(axis=0) + 1e-300)
 
-    def refund(self, prices: Prices) -> FloatArray:
+    def refunds(self, prices: Prices) -> FloatArray:
         """What the prices pay each item in each cluster, (m, k)."""
-        paid: FloatArray = self.amount @ prices.goods.T
+        refunds: FloatArray = self.amount @ prices.resources.T
         if prices.rows.size:
-            paid += (self.rows.T @ prices.rows).reshape(paid.shape)
-        return paid
+            refunds += (self.rows.T @ prices.rows).reshape(refunds.shape)
+        return refunds
 
-    def paid(self, prices: Prices) -> FloatArray:
+    def refund_terms(self, prices: Prices) -> FloatArray:
         """The most that refunds of an item can be made of, whatever cancels in them, (m,)."""
-        paid: FloatArray = np.abs(self.amount) @ np.abs(prices.goods).max(axis=0, initial=0.0)
+        dearest = np.abs(prices.resources).max(axis=0, initial=0.0)
+        terms: FloatArray = np.abs(self.amount) @ dearest
         if prices.rows.size:
-            each = (abs(self.rows).T @ np.abs(prices.rows)).reshape(paid.size, -1)
-            paid = paid + each.max(axis=1)
-        return paid
+            each = (abs(self.rows).T @ np.abs(prices.rows)).reshape(terms.size, -1)
+            terms = terms + each.max(axis=1)
+        return terms
 
     def constant(self, prices: Prices) -> float:
         """What bounds earn at prices: the part of the dual value without items."""
-        up, down = np.maximum(prices.goods, 0), np.maximum(-prices.goods, 0)
+        up, down = np.maximum(prices.resources, 0), np.maximum(-prices.resources, 0)
         with np.errstate(invalid="ignore"):
-            goods = np.where(up > 0, up * self.lower, 0) - np.where(down > 0, down * self.upper, 0)
+            earned = np.where(up > 0, up * self.lower, 0) - np.where(down > 0, down * self.upper, 0)
         rows = prices.rows
         sides = np.where(rows > 0, self.row_lower, self.row_upper)
-        return float(goods.sum() + (rows[rows != 0] * sides[rows != 0]).sum())
+        return float(earned.sum() + (rows[rows != 0] * sides[rows != 0]).sum())
 
-    def turnover(self, prices: Prices) -> float:
+    def magnitude(self, prices: Prices) -> float:
         """The size of the terms of `constant` and of all refunds: what rounding is relative to."""
-        sides = np.where(prices.goods > 0, self.lower, self.upper)
-        rows = np.where(prices.rows > 0, self.row_lower, self.row_upper)
-        goods = np.abs(prices.goods[prices.goods != 0] * sides[prices.goods != 0]).sum()
-        goods += np.abs(prices.rows[prices.rows != 0] * rows[prices.rows != 0]).sum()
-        paid = np.abs(self.amount) @ np.abs(prices.goods).T
-        if prices.rows.size:
-            paid += (abs(self.rows).T @ np.abs(prices.rows)).reshape(paid.shape)
-        return float(goods + paid.max(axis=1).sum())
+        each, rows = prices.resources, prices.rows
+        sides = np.where(each > 0, self.lower, self.upper)
+        row_sides = np.where(rows > 0, self.row_lower, self.row_upper)
+        earned = np.abs(each[each != 0] * sides[each != 0]).sum()
+        earned += np.abs(rows[rows != 0] * row_sides[rows != 0]).sum()
+        terms = np.abs(self.amount) @ np.abs(each).T
+        if rows.size:
+            terms += (abs(self.rows).T @ np.abs(rows)).reshape(terms.shape)
+        return float(earned + terms.max(axis=1).sum())
 
-    def sane(self, prices: Prices) -> Prices:
+    def clipped(self, prices: Prices) -> Prices:
         """Prices that no bound backs, or more than a soft one is worth, are cut off."""
         rows = np.where((prices.rows > 0) & np.isinf(self.row_lower), 0.0, prices.rows)
         rows = np.where((rows < 0) & np.isinf(self.row_upper), 0.0, rows)
-        return Prices(np.clip(prices.goods, -self.up, self.low), rows)
+        return Prices(np.clip(prices.resources, -self.upper_penalty, self.lower_penalty), rows)
 
     def sums(self, labels: IntArray) -> FloatArray:
         """What is in each cluster, (k, r)."""
@@ -155,17 +168,17 @@ class Goods:
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Prices of goods (k, r) and of linear rows (q,): what a unit is paid; charged below zero."""
+    """Prices of resources (k, r) and linear rows (q,): what a unit is paid; charged below zero."""
 
-    goods: FloatArray
+    resources: FloatArray
     rows: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """The best prices inside a box, and the choices of items that they leave open.
+class DualStep:
+    """The best prices within the radius, and the choices of items that they leave open.
 
-    `inside` says that the box was not in the way; item `items[c]` goes to cluster `to[c]` with
+    `inside` says that the radius did not bind; item `items[c]` goes to cluster `to[c]` with
     `share[c]`.
     """
 
@@ -176,21 +189,21 @@ class Step:
     inside: bool
 
 
-def box_step(
-    goods: Goods,
+def trust_region_step(
+    resources: Resources,
     cost: FloatArray,
     priced: FloatArray,
     labels: IntArray,
     radius: float,
     at: Prices,
     deadline: Deadline,
-    tied: IntArray | None = None,
-) -> Step | None:
+    linked: IntArray | None = None,
+) -> DualStep | None:
     """Improve prices by at most `radius` (in cost per mean amount), by an LP.
 
     Parameters
     ----------
-    goods : Goods
+    resources : Resources
         What is bounded.
     cost : array (m, k)
         Costs.
@@ -199,42 +212,46 @@ def box_step(
     labels : array (m,)
         What items choose at these prices.
     radius : float
-        Size of the box.
+        Of the trust region.
     at : Prices
         The current prices.
     deadline : Deadline
         When to give up.
-    tied : array of int, optional
+    linked : array of int, optional
         Items that do not choose alone: they stay.
     """
-    (m, k), r = priced.shape, goods.amount.shape[1]
-    items, to = _choices(goods, priced, labels, radius, tied)
-    columns, own, every = np.arange(items.size), labels[items], np.arange(m)
-    # rows: cluster * r + good, then linear rows
-    good = np.arange(r)[:, None]
-    value = goods.amount[items].T
+    k, r = priced.shape[1], resources.amount.shape[1]
+    items, to = _choices(resources, priced, labels, radius, linked)
+    columns, own = np.arange(items.size), labels[items]
+    # rows: cluster * r + resource, then linear rows
+    resource = np.arange(r)[:, None]
+    value = resources.amount[items].T
     matrix = sp.csr_array(
         (
             np.concatenate([value.ravel(), -value.ravel()]),
             (
-                np.concatenate([(to * r + good).ravel(), (own * r + good).ravel()]),
+                np.concatenate([(to * r + resource).ravel(), (own * r + resource).ravel()]),
                 np.tile(columns, 2 * r),
             ),
         ),
         (k * r, columns.size),
     )
-    change = goods.rows[:, items * k + to] - goods.rows[:, items * k + own]
-    activity = np.asarray(goods.rows[:, every * k + labels].sum(axis=1)).ravel()
-    held = np.concatenate([goods.sums(labels).ravel(), activity])
-    lower = np.concatenate([goods.lower.ravel(), goods.row_lower]) - held
-    upper = np.concatenate([goods.upper.ravel(), goods.row_upper]) - held
-    # what is beyond a bound costs the last price in the box, or what a soft bound is worth
-    before = np.concatenate([at.goods.ravel(), at.rows])
-    box = np.concatenate(
-        [np.broadcast_to(radius / goods.size, (k, r)).ravel(), np.full(activity.size, radius)]
+    number = Columns(k)
+    change = resources.rows[:, number.of(items, to)] - resources.rows[:, number.of(items, own)]
+    activity = np.asarray(resources.rows[:, number.used(labels)].sum(axis=1)).ravel()
+    held = np.concatenate([resources.sums(labels).ravel(), activity])
+    lower = np.concatenate([resources.lower.ravel(), resources.row_lower]) - held
+    upper = np.concatenate([resources.upper.ravel(), resources.row_upper]) - held
+    # what is beyond a bound costs the last price within the radius, or what a soft bound is worth
+    before = np.concatenate([at.resources.ravel(), at.rows])
+    per_resource = np.broadcast_to(radius / resources.mean_amount, (k, r))
+    widths = np.concatenate([per_resource.ravel(), np.full(activity.size, radius)])
+    most = np.concatenate(
+        [resources.lower_penalty.ravel(), np.where(np.isfinite(resources.row_lower), np.inf, 0)]
     )
-    most = np.concatenate([goods.low.ravel(), np.where(np.isfinite(goods.row_lower), np.inf, 0)])
-    least = np.concatenate([goods.up.ravel(), np.where(np.isfinite(goods.row_upper), np.inf, 0)])
+    least = np.concatenate(
+        [resources.upper_penalty.ravel(), np.where(np.isfinite(resources.row_upper), np.inf, 0)]
+    )
     bound = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
     limit = _once(items)
     beyond = sp.hstack([sp.eye_array(bound.size), -sp.eye_array(bound.size)])
@@ -255,8 +272,8 @@ def box_step(
     costs = np.concatenate(
         [
             cost[items, to] - cost[items, own],
-            np.minimum(before + box, most)[bound],
-            np.minimum(box - before, least)[bound],
+            np.minimum(before + widths, most)[bound],
+            np.minimum(widths - before, least)[bound],
         ]
     )
     solution = model.solve(costs, deadline)
@@ -264,30 +281,35 @@ def box_step(
         return None
     after = np.zeros(lower.size)
     after[bound] = solution.duals[: bound.size]
-    return Step(
-        goods.sane(Prices(after[: k * r].reshape(k, r), after[k * r :])),
+    return DualStep(
+        resources.clipped(Prices(after[: k * r].reshape(k, r), after[k * r :])),
         items,
         to,
         solution.values[: columns.size],
-        inside=not (np.abs(after - before) >= 0.999 * box).any(),
+        inside=not (np.abs(after - before) >= 0.999 * widths).any(),
     )
 
 
 def _choices(
-    goods: Goods, priced: FloatArray, labels: IntArray, radius: float, tied: IntArray | None
+    resources: Resources,
+    priced: FloatArray,
+    labels: IntArray,
+    radius: float,
+    linked: IntArray | None,
 ) -> tuple[IntArray, IntArray]:
-    """Items and other clusters that prices in the box may lead them to."""
+    """Items and other clusters that prices within the radius may lead them to."""
     m, k = priced.shape
     gap = priced - priced[np.arange(m), labels][:, None]
-    # An item changes its mind only for less than two price changes are worth to it; several goods
-    # seldom change their prices the same way. What is overlooked makes a step too long, not wrong.
-    reach = 2 * radius * (np.abs(goods.amount) / goods.size).max(axis=1, initial=0.0)
-    if goods.row_lower.size:
+    # An item changes its mind only for less than two price changes are worth to it; several
+    # resources seldom change their prices the same way. What is overlooked makes a step too long,
+    # not wrong.
+    reach = 2 * radius * (np.abs(resources.amount) / resources.mean_amount).max(axis=1, initial=0.0)
+    if resources.row_lower.size:
         reach = reach + 2 * radius
     near = (gap <= reach[:, None]) & (gap >= 0)  # one that links keep from its best stays
     near[np.arange(m), labels] = False
-    if tied is not None:
-        near[tied] = False
+    if linked is not None:
+        near[linked] = False
     crowded = np.flatnonzero(near.sum(axis=1) > MOST)
     if crowded.size:
         few = np.argpartition(np.where(near[crowded], gap[crowded], np.inf), MOST - 1, axis=1)

@@ -1,9 +1,9 @@
-"""Items that links tie to each other: best labels of trees, exactly.
+"""Items that links tie to each other: best labels of trees, exactly, by dynamic programming.
 
 Conflicts and ties between items form a graph. On a spanning forest of it the labels of least cost
 are found from the leaves to the roots and back: what a branch costs depends on the label of one
-item. A branch hears of k labels and tells k numbers, so an edge takes k steps. Links outside the
-forest are left out: then the least cost is a bound, and the labels may break such links.
+item. Each branch passes a message of k numbers to its parent, so an edge takes k steps. Links
+outside the forest are left out: then the least cost is a bound, and labels may break such links.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class _Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Tied:
-    """Labels of the tied items, and what they cost with the edges of the forest."""
+class ForestLabels:
+    """Labels of the linked items, and what they cost with the edges of the forest."""
 
     labels: IntArray
     cost: float
@@ -40,24 +40,24 @@ class Tied:
 class Forest:
     """A spanning forest of the links of a problem; hard ones first, then the dearest.
 
-    Costs are in a unit.
+    Costs are divided by `cost_scale`.
 
     Attributes
     ----------
     items : array (t,)
         Items that have links.
-    whole : bool
+    complete : bool
         Whether every link is in the forest.
     """
 
-    def __init__(self, structure: Structure, soft: Soft, unit: float = 1.0) -> None:
+    def __init__(self, structure: Structure, soft: Soft, cost_scale: float = 1.0) -> None:
         pairs, tie = _links(structure, soft)
-        tie = rounded(tie / unit)
+        tie = rounded(tie / cost_scale)
         self.items, ends = np.unique(pairs, return_inverse=True)
         ends = ends.reshape(pairs.shape)
         self._levels: list[_Level] = []
         self._roots = np.empty(0, np.int64)
-        self.whole = True
+        self.complete = True
         if self.items.size:
             self._grow(ends, tie)
 
@@ -67,7 +67,7 @@ class Forest:
         rank[np.argsort(-np.abs(tie), kind="stable")] = np.arange(1, tie.size + 1)
         graph = sp.csr_array((rank, ends.T), (number, number))
         tree = minimum_spanning_tree(graph).tocoo()
-        self.whole = tree.nnz == len(ends)
+        self.complete = tree.nnz == len(ends)
         edge = tie[np.argsort(rank)][tree.data.astype(np.int64) - 1]
         a, b = tree.coords
         # one more node above a root of each tree
@@ -94,37 +94,37 @@ class Forest:
             at = np.asarray(value[node, above]).ravel() - 1
             self._levels.append(_Level(node, above, edge[at]))
 
-    def solve(self, cost: FloatArray) -> Tied:
-        """Least cost of the tied items; `cost` (t, k) is changed on the way."""
-        told: list[tuple[FloatArray, IntArray, FloatArray, IntArray]] = []
+    def solve(self, cost: FloatArray) -> ForestLabels:
+        """Least cost of the linked items; `cost` (t, k) is changed on the way."""
+        choices: list[tuple[FloatArray, IntArray, FloatArray, IntArray]] = []
         for level in reversed(self._levels):
             own = cost[level.node]
             rows = np.arange(level.node.size)
             first = own.argmin(axis=1)
             least = own[rows, first]
-            rest = own.copy()
-            rest[rows, first] = np.inf
-            second = rest.argmin(axis=1)
-            other = rest[rows, second]
-            told.append((own, first, other, second))
+            others = own.copy()
+            others[rows, first] = np.inf
+            second = others.argmin(axis=1)
+            other = others[rows, second]
+            choices.append((own, first, other, second))
             message = np.repeat(least[:, None], own.shape[1], axis=1)
-            pull = level.tie > 0
-            message[pull] = np.minimum(own[pull], (least + level.tie)[pull, None])
-            push = ~pull
-            message[push, first[push]] = np.minimum(least - level.tie, other)[push]
+            together = level.tie > 0
+            message[together] = np.minimum(own[together], (least + level.tie)[together, None])
+            apart = ~together
+            message[apart, first[apart]] = np.minimum(least - level.tie, other)[apart]
             np.add.at(cost, level.parent, message)
         labels = np.zeros(self.items.size, np.int64)
         labels[self._roots] = cost[self._roots].argmin(axis=1)
         total = float(cost[self._roots, labels[self._roots]].sum())
-        for level, (own, first, other, second) in zip(self._levels, reversed(told), strict=True):
+        for level, (own, first, other, second) in zip(self._levels, reversed(choices), strict=True):
             rows, above = np.arange(level.node.size), labels[level.parent]
             least = own[rows, first]
             joined = own[rows, above] <= least + level.tie
-            pulled = np.where(joined, above, first)
+            joining = np.where(joined, above, first)
             moves = (first == above) & (other < least - level.tie)
-            pushed = np.where(moves, second, first)
-            labels[level.node] = np.where(level.tie > 0, pulled, pushed)
-        return Tied(labels, total)
+            leaving = np.where(moves, second, first)
+            labels[level.node] = np.where(level.tie > 0, joining, leaving)
+        return ForestLabels(labels, total)
 
 
 def _links(structure: Structure, soft: Soft) -> tuple[IntArray, FloatArray]:

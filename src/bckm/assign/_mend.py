@@ -6,7 +6,7 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import BoolArray, FloatArray, IntArray
-from bckm.assign._dual_lp import Goods
+from bckm.assign._dual_lp import Resources
 from bckm.problem.linear import sums_of
 from bckm.problem.structure import Structure
 
@@ -15,7 +15,7 @@ PATIENCE = 300  # rounds of moves
 
 
 def mend(
-    s: Structure, goods: Goods, priced: FloatArray, labels: IntArray, deadline: Deadline
+    s: Structure, resources: Resources, priced: FloatArray, labels: IntArray, deadline: Deadline
 ) -> IntArray | None:
     """Labels that obey every rule, near the given ones; None if that fails.
 
@@ -23,8 +23,8 @@ def mend(
     ----------
     s : Structure
         What to obey.
-    goods : Goods
-        The same sums, sizes and rows, as goods; only hard bounds are looked at.
+    resources : Resources
+        The same sums, sizes and rows as resources; only hard bounds are looked at.
     priced : array (m, k)
         What to pay for items in clusters; infinite where an item must not be.
     labels : array (m,)
@@ -34,7 +34,7 @@ def mend(
     """
     if s.feasible(labels):
         return labels
-    mending = _Mending(s, goods, priced, labels)
+    mending = _Mending(s, resources, priced, labels)
     for _ in range(PATIENCE):
         if deadline.passed:
             return None
@@ -44,18 +44,29 @@ def mend(
 
 
 class _Mending:
-    def __init__(self, s: Structure, goods: Goods, priced: FloatArray, labels: IntArray) -> None:
+    def __init__(
+        self, s: Structure, resources: Resources, priced: FloatArray, labels: IntArray
+    ) -> None:
         self.s, self.priced, self.labels = s, priced, labels.copy()
-        hard = np.isinf(goods.low).any(axis=0) | np.isinf(goods.up).any(axis=0)
-        size, k = goods.size[hard], s.n_clusters
-        self.amount = goods.amount[:, hard] / size
-        self.lower = np.where(np.isinf(goods.low), goods.lower, -np.inf)[:, hard] / size
-        self.upper = np.where(np.isinf(goods.up), goods.upper, np.inf)[:, hard] / size
+        hard = np.isinf(resources.lower_penalty).any(axis=0) | np.isinf(
+            resources.upper_penalty
+        ).any(axis=0)
+        size, k = resources.mean_amount[hard], s.n_clusters
+        self.amount = resources.amount[:, hard] / size
+        self.lower = (
+            np.where(np.isinf(resources.lower_penalty), resources.lower, -np.inf)[:, hard] / size
+        )
+        self.upper = (
+            np.where(np.isinf(resources.upper_penalty), resources.upper, np.inf)[:, hard] / size
+        )
         self.sums = sums_of(self.amount, labels, k)
         self.k = k
-        self.rows, self.row_lower, self.row_upper = goods.rows, goods.row_lower, goods.row_upper
-        held = np.arange(labels.size) * k + labels
-        self.activity = np.asarray(self.rows[:, held].sum(axis=1)).ravel()
+        self.rows, self.row_lower, self.row_upper = (
+            resources.rows,
+            resources.row_lower,
+            resources.row_upper,
+        )
+        self.activity = np.asarray(self.rows[:, s.columns.used(labels)].sum(axis=1)).ravel()
 
     def rows_beyond(self, activity: FloatArray) -> FloatArray:
         """How far values of all rows (..., q) are beyond their bounds, in all."""
@@ -66,11 +77,12 @@ class _Mending:
         """Moves of single items that bring linear rows nearer to their bounds, cheapest first."""
         if not self.rows_beyond(self.activity) > 0:
             return False
-        item = np.flatnonzero(np.diff(self.rows.indptr)) // self.k  # items that rows name
-        item = np.unique(item)
+        named = np.flatnonzero(np.diff(self.rows.indptr))
+        item = np.unique(self.s.columns.item(named))  # items that rows name
         every, own = np.arange(self.k), self.labels[item]
-        there = (item[:, None] * self.k + every).ravel()
-        change = self.rows[:, there].toarray().T.reshape(item.size, self.k, -1)
+        change = (
+            self.rows[:, self.s.columns.all_of(item)].toarray().T.reshape(item.size, self.k, -1)
+        )
         change = change - change[np.arange(item.size), own][:, None]
         after = self.rows_beyond(self.activity + change)
         sums = self.beyond(self.sums[own] - self.amount[item], own)[:, None] + self.beyond(
@@ -82,8 +94,9 @@ class _Mending:
         rise = np.where(good, rise, np.inf).ravel()
         done = False
         for at in np.argsort(rise, kind="stable")[: int(good.sum())].tolist():
-            j, to = int(item[at // self.k]), at % self.k
-            if self.labels[j] == own[at // self.k]:
+            row, to = divmod(at, self.k)
+            j = int(item[row])
+            if self.labels[j] == own[row]:
                 done |= self._try(np.array([j]), np.array([to]))
             if not self.rows_beyond(self.activity) > 0:
                 break
@@ -114,7 +127,8 @@ class _Mending:
         self.sums[self.labels[j]] -= self.amount[j]
         self.sums[i] += self.amount[j]
         if self.activity.size:
-            for column, sign in ((j * self.k + self.labels[j], -1.0), (j * self.k + i, 1.0)):
+            for cluster, sign in ((int(self.labels[j]), -1.0), (i, 1.0)):
+                column = self.s.columns.of(j, cluster)
                 entries = slice(self.rows.indptr[column], self.rows.indptr[column + 1])
                 self.activity[self.rows.indices[entries]] += sign * self.rows.data[entries]
         self.labels[j] = i

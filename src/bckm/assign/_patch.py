@@ -53,7 +53,7 @@ def patched(
     begin = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     rank = np.arange(n) - np.repeat(begin, sizes)
     homeless = order[rank < np.repeat(leave, sizes)]
-    found, sizes = labels.copy(), sizes - leave
+    patched_labels, sizes = labels.copy(), sizes - leave
     cost = squared_distances(points[homeless], centers)
     while homeless.size:
         missing = np.maximum(lower - sizes, 0)
@@ -73,7 +73,7 @@ def patched(
             free = homeless.size - int(missing.sum())
             spare = np.flatnonzero(taken & (rank >= missing[to]))
             taken[spare[np.argsort(least[spare], kind="stable")[free:]]] = False
-        found[homeless[taken]] = to[taken]
+        patched_labels[homeless[taken]] = to[taken]
         sizes = sizes + np.bincount(to[taken], minlength=k)
         homeless, cost = homeless[~taken], cost[~taken]
-    return found
+    return patched_labels

@@ -24,7 +24,7 @@ from bckm.problem.problem import Problem
 COPIES = 5  # arrays of the size (m, k) that are held at a time
 
 
-class FlatAssigner(Assigner):
+class SparseTransportAssigner(Assigner):
     """An engine of dense points, for sparse ones.
 
     Parameters
@@ -56,17 +56,22 @@ class FlatAssigner(Assigner):
         # equal points, of which there are many where centers have few features, become neighbors
         order = np.argsort(flat @ fixed_direction(flat.shape[1]), kind="stable")
         assigner = self.engine.prepare(
-            replace(problem, points=flat[order], mass=problem.mass[order], pull=problem.pull[order])
+            replace(
+                problem,
+                points=flat[order],
+                mass=problem.mass[order],
+                cost_weight=problem.cost_weight[order],
+            )
         )
-        found = assigner.assign(flat_centers, start[order], deadline)
+        assignment = assigner.assign(flat_centers, start[order], deadline)
         self.work += assigner.work + 2 * cost_work(problem)
         self.counters += assigner.counters
-        labels = np.empty_like(found.labels)
-        labels[order] = found.labels
+        labels = np.empty_like(assignment.labels)
+        labels[order] = assignment.labels
         # flat points are rounded to the size of what they were: the prices are worth what they are
         # at the true costs
         cost, s = problem.cost(centers), self.structure
         total = float(cost[np.arange(labels.size), labels].sum())
-        prices = np.zeros(s.n_clusters) if found.prices is None else found.prices
+        prices = np.zeros(s.n_clusters) if assignment.prices is None else assignment.prices
         bound = dual_value(cost, prices, s.lower, s.upper)
-        return Assignment(labels, total, min(bound, total), found.prices)
+        return Assignment(labels, total, min(bound, total), assignment.prices)

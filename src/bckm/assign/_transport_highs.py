@@ -17,8 +17,8 @@ from bckm.problem.problem import Problem
 LARGE = 2_000_000  # numbers in a cost matrix from which on it is worth a word
 
 
-class PricedAssigner(MatrixAssigner):
-    """The exact engine, with prices: what `transport` is where the kernels are missing."""
+class HighsTransportAssigner(MatrixAssigner):
+    """The exact engine (HiGHS), with prices: what `transport` is where the kernels are missing."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -30,13 +30,13 @@ class PricedAssigner(MatrixAssigner):
 
     def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the class."""
-        found = self.exact.from_cost(cost, start, deadline)
+        assignment = self.exact.from_cost(cost, start, deadline)
         lower, upper = self.structure.lower, self.structure.upper
-        prices = prices_of(cost, found.labels, lower, upper)
+        prices = prices_of(cost, assignment.labels, lower, upper)
         if prices is None:
-            return found
+            return assignment
         dual = max(0.0, dual_value(cost, prices, lower, upper))  # no cost is negative
-        return Assignment(found.labels, found.cost, min(dual, found.cost), prices)
+        return Assignment(assignment.labels, assignment.cost, min(dual, assignment.cost), prices)
 
 
 def dual_value(cost: FloatArray, prices: FloatArray, lower: IntArray, upper: IntArray) -> float:

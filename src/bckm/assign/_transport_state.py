@@ -4,10 +4,10 @@ The dual of the assignment under l <= size <= u has one unknown per cluster, its
 
     max over prices of  sum_j min_i (c_ji - price_i) + sum_i (l_i price_i+ - u_i price_i-)
 
-A positive price is a subsidy that draws samples to a cluster that would be too small. `Market`
-knows the best cluster of each point at the present prices and brings that up to date when prices or
-centers move; `newton` raises the dual by Newton steps until few samples are in the wrong cluster.
-The exact end is `kernels.native.settle`.
+A positive price is a subsidy that draws samples to a cluster that would be too small.
+`TransportState` knows the best cluster of each point at the present prices and brings that up to
+date when prices or centers move; `newton` raises the dual by Newton steps until few samples are in
+the wrong cluster. The exact end is `kernels.native.settle`.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import FloatArray, IntArray
 from bckm.kernels import native
 
-PROGRESS = 0.75  # a step that leaves more than this share of the trouble is slow
+PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility is slow
 MOST = 40  # steps: from prices that are far too large it would take forever
 ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
-UNKNOWN = -3e38  # slack of a point that must be looked at, whatever the drift
+UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
 TRIES, SHORTER = 4, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class SizeBounds:
     """How many samples each cluster may hold."""
 
     lower: FloatArray
     upper: FloatArray
 
-    def scaled(self, share: float) -> Bounds:
+    def scaled(self, share: float) -> SizeBounds:
         """Bounds for a part of the samples."""
-        return Bounds(self.lower * share, self.upper * share)
+        return SizeBounds(self.lower * share, self.upper * share)
 
-    def moved(self, units: FloatArray) -> Bounds:
+    def moved(self, units: FloatArray) -> SizeBounds:
         """Bounds that ask for so many more samples."""
-        return Bounds(self.lower + units, self.upper + units)
+        return SizeBounds(self.lower + units, self.upper + units)
 
-    def slope(self, units: FloatArray, prices: FloatArray) -> FloatArray:
+    def gradient(self, units: FloatArray, prices: FloatArray) -> FloatArray:
         """Gradient of the dual; zero where samples and prices are in balance.
 
         Where a price is zero the dual has a kink: there it is the smallest subgradient.
@@ -54,7 +54,7 @@ class Bounds:
         at_zero = np.maximum(short, 0.0) + np.minimum(over, 0.0)
         return np.where(prices > 0, short, np.where(prices < 0, over, at_zero))
 
-    def idle(self, units: FloatArray, prices: FloatArray) -> float:
+    def complementary_slack(self, units: FloatArray, prices: FloatArray) -> float:
         """What the prices of bounds that do not bind cost: the gap of complementary slackness."""
         subsidy, tax = np.maximum(prices, 0.0), np.maximum(-prices, 0.0)
         return float(subsidy @ (units - self.lower) + tax @ (self.upper - units))
@@ -77,16 +77,16 @@ class Bounds:
         return prices - zero
 
 
-class Market:
+class TransportState:
     """Points, and what is known about the best cluster of each at the last centers and prices.
 
     Attributes
     ----------
-    label, runner, detour, slack : arrays (n,)
+    label, runner, margin, slack : arrays (n,)
         Best and second best cluster, their difference, and a proven bound; see `sweep.hpp`.
     units : array (k,)
         Samples in each cluster.
-    looked : int
+    evaluated : int
         Points whose distances had to be computed, in total.
     """
 
@@ -94,7 +94,7 @@ class Market:
         self,
         points: native.Points,
         supply: IntArray | None,
-        bounds: Bounds,
+        bounds: SizeBounds,
         weights: tuple[float, float],
         threads: int,
     ) -> None:
@@ -106,55 +106,55 @@ class Market:
         self.weights = weights  # smallest and largest weight of a point in the cost
         self.label = np.zeros(points.n, np.int32)
         self.runner = np.zeros(points.n, np.int32)
-        self.detour = np.zeros(points.n, np.float32)
+        self.margin = np.zeros(points.n, np.float32)
         self.slack = np.full(points.n, UNKNOWN, np.float32)
         self.radius: NDArray[np.float32] | None = None  # |x - c_label| when it was measured
-        self.measured = False  # whether that is at the last centers and labels
+        self.radii_current = False  # whether that is at the last centers and labels
         self.reach = np.zeros(self.k)  # largest radius in each cluster
         self.centers: FloatArray | None = None
         self.prices = np.zeros(self.k)
         self.units = np.zeros(self.k)
         self.units[0] = points.n if supply is None else supply.sum()  # all labels are 0 at first
-        self.looked = 0
+        self.evaluated = 0
         self.cost = 0.0  # of the labels, but for a constant, while the centers stay
 
     @property
     def dual(self) -> float:
         """Value of the dual at the last prices, but for a constant, while the centers stay."""
-        return self.cost - self.bounds.idle(self.units, self.prices)
+        return self.cost - self.bounds.complementary_slack(self.units, self.prices)
 
     @property
-    def slope(self) -> FloatArray:
+    def gradient(self) -> FloatArray:
         """Gradient of the dual."""
-        return self.bounds.slope(self.units, self.prices)
+        return self.bounds.gradient(self.units, self.prices)
 
     @property
-    def trouble(self) -> float:
+    def infeasibility(self) -> float:
         """Samples in the wrong cluster."""
-        return float(np.abs(self.slope).sum()) / 2
+        return float(np.abs(self.gradient).sum()) / 2
 
-    def look(
+    def evaluate(
         self, centers: FloatArray, prices: FloatArray, deadline: Deadline, *, keep: bool = False
     ) -> float:
         """Bring what is known to these centers and prices; return the regret of kept labels.
 
         With `keep`, labels stay as they are, and the regret is what they cost above the best ones.
-        If the deadline passes in the middle, it raises `TimeUp` and knows nothing any more.
+        If the deadline passes in the middle, it raises `TimeUp`, and all has to be evaluated again.
         """
-        fixed, slope = self._drift(centers, prices)
+        constant, slope = self._drift(centers, prices)
         if self.centers is None or not np.array_equal(centers, self.centers):
             self.cost = 0.0
         try:
-            gained, looked, regret, change = native.sweep(
+            gained, evaluated, regret, change = native.sweep(
                 self.points,
                 centers,
                 prices,
                 self.label,
                 self.runner,
-                self.detour,
+                self.margin,
                 self.slack,
                 self.radius if slope.any() else None,
-                fixed,
+                constant,
                 slope,
                 keep,
                 self.threads,
@@ -166,9 +166,9 @@ class Market:
             raise TimeUp from None
         self.centers, self.prices = centers, prices
         self.units = self.units + gained
-        self.looked += looked
+        self.evaluated += evaluated
         self.cost += change
-        self.measured = self.measured and keep  # radii belong to labels
+        self.radii_current = self.radii_current and keep  # radii belong to labels
         return float(regret)
 
     def relabel(self, before: NDArray[np.int32]) -> None:
@@ -178,24 +178,24 @@ class Market:
         self.units = self.units + np.bincount(self.label[moved], weight, self.k)
         self.units -= np.bincount(before[moved], weight, self.k)
         self.slack[moved] = UNKNOWN
-        self.measured = False
+        self.radii_current = False
 
     def direction(self) -> FloatArray | None:
         """Newton step; None where no sample is near enough to a border to measure a curvature."""
-        bounds, prices, slope = self.bounds, self.prices, self.slope
-        active = (slope != 0) | (prices != 0) | (bounds.lower == bounds.upper)
+        bounds, prices, gradient = self.bounds, self.prices, self.gradient
+        active = (gradient != 0) | (prices != 0) | (bounds.lower == bounds.upper)
         return native.border_step(
             self.points,
             prices,
             self.label,
             self.runner,
-            self.detour,
-            slope,
+            self.margin,
+            gradient,
             active,
             self.threads,
         )
 
-    def measure(self) -> Totals:
+    def totals_at_centers(self) -> Totals:
         """Totals of the labels at the last centers; makes the next change of centers cheaper."""
         if self.radius is None:
             self.radius = np.empty(self.points.n, np.float32)
@@ -203,11 +203,11 @@ class Market:
         sums, mass, cost, self.reach = native.totals(
             self.points, self.label, self.centers, self.radius, self.threads
         )
-        self.measured = True
+        self.radii_current = True
         return Totals(sums, mass, cost)
 
     def _drift(self, centers: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """By how much slacks may have shrunk: fixed + slope * radius, for each label.
+        """By how much slacks may have shrunk: constant + slope * radius, for each label.
 
         For a point x with label a, in any other cluster i, the difference of values changes by
 
@@ -219,7 +219,7 @@ class Market:
         """
         none = np.zeros(self.k)
         still = self.centers is not None and np.array_equal(centers, self.centers)
-        if self.centers is None or not (still or self.measured):
+        if self.centers is None or not (still or self.radii_current):
             self.slack.fill(UNKNOWN)
             return none, none
         rise = prices - self.prices
@@ -252,38 +252,40 @@ def _largest_other(table: FloatArray) -> FloatArray:
     return np.where(np.isfinite(largest), largest, 0.0)  # k = 1
 
 
-def newton(market: Market, centers: FloatArray, target: float, deadline: Deadline) -> None:
+def newton(state: TransportState, centers: FloatArray, target: float, deadline: Deadline) -> None:
     """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow.
 
     The curvature comes from the samples at the borders: how many would change cluster when a price
     moves by their slack.
     """
-    total, slow = float(market.units.sum()), 0
+    total, slow = float(state.units.sum()), 0
     for _ in range(MOST):
-        if market.trouble <= target or slow >= PATIENCE or deadline.passed:
+        if state.infeasibility <= target or slow >= PATIENCE or deadline.passed:
             return
-        step, slope = market.direction(), market.slope
+        step, gradient = state.direction(), state.gradient
         if step is None:
             return
-        before, dual, trouble = market.prices, market.dual, market.trouble
+        before, dual, infeasibility = state.prices, state.dual, state.infeasibility
         for _ in range(TRIES):
-            prices = market.bounds.shifted(_walk(market.bounds, before, step, slope), total)
-            market.look(centers, prices, deadline)
-            if market.dual > dual:
+            prices = state.bounds.shifted(_walk(state.bounds, before, step, gradient), total)
+            state.evaluate(centers, prices, deadline)
+            if state.dual > dual:
                 break
-            # where the slope along the step, now negative, was zero
-            rising, falling = float(step @ slope), float(step @ market.slope)
+            # where the derivative along the step, now negative, was zero
+            rising, falling = float(step @ gradient), float(step @ state.gradient)
             share = rising / (rising - falling) if rising > falling else 0.0
             step *= np.clip(share, *SHORTER)
         else:
-            market.look(centers, before, deadline)
+            state.evaluate(centers, before, deadline)
             return
-        slow = slow + 1 if market.trouble > PROGRESS * trouble else 0
+        slow = slow + 1 if state.infeasibility > PROGRESS * infeasibility else 0
 
 
-def _walk(bounds: Bounds, prices: FloatArray, step: FloatArray, slope: FloatArray) -> FloatArray:
+def _walk(
+    bounds: SizeBounds, prices: FloatArray, step: FloatArray, gradient: FloatArray
+) -> FloatArray:
     """Prices after a step; where the dual has its kink, no price jumps over zero."""
     after = prices + step
-    side = np.where(prices != 0, prices, slope)  # from zero, a price goes where the dual rises
+    side = np.where(prices != 0, prices, gradient)  # from zero, a price goes where the dual rises
     crosses = (after * side < 0) & (bounds.lower < bounds.upper)
     return np.where(crosses, 0.0, after)

@@ -26,7 +26,7 @@ class Assignment:
     """Labels of items for given centers.
 
     `status` is OPTIMAL only if ``cost - bound`` is within `OPTIMALITY`, relative to the cost, or
-    within `nothing`.
+    within `tolerance`.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class Assignment:
         lower_i max(prices_i, 0) - upper_i max(-prices_i, 0).
     totals : Totals or None
         Sums over the clusters, where the engine knows them: the means are then at hand.
-    nothing : float
-        See `nothing_of`.
+    tolerance : float
+        See `optimality_tolerance`.
     """
 
     labels: IntArray
@@ -52,22 +52,22 @@ class Assignment:
     bound: float
     prices: FloatArray | None = None
     totals: Totals | None = None
-    nothing: float = 0.0
+    tolerance: float = 0.0
 
     @property
     def status(self) -> Status:
         """OPTIMAL or FEASIBLE."""
-        close = self.cost - self.bound <= max(OPTIMALITY * abs(self.cost), self.nothing)
+        close = self.cost - self.bound <= max(OPTIMALITY * abs(self.cost), self.tolerance)
         return Status.OPTIMAL if close else Status.FEASIBLE
 
 
-def nothing_of(problem: Problem) -> float:
+def optimality_tolerance(problem: Problem) -> float:
     """What cost and bound of optimal labels may differ by, however little the labels cost.
 
     It is what rounding leaves where samples lie at their centers, and a share of what all labels
     cost alike, which is part of the inertia.
     """
-    return problem.nothing + OPTIMALITY * problem.fixed
+    return problem.zero_tolerance + OPTIMALITY * problem.constant
 
 
 class Assigner(ABC):
@@ -86,10 +86,11 @@ class Assigner(ABC):
 
         See `assign`.
         """
-        found = self.assign(centers, start, deadline)
-        bound = self.problem.certain(found.bound, found.cost, centers, found.prices)
-        nothing = nothing_of(self.problem) + self.problem.touch(centers, found.prices)
-        return replace(found, bound=bound, nothing=nothing)
+        problem, answer = self.problem, self.assign(centers, start, deadline)
+        bound = problem.safe_bound(answer.bound, answer.cost, centers, answer.prices)
+        tolerance = optimality_tolerance(problem)
+        tolerance += problem.weightless_margin(centers, answer.prices)
+        return replace(answer, bound=bound, tolerance=tolerance)
 
     @abstractmethod
     def assign(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
@@ -155,14 +156,14 @@ class MatrixAssigner(Assigner):
 class Engine(ABC):
     """A way to assign; `handles` says which features it can express.
 
-    A step of a `swift` one takes about as long as a look at all items. One that `bounds_cheaply` is
-    asked once more at the last centers, for the bound alone.
+    `cheap_step` says that a step takes about as long as a look at all items, `cheap_bound` that the
+    engine is called once more at the last centers, for the bound alone.
     """
 
     name: ClassVar[str]
     handles: ClassVar[Feature]
-    swift: ClassVar[bool] = False
-    bounds_cheaply: ClassVar[bool] = False
+    cheap_step: ClassVar[bool] = False
+    cheap_bound: ClassVar[bool] = False
 
     @abstractmethod
     def prepare(self, problem: Problem) -> Assigner:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bckm.assign.base import Engine
 from bckm.assign.exact import Exact
 from bckm.assign.greedy import Greedy
-from bckm.assign.lagrangian import PriceEngine
+from bckm.assign.lagrangian import Lagrangian
 from bckm.assign.nearest import Nearest
 from bckm.assign.pump import Pump
 from bckm.assign.transport import Transport
@@ -14,7 +14,7 @@ from bckm.kernels import missing
 from bckm.problem.problem import Feature, Problem
 
 ENGINES: dict[str, type[Engine]] = {
-    engine.name: engine for engine in (Nearest, Transport, Exact, PriceEngine, Pump, Greedy)
+    engine.name: engine for engine in (Nearest, Transport, Exact, Lagrangian, Pump, Greedy)
 }
 
 AUTO_EFFORT = 20_000  # within a fit, a step need not be proven optimal at any price
@@ -26,7 +26,7 @@ _QUICK: tuple[Engine, ...] = (Nearest(), Transport())
 
 # Costs (items x clusters) up to which proofs are quick enough. Sums of amounts are knapsacks: the
 # hardest. Trees of soft links are easy, but LPs of many are large.
-EXACT, EXACT_WISHES, EXACT_SUMS = 1_000_000, 20_000, 600
+EXACT, EXACT_SOFT, EXACT_SUMS = 1_000_000, 20_000, 600
 
 
 def _auto(problem: Problem) -> Engine:
@@ -36,9 +36,9 @@ def _auto(problem: Problem) -> Engine:
     s, most = problem.structure, EXACT
     if s.loads.number and not s.linear.number:
         most = EXACT_SUMS
-    elif s.has_rows or problem.features & (Feature.TIES | Feature.WISHES):
-        most = EXACT_WISHES
-    return Exact(effort=AUTO_EFFORT) if s.n_items * s.n_clusters <= most else PriceEngine()
+    elif s.has_rows or problem.features & (Feature.SOFT_LINKS | Feature.SOFT_SUMS):
+        most = EXACT_SOFT
+    return Exact(effort=AUTO_EFFORT) if s.n_items * s.n_clusters <= most else Lagrangian()
 
 
 def choose(solver: str | Engine, problem: Problem) -> Engine:

@@ -18,7 +18,7 @@ from bckm.problem.problem import Feature, Problem
 from bckm.problem.structure import Structure
 from bckm.programs.highs import INTEGRAL, TOLERANCE, Model
 from bckm.programs.program import Program
-from bckm.programs.relaxation import Relaxation, Relaxed
+from bckm.programs.relaxation import LPRelaxation, LPSolution
 
 COLUMN, SEARCH = 8e2, 2e6  # work of a column in an LP, and of a tree search
 LOOSE = 1e-8  # the other tolerance for rows with real coefficients,
@@ -40,7 +40,7 @@ class ExactAssigner(MatrixAssigner):
     def __init__(self, problem: Problem, effort: float | None = None) -> None:
         super().__init__(problem)
         self._program = Program.of(problem.structure, problem.soft)
-        self._relaxation = Relaxation(self._program)
+        self._relaxation = LPRelaxation(self._program)
         self._effort = effort
         self._real = _real_sums(problem.structure)
 
@@ -64,7 +64,9 @@ class ExactAssigner(MatrixAssigner):
     def _total(self, cost: FloatArray, labels: IntArray) -> float:
         return float(cost[np.arange(labels.size), labels].sum()) + self.problem.soft.coupled(labels)
 
-    def _improve(self, best: _Best, cost: FloatArray, relaxed: Relaxed, deadline: Deadline) -> None:
+    def _improve(
+        self, best: _Best, cost: FloatArray, relaxed: LPSolution, deadline: Deadline
+    ) -> None:
         best.bound = max(best.bound, relaxed.bound)
         self._offer(best, cost, relaxed.values)
         fractional = int((relaxed.values.max(axis=1) < 1 - INTEGRAL).sum())
@@ -101,7 +103,7 @@ class ExactAssigner(MatrixAssigner):
         # unsafe, above all where some columns are integral and some are not: such programs are
         # searched with two tolerances, and both must agree
         tolerances = [TOLERANCE]
-        if not restriction.whole.all():
+        if not restriction.integral.all():
             tolerances.append(USUAL)
         elif self._real:
             tolerances.append(LOOSE)
@@ -110,7 +112,7 @@ class ExactAssigner(MatrixAssigner):
                 restriction.matrix,
                 restriction.lower,
                 restriction.upper,
-                integer=restriction.whole,
+                integer=restriction.integral,
                 column_upper=restriction.upper_columns,
                 tolerance=tolerance,
             )
@@ -168,7 +170,7 @@ def _real_sums(structure: Structure) -> bool:
     return bool((scaled != np.floor(scaled)).any())
 
 
-def _first_width(relaxed: Relaxed, fractional: int) -> float:
+def _first_width(relaxed: LPSolution, fractional: int) -> float:
     """Guess how far the optimum lies above the bound: room for what is fractional to settle."""
     reduced = relaxed.reduced[np.isfinite(relaxed.reduced)]
     room = min(reduced.size - 1, relaxed.values.shape[0] + 1000 + 50 * fractional)

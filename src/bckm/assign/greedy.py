@@ -53,9 +53,9 @@ class GreedyAssigner(MatrixAssigner):
         best, total = start, float(cost[items, start].sum()) + coupled(start)
         labels = construct(self.structure, cost, deadline)
         if labels is not None:
-            found = float(cost[items, labels].sum()) + coupled(labels)
-            if found < total:
-                best, total = labels, found
+            value = float(cost[items, labels].sum()) + coupled(labels)
+            if value < total:
+                best, total = labels, value
         return Assignment(best, total, float(cost.min(axis=1).sum()))
 
 

@@ -1,8 +1,8 @@
-"""Prices for everything that clusters bound: labels with a bound, at any scale.
+"""Lagrangian relaxation of everything that clusters bound: labels with a bound, at any scale.
 
-Sizes, sums and quotas get prices (`_goods`), at which items choose clusters on their own; items
-tied by links choose together (`_forest`). The dual value of the prices bounds what any labels cost.
-What the choices still break is mended where that costs least (`_mend`).
+Sizes, sums and quotas get prices, their multipliers (`_dual_lp`), at which items choose clusters on
+their own; items in links choose together (`_link_trees`). The dual value of the prices bounds what
+any labels cost. What the choices still break is mended where that costs least (`_mend`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm.assign._dual_lp import DIGITS, Goods, Prices, box_step, rounded
+from bckm.assign._dual_lp import DIGITS, Prices, Resources, rounded, trust_region_step
 from bckm.assign._link_trees import Forest
 from bckm.assign._mend import mend
 from bckm.assign.base import Assignment, Engine, MatrixAssigner
@@ -28,7 +28,7 @@ COLUMN = 2e3  # work of a column in an LP
 
 
 @dataclass(frozen=True, eq=False)
-class _View:
+class _DualPoint:
     """What items choose at prices, and the dual value."""
 
     prices: Prices
@@ -37,128 +37,129 @@ class _View:
     value: float
 
 
-class PricesAssigner(MatrixAssigner):
+class LagrangianAssigner(MatrixAssigner):
     """See the module."""
 
-    goods: Goods
+    resources: Resources
     forest: Forest
-    loose: IntArray  # items without links
-    tied: IntArray | None  # items that stay where an LP moves others
+    free: IntArray  # items without links
+    linked: IntArray | None  # items that stay where an LP moves others
     prices: Prices
-    unit = 0.0  # of costs; zero before the first call
+    cost_scale = 0.0  # zero before the first call
     radius = 0.0
 
     def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
-        if self.unit == 0:
+        if self.cost_scale == 0:
             self._begin(cost)
         s, soft, items = self.structure, self.problem.soft, np.arange(start.size)
-        seen = rounded(cost / self.unit)
-        if s.closed.size:
-            seen.ravel()[s.closed] = np.inf
+        scaled = rounded(cost / self.cost_scale)
+        if s.forbidden.size:
+            scaled.ravel()[s.forbidden] = np.inf
         if self.radius == 0:
-            self.radius = _first_radius(seen)
-            self.prices = self._sampled(seen, self.prices, deadline)
-        view, offer = self._climb(seen, self.prices, deadline)
-        self.prices = view.prices
+            self.radius = _first_radius(scaled)
+            self.prices = self._sampled_prices(scaled, self.prices, deadline)
+        point, candidate = self._ascend(scaled, self.prices, deadline)
+        self.prices = point.prices
         best, total = start, float(cost[items, start].sum()) + soft.coupled(start)
-        found = mend(s, self.goods, view.priced, offer, deadline)
-        if found is not None:
-            value = float(cost[items, found].sum()) + soft.coupled(found)
+        mended = mend(s, self.resources, point.priced, candidate, deadline)
+        if mended is not None:
+            value = float(cost[items, mended].sum()) + soft.coupled(mended)
             if value < total:
-                best, total = found, value
-        terms = float(np.abs(view.priced.min(axis=1)).sum()) + self.goods.turnover(view.prices)
-        terms += 3 * float(self.goods.paid(view.prices).sum())
+                best, total = mended, value
+        terms = float(np.abs(point.priced.min(axis=1)).sum())
+        terms += self.resources.magnitude(point.prices)
+        terms += 3 * float(self.resources.refund_terms(point.prices).sum())
         # costs were rounded, and sums round
         rounding = 10.0**-DIGITS * (items.size + len(soft.ties.data)) + 1e-14 * terms
-        return Assignment(best, total, min((view.value - rounding) * self.unit, total))
+        return Assignment(best, total, min((point.value - rounding) * self.cost_scale, total))
 
     def _begin(self, cost: FloatArray) -> None:
         problem, m = self.problem, len(cost)
-        self.unit = float(cost.min(axis=1).mean()) or float(cost.mean()) or 1.0
-        self.goods = Goods.of(problem, self.unit)
-        self.forest = Forest(problem.structure, problem.soft, self.unit)
-        self.loose = np.setdiff1d(np.arange(m), self.forest.items)
-        # where most items are tied, the others alone cannot keep the bounds
-        self.tied = self.forest.items if self.loose.size > self.forest.items.size else None
-        self.prices = self.goods.none()
+        self.cost_scale = float(cost.min(axis=1).mean()) or float(cost.mean()) or 1.0
+        self.resources = Resources.of(problem, self.cost_scale)
+        self.forest = Forest(problem.structure, problem.soft, self.cost_scale)
+        self.free = np.setdiff1d(np.arange(m), self.forest.items)
+        # where most items have links, the others alone cannot keep the bounds
+        self.linked = self.forest.items if self.free.size > self.forest.items.size else None
+        self.prices = self.resources.none()
 
-    def _sampled(self, cost: FloatArray, prices: Prices, deadline: Deadline) -> Prices:
+    def _sampled_prices(self, cost: FloatArray, prices: Prices, deadline: Deadline) -> Prices:
         """Prices from some of the items, with bounds in proportion: large steps are cheap there."""
         some = np.arange(0, len(cost), max(1, len(cost) // SAMPLE))
-        goods, part = self.goods.part(some), cost[some]
-        found, best = Prices(prices.goods, np.empty(0)), -np.inf
+        resources, part = self.resources.part(some), cost[some]
+        current, best = Prices(prices.resources, np.empty(0)), -np.inf
         radius = self.radius
         for _ in range(2 * ROUNDS):
-            priced = part - goods.refund(found)
+            priced = part - resources.refunds(current)
             labels = priced.argmin(axis=1)
-            value = float(priced[np.arange(len(part)), labels].sum()) + goods.constant(found)
+            value = float(priced[np.arange(len(part)), labels].sum()) + resources.constant(current)
             if deadline.passed or value <= best + CLOSE * abs(best):
                 break
             best = value
-            step = box_step(goods, part, priced, labels, radius, found, deadline)
+            step = trust_region_step(resources, part, priced, labels, radius, current, deadline)
             if step is None:
                 break
             self.work += COLUMN * step.items.size
-            found = step.prices
+            current = step.prices
             if step.inside:
                 break
             radius *= 2
-        return Prices(found.goods, prices.rows)
+        return Prices(current.resources, prices.rows)
 
-    def _climb(
+    def _ascend(
         self, cost: FloatArray, prices: Prices, deadline: Deadline
-    ) -> tuple[_View, IntArray]:
+    ) -> tuple[_DualPoint, IntArray]:
         """Improve prices while the dual value rises; labels are those of the last LP."""
-        best = self._view(cost, prices)
-        offer, sampled = best.labels, False
+        best = self._dual_at(cost, prices)
+        candidate, sampled = best.labels, False
         for _ in range(ROUNDS):
             if deadline.passed:
                 break
-            step = box_step(
-                self.goods,
+            step = trust_region_step(
+                self.resources,
                 cost,
                 best.priced,
                 best.labels,
                 self.radius,
                 best.prices,
                 deadline,
-                self.tied,
+                self.linked,
             )
             if step is None:
                 break
             self.work += COLUMN * step.items.size
             self.counters["rounds"] += 1
-            offer = best.labels.copy()
+            candidate = best.labels.copy()
             most = step.share > 0.5
-            offer[step.items[most]] = step.to[most]
-            view = self._view(cost, step.prices)
-            rise = view.value - best.value
-            best = view if rise > 0 else best
+            candidate[step.items[most]] = step.to[most]
+            point = self._dual_at(cost, step.prices)
+            rise = point.value - best.value
+            best = point if rise > 0 else best
             if step.inside and rise <= CLOSE * abs(best.value):
                 break
             if not step.inside and not sampled and rise > FAR * abs(best.value):
                 sampled = True
-                view = self._view(cost, self._sampled(cost, best.prices, deadline))
-                best = view if view.value > best.value else best
+                point = self._dual_at(cost, self._sampled_prices(cost, best.prices, deadline))
+                best = point if point.value > best.value else best
             elif rise <= 0:
                 self.radius /= 4
             elif not step.inside and step.items.size < CHOICES:
                 self.radius *= 2
             if step.items.size > 2 * CHOICES:
                 self.radius /= 2
-        return best, offer
+        return best, candidate
 
-    def _view(self, cost: FloatArray, prices: Prices) -> _View:
-        priced = cost - self.goods.refund(prices)
+    def _dual_at(self, cost: FloatArray, prices: Prices) -> _DualPoint:
+        priced = cost - self.resources.refunds(prices)
         labels = priced.argmin(axis=1)
-        least = priced[self.loose, labels[self.loose]].sum()
-        value = float(least) + self.goods.constant(prices)
+        least = priced[self.free, labels[self.free]].sum()
+        value = float(least) + self.resources.constant(prices)
         if self.forest.items.size:
-            tied = self.forest.solve(priced[self.forest.items])
-            labels[self.forest.items] = tied.labels
-            value += tied.cost
-        return _View(prices, priced, labels, value)
+            chosen = self.forest.solve(priced[self.forest.items])
+            labels[self.forest.items] = chosen.labels
+            value += chosen.cost
+        return _DualPoint(prices, priced, labels, value)
 
 
 def _first_radius(cost: FloatArray) -> float:
@@ -171,13 +172,13 @@ def _first_radius(cost: FloatArray) -> float:
     return float(np.round(loss.mean() / 4, 6)) if loss.size and loss.mean() > 1e-5 else 1.0
 
 
-class PriceEngine(Engine):
+class Lagrangian(Engine):
     """Labels with a bound under any rules, at any scale; no promise of the optimum."""
 
     name = "lagrangian"
     handles = ~Feature.NONE
-    bounds_cheaply = True
+    cheap_bound = True
 
-    def prepare(self, problem: Problem) -> PricesAssigner:
-        """Gather what is bounded and what is tied."""
-        return PricesAssigner(problem)
+    def prepare(self, problem: Problem) -> LagrangianAssigner:
+        """Prepare; resources and links are gathered with the first costs."""
+        return LagrangianAssigner(problem)

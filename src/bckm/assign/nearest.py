@@ -41,7 +41,7 @@ class Nearest(Engine):
 
     name = "nearest"
     handles = Feature.NONEMPTY
-    swift = True
+    cheap_step = True
 
     def prepare(self, problem: Problem) -> NearestAssigner:
         """Compile nothing: the costs say all."""

@@ -31,7 +31,7 @@ from bckm.assign.exact import ExactAssigner
 from bckm.problem.problem import Feature, Problem
 from bckm.programs.highs import INTEGRAL
 from bckm.programs.program import Program
-from bckm.programs.relaxation import Relaxation
+from bckm.programs.relaxation import LPRelaxation
 
 # The paper's rho_0 = 0.5 is absolute; on its data (512 features) a sample costs about 500.
 FIRST_PENALTY = 1e-3  # of the mean cost of a sample over all clusters
@@ -47,18 +47,18 @@ class PumpAssigner(MatrixAssigner):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self._relaxation = Relaxation(Program.of(problem.structure))
+        self._relaxation = LPRelaxation(Program.of(problem.structure))
         self._exact = ExactAssigner(problem)
 
     def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
-        found = self.pump(cost, start, deadline)
-        if not found.feasible:
+        pumped = self.pump(cost, start, deadline)
+        if not pumped.feasible:
             self.counters["completed"] += 1
             return self._exact.from_cost(cost, start, deadline)
         self.counters["alone"] += 1
-        total = float(cost[np.arange(start.size), found.labels].sum())
-        return Assignment(found.labels, total, float(cost.min(axis=1).sum()))
+        total = float(cost[np.arange(start.size), pumped.labels].sum())
+        return Assignment(pumped.labels, total, float(cost.min(axis=1).sum()))
 
     def pump(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Pumped:
         """Run the pump alone until its shares are binary, stand still, or the rounds are over."""
@@ -102,7 +102,7 @@ class Pump(Engine):
     """The paper's method, completed so that it always obeys the rules."""
 
     name = "pump"
-    handles = ~(Feature.TIES | Feature.WISHES)
+    handles = ~(Feature.SOFT_LINKS | Feature.SOFT_SUMS)
 
     def prepare(self, problem: Problem) -> PumpAssigner:
         """Write the program once; every step changes only its costs."""

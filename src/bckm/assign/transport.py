@@ -1,10 +1,10 @@
 """Sizes on single samples: an exact assignment step that needs k prices, not an N x k matrix.
 
 min sum_j c[j, y_j] subject to l_i <= #{j : y_j = i} <= u_i is a transportation problem. Each step
-looks at the points at the last prices, raises the dual by Newton steps (`_market`; first on parts
-of the points where the prices are far off), finishes exactly along shortest paths between clusters
-(`kernels/settle.hpp`) and proves it: a look at the points at the final prices gives the dual value,
-which equals the cost.
+evaluates the points at the last prices, raises the dual by Newton steps (`_transport_state`; first
+on parts of the points where the prices are far off), finishes exactly along shortest paths between
+clusters (`kernels/settle.hpp`) and proves it: evaluated at the final prices, the points give the
+dual value, which equals the cost.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bckm._core.memory import require
 from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._patch import patched
-from bckm.assign._sparse_transport import FlatAssigner
-from bckm.assign._transport_highs import PricedAssigner
-from bckm.assign._transport_state import Bounds, Market, newton
+from bckm.assign._sparse_transport import SparseTransportAssigner
+from bckm.assign._transport_highs import HighsTransportAssigner
+from bckm.assign._transport_state import SizeBounds, TransportState, newton
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
 from bckm.kernels import missing, native
 from bckm.problem.problem import Feature, Problem
@@ -51,7 +51,7 @@ class TransportAssigner(Assigner):
         )
         self.upper = np.minimum(s.upper, s.n_items)
         self.lower = np.minimum(s.lower, self.upper)
-        self.groups = _Groups.of(problem.points, problem.pull)
+        self.groups = _Groups.of(problem.points, problem.cost_weight)
         self.levels = self._levels()
 
     def assign(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
@@ -60,12 +60,12 @@ class TransportAssigner(Assigner):
         try:
             return self._assigned(centers, start, deadline)
         except TimeUp:
-            return self._in_a_hurry(centers, start)
+            return self._time_cut(centers, start)
 
-    def _in_a_hurry(self, centers: FloatArray, start: IntArray, bound: float = 0.0) -> Assignment:
+    def _time_cut(self, centers: FloatArray, start: IntArray, bound: float = 0.0) -> Assignment:
         """What is known when time is up: labels that are nearly right, or those at hand."""
-        market, problem = self.levels[0], self.problem
-        label, slack = market.label.astype(np.int64), market.slack
+        state, problem = self.levels[0], self.problem
+        label, slack = state.label.astype(np.int64), state.slack
         if self.groups.supply is not None:
             label = np.repeat(label, self.groups.supply)
             slack = np.repeat(slack, self.groups.supply)
@@ -76,41 +76,47 @@ class TransportAssigner(Assigner):
         return best
 
     def _assigned(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
-        market = self.levels[0]
-        looked, paths = market.looked, self.counters["paths"]
-        self._approach(0, centers, market.prices, deadline)
-        found = self._finish(market, centers, start, deadline)
-        rounding = self._rounding(market)
+        state = self.levels[0]
+        evaluated, paths = state.evaluated, self.counters["paths"]
+        self._approach(0, centers, state.prices, deadline)
+        assignment = self._finish(state, centers, start, deadline)
+        rounding = self._rounding(state)
         for _ in range(AGAIN):  # prices that were very large leave rounding behind: from here again
-            if found.prices is None or found.cost - found.bound <= EXACT * found.cost:
+            if (
+                assignment.prices is None
+                or assignment.cost - assignment.bound <= EXACT * assignment.cost
+            ):
                 break
-            market.look(centers, found.prices, deadline)
-            again = self._finish(market, centers, start, deadline)
-            if again.prices is None or again.cost - again.bound >= found.cost - found.bound:
+            state.evaluate(centers, assignment.prices, deadline)
+            again = self._finish(state, centers, start, deadline)
+            if (
+                again.prices is None
+                or again.cost - again.bound >= assignment.cost - assignment.bound
+            ):
                 break
-            found, rounding = again, self._rounding(market)
-        looked, paths = market.looked - looked, self.counters["paths"] - paths
-        self.counters["looked"] += looked
+            assignment, rounding = again, self._rounding(state)
+        evaluated, paths = state.evaluated - evaluated, self.counters["paths"] - paths
+        self.counters["looked"] += evaluated
         k, d = centers.shape
-        self.work += STEP + looked * (0.15 * k * d + 10.0) + 0.3 * self.problem.points.size
+        self.work += STEP + evaluated * (0.15 * k * d + 10.0) + 0.3 * self.problem.points.size
         self.work += PATH * paths
-        return replace(found, bound=found.bound - rounding)
+        return replace(assignment, bound=assignment.bound - rounding)
 
-    def _levels(self) -> list[Market]:
+    def _levels(self) -> list[TransportState]:
         """All points, every 8th, every 64th and so on; items stand in an order along the data."""
         problem, groups, k = self.problem, self.groups, self.structure.n_clusters
-        pull = problem.pull
-        extremes = (float(pull.min()), float(pull.max()))
-        weights = None if extremes == (1.0, 1.0) else pull
-        bounds = Bounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
+        cost_weight = problem.cost_weight
+        extremes = (float(cost_weight.min()), float(cost_weight.max()))
+        weights = None if extremes == (1.0, 1.0) else cost_weight
+        bounds = SizeBounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
         levels, step = [], 1
         while True:
             supply = None if groups.supply is None else groups.supply[::step]
             points = native.Points(problem.points, groups.first, weights, groups.supply, step)
             share = float((points.n if supply is None else supply.sum()) / problem.mass.size)
-            market = Market(points, supply, bounds.scaled(share), extremes, problem.threads)
-            levels.append(market)
-            if market.points.n // COARSER < SMALLEST * k:
+            state = TransportState(points, supply, bounds.scaled(share), extremes, problem.threads)
+            levels.append(state)
+            if state.points.n // COARSER < SMALLEST * k:
                 return levels
             step *= COARSER
 
@@ -121,28 +127,28 @@ class TransportAssigner(Assigner):
 
         Coarser levels first: they are cheap, and `_learn` makes their prices those of all points.
         """
-        market = self.levels[depth]
+        state = self.levels[depth]
         last = depth + 1 == len(self.levels)
         if not last:
             self._approach(depth + 1, centers, prices, deadline)
             prices = self.levels[depth + 1].prices
         elif prices.any():
-            prices = self._better_than_none(market, centers, prices, deadline)
-        market.look(centers, prices, deadline)
-        if depth > 0 and last and market.trouble > FEW * market.units.sum():
-            self._solve_part(market, centers, deadline)
-        newton(market, centers, ENOUGH[depth > 0] * prices.size, deadline)
+            prices = self._better_than_none(state, centers, prices, deadline)
+        state.evaluate(centers, prices, deadline)
+        if depth > 0 and last and state.infeasibility > FEW * state.units.sum():
+            self._solve_part(state, centers, deadline)
+        newton(state, centers, ENOUGH[depth > 0] * prices.size, deadline)
 
     def _better_than_none(
-        self, market: Market, centers: FloatArray, prices: FloatArray, deadline: Deadline
+        self, state: TransportState, centers: FloatArray, prices: FloatArray, deadline: Deadline
     ) -> FloatArray:
         """The last prices, or none where these do no better: after large moves they are worse."""
         none = np.zeros_like(prices)
-        market.look(centers, none, deadline)
-        without = market.trouble
+        state.evaluate(centers, none, deadline)
+        without = state.infeasibility
         if without > 0:
-            market.look(centers, prices, deadline)
-        return none if without <= market.trouble else prices
+            state.evaluate(centers, prices, deadline)
+        return none if without <= state.infeasibility else prices
 
     def _learn(self, labels: NDArray[np.int32], units: FloatArray) -> None:
         """Teach coarser levels how their points differ from all points.
@@ -151,42 +157,42 @@ class TransportAssigner(Assigner):
         cluster. Asked for exactly that, it leads to the right prices here, and to nearly the right
         ones when the centers have moved a little.
         """
-        for depth, market in enumerate(self.levels[1:], start=1):
-            part = np.bincount(labels[:: COARSER**depth], market.supply, units.size)
+        for depth, state in enumerate(self.levels[1:], start=1):
+            part = np.bincount(labels[:: COARSER**depth], state.supply, units.size)
             share = part.sum() / units.sum()
-            market.bounds = self.levels[0].bounds.scaled(share).moved(part - units * share)
+            state.bounds = self.levels[0].bounds.scaled(share).moved(part - units * share)
 
-    def _solve_part(self, market: Market, centers: FloatArray, deadline: Deadline) -> None:
+    def _solve_part(self, state: TransportState, centers: FloatArray, deadline: Deadline) -> None:
         """Prices of the smallest part, exactly."""
-        units = round(float(market.units.sum()))
-        lower, upper = _whole(market.bounds, units)
-        settled = self._paths(market, centers, lower, upper, self._budget(units), deadline)
-        market.look(centers, settled["prices"], deadline)
+        units = round(float(state.units.sum()))
+        lower, upper = _integral_bounds(state.bounds, units)
+        settled = self._paths(state, centers, lower, upper, self._budget(units), deadline)
+        state.evaluate(centers, settled["prices"], deadline)
 
     def _paths(
         self,
-        market: Market,
+        state: TransportState,
         centers: FloatArray,
         lower: IntArray,
         upper: IntArray,
         rows: int,
         deadline: Deadline,
     ) -> native.Settled:
-        before = market.label.copy()
+        before = state.label.copy()
         left = min(deadline.left, 1e9)
         settled = native.settle(
-            market.points,
+            state.points,
             centers,
-            market.prices,
-            market.label,
-            market.slack,
+            state.prices,
+            state.label,
+            state.slack,
             lower,
             upper,
             rows,
             left,
-            market.threads,
+            state.threads,
         )
-        market.relabel(before)
+        state.relabel(before)
         self.counters["paths"] += settled["paths"]
         return settled
 
@@ -196,54 +202,56 @@ class TransportAssigner(Assigner):
         return min(rows, max(2 * k, BYTES // (16 * k)))
 
     def _finish(
-        self, market: Market, centers: FloatArray, start: IntArray, deadline: Deadline
+        self, state: TransportState, centers: FloatArray, start: IntArray, deadline: Deadline
     ) -> Assignment:
         k = self.structure.n_clusters
-        budget = self._budget(ROWS * k + 4 * int(market.trouble))
-        settled = self._paths(market, centers, self.lower, self.upper, budget, deadline)
+        budget = self._budget(ROWS * k + 4 * int(state.infeasibility))
+        settled = self._paths(state, centers, self.lower, self.upper, budget, deadline)
         if settled["stopped"]:
-            bound = market.measure().cost - market.bounds.idle(market.units, market.prices)
-            return self._in_a_hurry(centers, start, bound)
+            bound = state.totals_at_centers().cost - state.bounds.complementary_slack(
+                state.units, state.prices
+            )
+            return self._time_cut(centers, start, bound)
         # a cluster that need not hold anything has no subsidy: an empty one far away might get any
         prices = np.where(self.lower == 0, np.minimum(settled["prices"], 0.0), settled["prices"])
-        regret = market.look(centers, prices, deadline, keep=True)
-        totals = market.measure()
+        regret = state.evaluate(centers, prices, deadline, keep=True)
+        totals = state.totals_at_centers()
         cost = totals.cost
-        labels = self.groups.expand(market.label, settled)
-        units = market.units
+        labels = self.groups.expand(state.label, settled)
+        units = state.units
         if settled["split_point"].size:  # some samples of a point went elsewhere
             regret += self._split_regret(centers, prices, settled)
             totals = self._totals(labels, centers)
             cost = totals.cost
             units = np.bincount(labels, minlength=k).astype(np.float64)
-        self._learn(market.label, units)
-        bound = cost - regret - market.bounds.idle(units, prices)
-        known = totals if self.problem.pull is self.problem.mass else None
+        self._learn(state.label, units)
+        bound = cost - regret - state.bounds.complementary_slack(units, prices)
+        known = totals if self.problem.cost_weight is self.problem.mass else None
         return Assignment(labels, cost, min(bound, cost), prices, known)
 
-    def _rounding(self, market: Market) -> float:
-        """What rounding may have added to the dual value at the prices of a market.
+    def _rounding(self, state: TransportState) -> float:
+        """What rounding may have added to the dual value at the prices of a state.
 
-        Points with slack are proven to be in their best cluster. The others were looked at in
+        Points with slack are proven to be in their best cluster. The others were evaluated in
         float64: there a value rounds by (d + 4) units of what it is made of, the cost and a price.
         """
-        problem, prices, bounds = self.problem, np.abs(market.prices), market.bounds
+        problem, prices, bounds = self.problem, np.abs(state.prices), state.bounds
         dearest = float(prices.max())
-        close = np.flatnonzero(~(market.slack > 0))
-        units = 1.0 if market.supply is None else market.supply[close]
+        close = np.flatnonzero(~(state.slack > 0))
+        units = 1.0 if state.supply is None else state.supply[close]
         rows = close if self.groups.first is None else self.groups.first[close]
-        assert market.radius is not None
-        cost = problem.pull[rows] * np.square(market.radius[close].astype(np.float64))
+        assert state.radius is not None
+        cost = problem.cost_weight[rows] * np.square(state.radius[close].astype(np.float64))
         # the best value is below that of the label, and its cost by no more than two prices
-        looked = float((units * (2 * cost + 4 * dearest)).sum())
-        finite = np.minimum(np.maximum(bounds.upper, market.units), market.units.sum())
-        idle = float(prices @ (finite + bounds.lower + market.units))
-        steps = problem.points.shape[1] + market.k + 8 + close.size / 1024
-        return float(2 * UNIT * (steps * looked + (market.k + 8) * idle))
+        values = float((units * (2 * cost + 4 * dearest)).sum())
+        finite = np.minimum(np.maximum(bounds.upper, state.units), state.units.sum())
+        sides = float(prices @ (finite + bounds.lower + state.units))
+        steps = problem.points.shape[1] + state.k + 8 + close.size / 1024
+        return float(2 * UNIT * (steps * values + (state.k + 8) * sides))
 
     def _totals(self, labels: IntArray, centers: FloatArray) -> Totals:
         problem = self.problem
-        return find_totals(problem.points, problem.pull, labels, centers, problem.threads)
+        return find_totals(problem.points, problem.cost_weight, labels, centers, problem.threads)
 
     def _split_regret(
         self, centers: FloatArray, prices: FloatArray, settled: native.Settled
@@ -253,7 +261,7 @@ class TransportAssigner(Assigner):
         assert first is not None
         rows = first[settled["split_point"]]
         squares = squared_distances(problem.points[rows], centers)
-        value = squares * problem.pull[rows, None] - prices
+        value = squares * problem.cost_weight[rows, None] - prices
         here = value[np.arange(rows.size), settled["split_cluster"]]
         return float(settled["split_units"] @ (here - value.min(axis=1)))
 
@@ -267,16 +275,16 @@ class _Groups:
     supply: IntArray | None = None
 
     @classmethod
-    def of(cls, points: FloatArray, pull: FloatArray) -> _Groups:
+    def of(cls, points: FloatArray, cost_weight: FloatArray) -> _Groups:
         """Find equal points: they are neighbors, because items are ordered by their values."""
-        n = len(pull)
+        n = len(cost_weight)
         new = np.ones(n, bool)
         block = max(1, 2**20 // points.shape[1])
         for begin in range(1, n, block):
             rows = slice(begin, min(n, begin + block))
             before = slice(rows.start - 1, rows.stop - 1)
             equal = (points[rows] == points[before]).all(axis=1)
-            new[rows] = ~(equal & (pull[rows] == pull[before]))
+            new[rows] = ~(equal & (cost_weight[rows] == cost_weight[before]))
         first = np.flatnonzero(new)
         supply = np.diff(first, append=n)
         if first.size > 0.95 * n and supply.max() < 8:  # not worth the indirection
@@ -298,7 +306,7 @@ class _Groups:
         return labels
 
 
-def _whole(bounds: Bounds, units: int) -> tuple[IntArray, IntArray]:
+def _integral_bounds(bounds: SizeBounds, units: int) -> tuple[IntArray, IntArray]:
     """Whole bounds near given ones that admit `units` samples."""
     # cumulated, so that what is rounded off here is added there
     lower = np.diff(np.floor(np.cumsum(np.maximum(bounds.lower, 0.0)) + 1e-9), prepend=0).astype(
@@ -318,10 +326,12 @@ class Transport(Engine):
 
     name = "transport"
     handles = Feature.NONEMPTY | Feature.SIZES
-    swift = True
+    cheap_step = True
 
     def prepare(self, problem: Problem) -> Assigner:
         """Find equal points and make the levels."""
         if missing:
-            return PricedAssigner(problem)
-        return FlatAssigner(problem, self) if problem.sparse else TransportAssigner(problem)
+            return HighsTransportAssigner(problem)
+        return (
+            SparseTransportAssigner(problem, self) if problem.sparse else TransportAssigner(problem)
+        )

@@ -14,7 +14,7 @@ import numpy as np
 from bckm._core.deadline import Deadline
 from bckm._core.types import IntArray
 from bckm._core.validation import read_data, read_not_negative, read_time_limit
-from bckm.certificate._relaxation import Multipliers, Relaxation
+from bckm.certificate._relaxation import Multipliers, SDPRelaxation
 from bckm.certificate._solve import Solver
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
@@ -259,13 +259,13 @@ class _Search:
     @property
     def gap(self) -> float:
         """Share of the inertia that is not proven."""
-        if self.inertia <= self.problem.nothing * self.problem.scale:
+        if self.inertia <= self.problem.zero_tolerance * self.problem.scale:
             return 0.0
         return 1 - self.lower_bound / self.inertia
 
     def run(self, labels: IntArray) -> Ending:
         """Raise the bound until an end is reached; labels are those of items."""
-        relaxation = Relaxation.of(self.problem)
+        relaxation = SDPRelaxation.of(self.problem)
         self._look(relaxation, relaxation.at_zero)
         solver = Solver(relaxation, labels[relaxation.items])
         gaps = [self.gap]
@@ -288,10 +288,10 @@ class _Search:
                 solver.cut()
         return Ending.CLOSED
 
-    def _look(self, relaxation: Relaxation, multipliers: Multipliers) -> None:
+    def _look(self, relaxation: SDPRelaxation, multipliers: Multipliers) -> None:
         cost = max(0.0, relaxation.bound(multipliers)) * relaxation.scale
         known = (self.inertia - self.problem.objective(0.0)) / self.problem.scale
-        bound = min(self.problem.bound_out(self.problem.certain(cost, known)), self.inertia)
+        bound = min(self.problem.bound_out(self.problem.safe_bound(cost, known)), self.inertia)
         self.lower_bound = max(self.lower_bound, bound)
         if self.on_step is not None:
             seconds = time.perf_counter() - self.began
@@ -302,10 +302,10 @@ class _Search:
 def _compiled(result: Result, points: Any, constraints: Constraints, sample_weight: Any) -> Problem:
     """The problem that a result answers; refuses data and rules of another fit."""
     data = read_data(points)
-    asked, known = data.shape, (result.labels.size, result.embedded.shape[1])
-    for what, one, other in zip(("samples", "features"), known, asked, strict=True):
-        if one != other:
-            raise ValueError(f"the result is about {one:,} {what}, X has {other:,}{_OTHER}")
+    shape, known = data.shape, (result.labels.size, result.embedded.shape[1])
+    for what, expected, other in zip(("samples", "features"), known, shape, strict=True):
+        if expected != other:
+            raise ValueError(f"the result is about {expected:,} {what}, X has {other:,}{_OTHER}")
     n_clusters = len(result.centers)
     broken = verify(result.labels, n_clusters, constraints)
     if broken:
@@ -324,19 +324,19 @@ def _item_labels(problem: Problem, result: Result, points: Any, sample_weight: A
     labels = np.empty(problem.structure.n_items, np.int64)
     labels[problem.structure.item] = result.labels
     centers = problem.centers_in(result.embedded)
-    nothing = problem.nothing * problem.scale
+    zero = problem.zero_tolerance * problem.scale
     cost = problem.within(labels, centers)
     inertia = problem.inertia(labels, result.embedded, points, sample_weight, cost)
-    for what, one, other in (
+    for what, stated, actual in (
         ("inertia", result.inertia, inertia),
         ("penalty of soft rules", result.penalty, problem.penalty_out(labels)),
     ):
-        if abs(one - other) > AGREE * max(result.objective, other) + nothing:
+        if abs(stated - actual) > AGREE * max(result.objective, actual) + zero:
             raise ValueError(
-                f"the {what} of the result is {one:.7g}, here it is {other:.7g}{_OTHER}"
+                f"the {what} of the result is {stated:.7g}, here it is {actual:.7g}{_OTHER}"
             )
     around_means = problem.objective(problem.recentered(labels, centers)[1])
-    if result.objective > around_means * (1 + AGREE) + nothing:
+    if result.objective > around_means * (1 + AGREE) + zero:
         raise ValueError(
             f"the centers of this result are not the means of its clusters: its inertia is "
             f"{result.objective:.7g}, that around the means {around_means:.7g}. Results of "
@@ -359,7 +359,7 @@ def _rules(problem: Problem) -> _Rules:
     used = [f.words for f in (Feature.SIZES, Feature.CONFLICTS) if f in problem.features]
     if (problem.structure.count > 1).any():
         used.insert(0, "must-links")
-    others = (Feature.ROWS, Feature.PLACES, Feature.TIES, Feature.WISHES)
+    others = (Feature.ROWS, Feature.FIXED, Feature.SOFT_LINKS, Feature.SOFT_SUMS)
     left_out = tuple(feature.words for feature in others if feature in problem.features)
     return _Rules(tuple(used), left_out)
 

@@ -53,19 +53,19 @@ class Stars:
             row, among = z[center, near], z[np.ix_(near, near)]
             excess = row - z[center, center]
             alone = np.flatnonzero(excess > limit)
-            small.append(_Found.of(center, near[alone, None], excess[alone]))
+            small.append(_Candidates.of(center, near[alone, None], excess[alone]))
             sums = excess[:, None] + row - among
             a, b = np.triu_indices(near.size, 1)
             sums = sums[a, b]
             best = _largest(sums, TRIANGLES)
             best = best[sums[best] > limit]
-            small.append(_Found.of(center, near[np.stack([a[best], b[best]], 1)], sums[best]))
+            small.append(_Candidates.of(center, near[np.stack([a[best], b[best]], 1)], sums[best]))
             best = _largest(sums, SEEDS)
             large.append(_grown(center, near, row, among, np.stack([a, b], 1)[best], sums[best]))
         kept = []
-        for found in (_Found.joined(small), _Found.joined(large)):
-            best = _largest(found.excess, NEW * len(z))
-            kept.append(found.table[best[found.excess[best] > limit]])
+        for candidates in (_Candidates.joined(small), _Candidates.joined(large)):
+            best = _largest(candidates.excess, NEW * len(z))
+            kept.append(candidates.table[best[candidates.excess[best] > limit]])
         return cls(np.unique(np.concatenate(kept), axis=0))
 
     def rows(self, root: FloatArray, packing: Packing) -> Sparse:
@@ -88,19 +88,19 @@ class Stars:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _Candidates:
     table: IntArray
     excess: FloatArray
 
     @classmethod
-    def of(cls, center: int, members: IntArray, excess: FloatArray) -> _Found:
+    def of(cls, center: int, members: IntArray, excess: FloatArray) -> _Candidates:
         table = np.full((len(members), 1 + MEMBERS), -1)
         table[:, 0] = center
         table[:, 1 : 1 + members.shape[1]] = members
         return cls(table, excess)
 
     @classmethod
-    def joined(cls, parts: list[_Found]) -> _Found:
+    def joined(cls, parts: list[_Candidates]) -> _Candidates:
         return cls(
             np.concatenate([part.table for part in parts]),
             np.concatenate([part.excess for part in parts]),
@@ -114,7 +114,7 @@ def _grown(
     among: FloatArray,
     members: IntArray,
     excess: FloatArray,
-) -> _Found:
+) -> _Candidates:
     """Grow pairs of members; `members` count within `near`, and so do `row` and `among`."""
     gain = row - among[members[:, 0]] - among[members[:, 1]]
     each = np.arange(len(members))
@@ -138,7 +138,7 @@ def _grown(
         gain[more <= 0] = -np.inf  # a star that stopped stays as it is
     larger = table[:, 2] < near.size
     table = np.sort(table[larger], axis=1)
-    return _Found.of(center, np.append(near, -1)[table], excess[larger])
+    return _Candidates.of(center, np.append(near, -1)[table], excess[larger])
 
 
 def _largest(values: FloatArray, number: int) -> IntArray:

@@ -44,7 +44,7 @@ class Multipliers:
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxation:
+class SDPRelaxation:
     """min <cost, y> over y in `spectral` with lower <= y <= upper; y is packed.
 
     Attributes
@@ -75,7 +75,7 @@ class Relaxation:
     rounding: float
 
     @classmethod
-    def of(cls, problem: Problem) -> Relaxation:
+    def of(cls, problem: Problem) -> SDPRelaxation:
         """Relax a problem."""
         s = problem.structure
         held = problem.mass > NO_MASS * problem.mass.max()

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm.certificate._cuts import Stars
-from bckm.certificate._relaxation import Multipliers, Relaxation
+from bckm.certificate._relaxation import Multipliers, SDPRelaxation
 
 PENALTY = 0.5  # the first one, where cost has norm about 1
 RELAXED = 1.6  # over-relaxation
@@ -29,7 +29,7 @@ ALIKE = 0.02  # relative difference of steps that repeat
 class Solver:
     """The state of the method; `iterate` goes on from it, `multipliers` leads to a bound."""
 
-    def __init__(self, relaxation: Relaxation, labels: IntArray) -> None:
+    def __init__(self, relaxation: SDPRelaxation, labels: IntArray) -> None:
         """Start at a clustering: labels of the items that have mass."""
         self.relaxation = relaxation
         pack = relaxation.packing
@@ -43,7 +43,7 @@ class Solver:
         self.stars = Stars.none()
         self.polyhedron = _Polyhedron.of(relaxation, self.stars)
         self.weights = np.empty(0)
-        self._step = self._last = _Step.none()
+        self._change = self._previous = _Change.none()
         self._leap = LEAP
         self._rank = 3 * relaxation.spectral.most
 
@@ -58,8 +58,8 @@ class Solver:
         weights = self.polyhedron.weights(target, self.weights)
         free = self.polyhedron.pulled(target, weights)
         w = np.clip(free, r.lower, r.upper)
-        self._last = self._step
-        self._step = _Step(w - self.w, target - w - self.u, weights - self.weights)
+        self._previous = self._change
+        self._change = _Change(w - self.w, target - w - self.u, weights - self.weights)
         self.w, self.u, self.weights, self.pushed = w, target - w, weights, w - free
         self._apart = float(np.linalg.norm(y - w))
 
@@ -69,22 +69,22 @@ class Solver:
         Along a face of the polyhedron the method takes the same step hundreds of times. Wherever a
         leap ends, the method goes on from there.
         """
-        if self._step.like(self._last):
-            self.w = self.w + self._leap * self._step.w
-            self.u = self.u + self._leap * self._step.u
-            self.weights = np.maximum(0.0, self.weights + self._leap * self._step.weights)
+        if self._change.like(self._previous):
+            self.w = self.w + self._leap * self._change.w
+            self.u = self.u + self._leap * self._change.u
+            self.weights = np.maximum(0.0, self.weights + self._leap * self._change.weights)
             self._leap = min(2 * self._leap, FARTHEST)
-            self._step = _Step.none()
+            self._change = _Change.none()
             return
         self._leap = LEAP
         r = self.relaxation
         apart = self._apart / np.sqrt(r.spectral.most + 1)
-        moved = self.penalty * float(np.linalg.norm(self._step.w) / np.linalg.norm(r.cost))
+        moved = self.penalty * float(np.linalg.norm(self._change.w) / np.linalg.norm(r.cost))
         change = CHANGE if apart > BALANCE * moved else 1 / CHANGE if moved > BALANCE * apart else 1
         self.penalty *= change
         self.u = self.u / change
         self.weights = self.weights / change
-        self._step = _Step.none()
+        self._change = _Change.none()
 
     @property
     def multipliers(self) -> Multipliers:
@@ -104,11 +104,11 @@ class Solver:
         table, first = np.unique(table, axis=0, return_index=True)
         self.stars, self.weights = Stars(table), weights[first]
         self.polyhedron = _Polyhedron.of(r, self.stars)
-        self._step = _Step.none()
+        self._change = _Change.none()
 
 
 @dataclass(frozen=True, eq=False)
-class _Step:
+class _Change:
     """What an iteration changed."""
 
     w: FloatArray
@@ -116,10 +116,10 @@ class _Step:
     weights: FloatArray
 
     @classmethod
-    def none(cls) -> _Step:
+    def none(cls) -> _Change:
         return cls(np.empty(0), np.empty(0), np.empty(0))
 
-    def like(self, other: _Step) -> bool:
+    def like(self, other: _Change) -> bool:
         """Whether two steps are nearly the same."""
         if self.w.size != other.w.size or self.weights.size != other.weights.size:
             return False
@@ -141,7 +141,7 @@ class _Polyhedron:
     upper: FloatArray
 
     @classmethod
-    def of(cls, relaxation: Relaxation, stars: Stars) -> _Polyhedron:
+    def of(cls, relaxation: SDPRelaxation, stars: Stars) -> _Polyhedron:
         rows = stars.rows(relaxation.root, relaxation.packing)
         touched = np.unique(rows.indices)
         part = sp.csr_array(rows.tocsc()[:, touched])
@@ -155,9 +155,9 @@ class _Polyhedron:
         """Target after the pull of the stars."""
         if weights.size == 0:
             return target
-        found = target.copy()
-        found[self.touched] -= self.across @ weights
-        return found
+        after = target.copy()
+        after[self.touched] -= self.across @ weights
+        return after
 
     def weights(self, target: FloatArray, weights: FloatArray) -> FloatArray:
         """Weights nearer to those of the projection of target."""

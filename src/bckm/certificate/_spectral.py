@@ -79,32 +79,32 @@ class Spectral:
         value = float(self.u @ matrix @ self.u)
         if self.most == 0:
             return value
-        eigenvalues = np.linalg.eigvalsh(self._rest(matrix))
+        eigenvalues = np.linalg.eigvalsh(self._complement(matrix))
         value += float(eigenvalues[: self.least].sum())
         return value + float(np.minimum(eigenvalues[self.least : self.most], 0.0).sum())
 
     def nearest(self, matrix: FloatArray, guess: int | None = None) -> Near:
         """The nearest Y of the set; a guess of the rank saves time where it is low and near."""
-        found = np.outer(self.u, self.u)
+        near = np.outer(self.u, self.u)
         if self.most == 0:
-            return Near(found, 0)
-        rest = self._rest(matrix)
-        top = len(rest) if guess is None else guess + 5
+            return Near(near, 0)
+        complement = self._complement(matrix)
+        top = len(complement) if guess is None else guess + 5
         while True:
-            top = top if FEW * top < len(rest) else len(rest)
-            known = _eigen(rest, top)
+            top = top if FEW * top < len(complement) else len(complement)
+            known = _eigen(complement, top)
             shares = _clipped(known.values, self.least, self.most)
-            if shares[0] == 0 or top == len(rest):  # smaller eigenvalues have no share either
+            if shares[0] == 0 or top == len(complement):  # smaller eigenvalues have no share either
                 break
             top *= 2
         held = shares > 0
         basis = np.zeros((self.u.size, int(held.sum())))
         basis[1:] = known.vectors[:, held]
         basis -= 2 * np.outer(self.mirror, self.mirror @ basis)
-        found += (basis * shares[held]) @ basis.T
-        return Near(found, basis.shape[1])
+        near += (basis * shares[held]) @ basis.T
+        return Near(near, basis.shape[1])
 
-    def _rest(self, matrix: FloatArray) -> FloatArray:
+    def _complement(self, matrix: FloatArray) -> FloatArray:
         """The matrix on the complement of u, (m - 1, m - 1)."""
         v = self.mirror
         image = matrix @ v
@@ -139,10 +139,10 @@ def _eigen(matrix: FloatArray, top: int) -> _Eigen:
 
 def _clipped(values: FloatArray, least: float, most: float) -> FloatArray:
     """The nearest point with entries in [0, 1] and a sum in [least, most]; values ascend."""
-    found = np.clip(values, 0.0, 1.0)
-    total = float(found.sum())
+    clipped = np.clip(values, 0.0, 1.0)
+    total = float(clipped.sum())
     if least <= total <= most:
-        return found
+        return clipped
     # all entries move by one shift; their sum is linear in it between the breaks
     breaks = np.sort(np.concatenate([values, values - 1.0]))[::-1]
     sums = _above(values, breaks) - _above(values, breaks + 1.0)

@@ -45,10 +45,10 @@ class _Placer:
         self.labels = np.full(m, -1)
         self.sizes = np.zeros(k, np.int64)
         self.remaining = int(s.count.sum())
-        self.room = Room(s) if s.loads.number else None
-        self.wishes = _wishes(s)
+        self.room = LoadRoom(s) if s.loads.number else None
+        self.row_gain = _row_gain(s)
         self.blocked = np.zeros((m, k), bool)  # forbidden, or a neighbor is in the cluster
-        self.blocked.ravel()[s.closed] = True
+        self.blocked.ravel()[s.forbidden] = True
         if rng is not None:
             self.regret = rng.permutation(m) / m
         else:
@@ -57,32 +57,32 @@ class _Placer:
     def run(self) -> IntArray:
         s, labels, regret = self.s, self.labels, self.regret
         degree = np.diff(s.neighbors.indptr)
-        saturation = self.blocked.sum(axis=1) if s.closed.size else np.zeros(s.n_items, np.int64)
+        saturation = self.blocked.sum(axis=1) if s.forbidden.size else np.zeros(s.n_items, np.int64)
         large = s.count if self.room is None else self.room.share
-        tied = (degree > 0) | (saturation > 0)
-        hard = np.flatnonzero(tied)
+        constrained = (degree > 0) | (saturation > 0)
+        hard = np.flatnonzero(constrained)
         hard = hard[np.lexsort((-regret[hard], -large[hard], -degree[hard]))]
-        self._saturating(hard, saturation)
+        self._place_conflicting(hard, saturation)
         # then large items, which need most room; then costly ones
-        at_once = ~tied & (s.count == 1)
-        if self.cost is not None or self.room is not None or self.wishes is not None:
+        at_once = ~constrained & (s.count == 1)
+        if self.cost is not None or self.room is not None or self.row_gain is not None:
             at_once[:] = False
-        rest = np.flatnonzero(~tied & ~at_once)
+        rest = np.flatnonzero(~constrained & ~at_once)
         rest = rest[np.lexsort((-regret[rest], -large[rest]))]
-        if self.cost is None and self.wishes is not None and self.room is None:
-            rest = self._as_wished(rest, self.wishes)
+        if self.cost is None and self.row_gain is not None and self.room is None:
+            rest = self._by_row_gain(rest, self.row_gain)
         elif self.cost is None and self.room is None:
             rest = rest[self._by_size(rest) :]
-        elif self.cost is None and self.room is not None and self.wishes is None:
-            rest = rest[self._quickly(rest.tolist(), self.room) :]
+        elif self.cost is None and self.room is not None and self.row_gain is None:
+            rest = rest[self._fill_loads(rest.tolist(), self.room) :]
         for number, j in enumerate(rest.tolist()):
             if number % LISTEN == 0:
                 self.deadline.check()
-            self._put(j)
+            self._place(j)
         labels[at_once] = _fill(s, self.sizes, int(at_once.sum()))
         return labels
 
-    def _saturating(self, hard: IntArray, saturation: IntArray) -> None:
+    def _place_conflicting(self, hard: IntArray, saturation: IntArray) -> None:
         """Items in conflict: fewest choices first (DSATUR)."""
         s, labels, blocked = self.s, self.labels, self.blocked
         indptr, indices = s.neighbors.indptr, s.neighbors.indices
@@ -97,7 +97,7 @@ class _Placer:
             fewer, _, j = heapq.heappop(heap)
             if labels[j] >= 0 or -fewer < saturation[j]:  # an entry from before it was blocked more
                 continue
-            self._put(j)
+            self._place(j)
             around = indices[indptr[j] : indptr[j + 1]]
             fresh = around[~blocked[around, labels[j]]]
             blocked[fresh, labels[j]] = True
@@ -105,18 +105,18 @@ class _Placer:
             for other in fresh[labels[fresh] < 0].tolist():
                 heapq.heappush(heap, (-int(saturation[other]), rank[other], other))
 
-    def _as_wished(self, items: IntArray, wishes: Sparse) -> IntArray:
+    def _by_row_gain(self, items: IntArray, row_gain: Sparse) -> IntArray:
         """Place single samples where rows gain most, as far as there is room; those left over.
 
         None are placed where too few others would be left to fill every cluster.
         """
         s = self.s
-        single = items[(s.count[items] == 1) & (np.diff(wishes.indptr)[items] > 0)]
+        single = items[(s.count[items] == 1) & (np.diff(row_gain.indptr)[items] > 0)]
         if single.size == 0:
             return items
         to = np.empty(single.size, np.int64)
         for part in blocks(single.size, s.n_clusters):
-            to[part] = wishes[single[part]].toarray().argmax(axis=1)
+            to[part] = row_gain[single[part]].toarray().argmax(axis=1)
         order = np.argsort(to, kind="stable")
         begin = np.searchsorted(to[order], np.arange(s.n_clusters))
         rank = np.empty(to.size, np.int64)
@@ -141,7 +141,7 @@ class _Placer:
         room = (self.s.upper - self.sizes).tolist()
         missing = (self.s.lower - self.sizes).tolist()
         spare = self.remaining - sum(max(0, m) for m in missing)  # beyond what must be filled
-        found: list[int] = []
+        clusters: list[int] = []
         first = 0  # clusters before it are full
         for size in counts:
             while first < k and room[first] <= 0:
@@ -154,36 +154,36 @@ class _Placer:
             spare -= size - min(size, max(0, missing[i]))
             room[i] -= size
             missing[i] -= size
-            found.append(i)
-        done = items[: len(found)]
-        self.labels[done] = found
-        self.sizes += np.bincount(found, self.s.count[done], k).astype(np.int64)
+            clusters.append(i)
+        done = items[: len(clusters)]
+        self.labels[done] = clusters
+        self.sizes += np.bincount(clusters, self.s.count[done], k).astype(np.int64)
         self.remaining -= int(self.s.count[done].sum())
-        return len(found)
+        return len(clusters)
 
-    def _quickly(self, items: list[int], room: Room) -> int:
+    def _fill_loads(self, items: list[int], room: LoadRoom) -> int:
         """Place items that only sums concern, while they fit; how many that was."""
         s = self.s
         upper, limit = s.upper, room.limit
         if room.amount.shape[1] == 1 and (room.amount >= 0).all():
-            return self._quickest(items, room)
+            return self._fill_one_load(items, room)
         for number, j in enumerate(items):
             amount, count = room.amount[j], int(s.count[j])
-            i = int(room.lean(j).argmin())
+            i = int(room.imbalance(j).argmin())
             if self.sizes[i] + count > upper[i] or (room.sums[i] + amount > limit[i]).any():
                 return number
-            self._settle(j, i)
+            self._assign(j, i)
         return len(items)
 
-    def _quickest(self, items: list[int], room: Room) -> int:
+    def _fill_one_load(self, items: list[int], room: LoadRoom) -> int:
         """The same for a single sum, without arrays: the emptiest cluster is on top of a heap."""
         counts, amounts = self.s.count[items].tolist(), room.amount[items, 0].tolist()
         upper, limit = self.s.upper.tolist(), room.limit[:, 0].tolist()
-        goal = (room.sums - room.away)[:, 0].tolist()
+        goal = (room.sums - room.excess)[:, 0].tolist()
         sizes, sums = self.sizes.tolist(), room.sums[:, 0].tolist()
         heap = [(sums[i] - goal[i], i) for i in range(len(sums))]
         heapq.heapify(heap)
-        found = []
+        clusters = []
         for count, amount in zip(counts, amounts, strict=True):
             i = heap[0][1]
             if sizes[i] + count > upper[i] or sums[i] + amount > limit[i]:
@@ -191,22 +191,22 @@ class _Placer:
             sizes[i] += count
             sums[i] += amount
             heapq.heapreplace(heap, (sums[i] - goal[i], i))
-            found.append(i)
-        done = items[: len(found)]
-        self.labels[done] = found
+            clusters.append(i)
+        done = items[: len(clusters)]
+        self.labels[done] = clusters
         self.sizes[:] = sizes
         self.remaining -= int(self.s.count[done].sum())
-        room.add(done, found)
-        return len(found)
+        room.add(done, clusters)
+        return len(clusters)
 
-    def _settle(self, j: int, i: int) -> None:
+    def _assign(self, j: int, i: int) -> None:
         self.labels[j] = i
         self.sizes[i] += self.s.count[j]
         self.remaining -= int(self.s.count[j])
         if self.room is not None:
             self.room.add([j], [i])
 
-    def _put(self, j: int) -> None:
+    def _place(self, j: int) -> None:
         """Place item j; where nothing is allowed, in the cluster that breaks least."""
         s, size = self.s, int(self.s.count[j])
         missing = np.maximum(s.lower - self.sizes, 0)
@@ -219,20 +219,20 @@ class _Placer:
         if self.room is not None:
             broken = broken + self.room.broken(j)
         choices = np.flatnonzero(broken == broken.min())
-        if self.wishes is not None:
-            start, end = self.wishes.indptr[j : j + 2]
-            wish = np.zeros(s.n_clusters)
-            wish[self.wishes.indices[start:end]] = self.wishes.data[start:end]
-            choices = choices[wish[choices] == wish[choices].max()]
+        if self.row_gain is not None:
+            start, end = self.row_gain.indptr[j : j + 2]
+            gain = np.zeros(s.n_clusters)
+            gain[self.row_gain.indices[start:end]] = self.row_gain.data[start:end]
+            choices = choices[gain[choices] == gain[choices].max()]
         best = 0
         if self.cost is not None:
             best = int(self.cost[j, choices].argmin())
         elif self.room is not None:
-            best = int(self.room.lean(j)[choices].argmin())
-        self._settle(j, int(choices[best]))
+            best = int(self.room.imbalance(j)[choices].argmin())
+        self._assign(j, int(choices[best]))
 
 
-class Room:
+class LoadRoom:
     """Sums in each cluster while items are placed, and what each should come to.
 
     Attributes
@@ -243,8 +243,8 @@ class Room:
         What clusters hold.
     limit : array (k, r)
         What they may hold at most; infinite for sums that later items may lower again.
-    away : array (k, r)
-        How far that is from what they should come to.
+    excess : array (k, r)
+        How far `sums` are above what they should come to.
     share : array (m,)
         How large each item is, against all of them.
     """
@@ -257,16 +257,16 @@ class Room:
         grows = (loads.amount >= 0).all(axis=0)  # the others are known only at the end
         self.limit = np.where(grows, loads.upper, np.inf)
         self._floor = np.where(grows, loads.lower, -np.inf)
-        whole = np.abs(loads.amount).sum(axis=0)
-        whole[whole == 0] = 1.0
-        self.share = (np.abs(loads.amount) / whole).max(axis=1)
-        self._unit = s.n_items / whole
-        self._weight = 1 / whole**2
-        self.away = -_targets(self.left, loads.lower, loads.upper)
+        total = np.abs(loads.amount).sum(axis=0)
+        total[total == 0] = 1.0
+        self.share = (np.abs(loads.amount) / total).max(axis=1)
+        self._unit = s.n_items / total
+        self._weight = 1 / total**2
+        self.excess = -_targets(self.left, loads.lower, loads.upper)
 
-    def lean(self, j: int) -> FloatArray:
+    def imbalance(self, j: int) -> FloatArray:
         """Where the item brings the sums nearest to their goals: least is best, (k,)."""
-        return np.asarray(self.away @ (self.amount[j] * self._weight))
+        return np.asarray(self.excess @ (self.amount[j] * self._weight))
 
     def broken(self, j: int) -> FloatArray:
         """How far beyond bounds each cluster would be with the item, in items, (k,)."""
@@ -281,7 +281,7 @@ class Room:
         """Place items."""
         amount = self.amount[items]
         np.add.at(self.sums, clusters, amount)
-        np.add.at(self.away, clusters, amount)
+        np.add.at(self.excess, clusters, amount)
         self.left -= amount.sum(axis=0)
 
 
@@ -301,14 +301,14 @@ def _targets(total: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatAr
     return goal
 
 
-def _wishes(s: Structure) -> Sparse | None:
-    """What general rows would gain from each item in each cluster, (m, k); None if none asks."""
+def _row_gain(s: Structure) -> Sparse | None:
+    """What linear rows gain from each item in each cluster, (m, k); None if they gain nothing."""
     if s.linear.number == 0:
         return None
     low, up = np.isfinite(s.linear.lower), np.isfinite(s.linear.upper)
     gain = sp.csr_array((low.astype(float) - up)[None]) @ s.linear.matrix
-    found = gain.reshape((s.n_items, s.n_clusters)).tocsr()
-    return found if found.nnz else None
+    gains = gain.reshape((s.n_items, s.n_clusters)).tocsr()
+    return gains if gains.nnz else None
 
 
 def _fill(s: Structure, sizes: IntArray, number: int) -> IntArray:

@@ -18,11 +18,11 @@ class _Repair:
         self.s, self.labels = s, labels.copy()
         m, k = s.n_items, s.n_clusters
         self.sizes = s.sizes(labels)
-        # neighbors of an item in a cluster; a closed cluster counts as one that never leaves
+        # neighbors of an item in a cluster; a forbidden cluster counts as one that never leaves
         self.clash = np.zeros((m, k), np.int32)
         for a, b in ((0, 1), (1, 0)):
             np.add.at(self.clash, (s.edges[:, a], labels[s.edges[:, b]]), 1)
-        self.clash.ravel()[s.closed] += 2  # as much as a conflict, which both ends count
+        self.clash.ravel()[s.forbidden] += 2  # as much as a conflict, which both ends count
         self.sums = s.loads.of(labels)
         # sums count in items of mean size, rows in units near their largest number
         mean = np.abs(s.loads.amount).mean(axis=0)
@@ -58,11 +58,11 @@ class _Repair:
         full = (self.sizes > s.upper) | (self.sums > s.loads.upper).any(axis=1)
         low = (self.sizes < s.lower).any() or (self.sums < s.loads.lower).any()
         if low or self.row_excess(self.activity).any():
-            found = self.items
+            candidates = self.items
         else:
-            found = np.flatnonzero(self.clashing | full[self.labels])
-        step = -(-found.size // LOOK)
-        return found if step <= 1 else found[number % step :: step]
+            candidates = np.flatnonzero(self.clashing | full[self.labels])
+        step = -(-candidates.size // LOOK)
+        return candidates if step <= 1 else candidates[number % step :: step]
 
     def change(self, items: IntArray) -> FloatArray:
         """How the violation changes when an item moves to a cluster, (items, k)."""
@@ -85,8 +85,8 @@ class _Repair:
     def _row_change(self, items: IntArray) -> FloatArray:
         """Rows: exact unless a row holds an item in both clusters of a move."""
         s, k = self.s, self.s.n_clusters
-        columns = (items[:, None] * k + np.arange(k)).ravel()
-        part = s.linear.columns[:, columns].tocoo()
+        columns = s.columns.all_of(items)
+        part = s.linear.by_column[:, columns].tocoo()
         r, c, a = part.coords[0], part.coords[1], part.data
         now = self.row_excess(self.activity)
         add = np.bincount(c, self.row_excess(self.activity[r] + a, r) - now[r], columns.size)

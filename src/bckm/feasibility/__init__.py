@@ -20,7 +20,7 @@ from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.rules import Rule
 from bckm.constraints.sample_id import located
 from bckm.exceptions import InfeasibleError, UndecidedError
-from bckm.feasibility._conflict import Shrinker, tell
+from bckm.feasibility._conflict import Shrinker, conflict_message
 from bckm.feasibility._decide import Verdict, decide, decide_rules
 from bckm.problem.structure import Structure, contract
 
@@ -163,4 +163,4 @@ def feasible_start(structure: Structure, rules: list[Rule], deadline: Deadline) 
                     proof, conflict, minimal = confirmed, smaller, shrinker.sure
     if proof is None:
         raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
-    raise InfeasibleError(tell(conflict, proof, minimal), conflict, minimal)
+    raise InfeasibleError(conflict_message(conflict, proof, minimal), conflict, minimal)

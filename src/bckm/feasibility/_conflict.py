@@ -47,7 +47,7 @@ class Shrinker:
 
     def shrink(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
         """Shrink contradicting rules until every proper subset is feasible."""
-        return minimize(self._near_trouble(list(rules)), self._contradicts)
+        return minimize(self._near_violations(list(rules)), self._contradicts)
 
     def none_spared(self, proof: Proof) -> bool:
         """Whether a proof is a minimal conflict already: without any rule the rest is feasible.
@@ -69,10 +69,10 @@ class Shrinker:
         self.sure &= verdict is not Verdict.UNKNOWN
         return verdict in (Verdict.INFEASIBLE, Verdict.CLAIMED)
 
-    def _near_trouble(self, rules: list[Rule]) -> list[Rule]:
+    def _near_violations(self, rules: list[Rule]) -> list[Rule]:
         """Leave out most rules at once: those far from what the best labels found still break.
 
-        Links are taken in the order of their distance from the trouble, twice as many each time,
+        Links are taken in the order of their distance from the violations, twice as many each time,
         until they contradict each other.
         """
         links = [rule for rule in rules if isinstance(rule, MustLink | CannotLink)]
@@ -81,16 +81,16 @@ class Shrinker:
             return rules
         if others and self._contradicts(links):
             others = []
-        trouble = self._trouble([*links, *others])
-        if not trouble.any():
+        violated = self._violated([*links, *others])
+        if not violated.any():
             return [*others, *links]
-        ordered = _by_distance(links, trouble)
+        ordered = _by_distance(links, violated)
         size = 16
         while size < len(ordered) and not self._contradicts([*others, *ordered[:size]]):
             size *= 2
         return [*others, *ordered[:size]]
 
-    def _trouble(self, rules: list[Rule]) -> BoolArray:
+    def _violated(self, rules: list[Rule]) -> BoolArray:
         """Samples whose cannot-links are broken by the least violating labels found."""
         s = Structure.compile(rules, contract(rules, self._n), self._k)
         labels = repair(s, None, place(s, None, self._deadline), self._deadline)
@@ -163,7 +163,7 @@ _KINDS = {
 }
 
 
-def tell(rules: tuple[Rule, ...], proof: Proof, minimal: bool) -> str:
+def conflict_message(rules: tuple[Rule, ...], proof: Proof, minimal: bool) -> str:
     """Write the message: how many rules, why, what to do, and the rules themselves."""
     number = Counter(_KINDS[type(rule)] for rule in rules)
     parts = [plural(number[name], name) for name in dict.fromkeys(_KINDS.values()) if number[name]]

@@ -102,14 +102,14 @@ def _decide(
         repaired = construct(structure, None, deadline, rng if number else None)
         if repaired is not None:
             return Decision(Verdict.FEASIBLE, repaired)
-    answer = program.solve(deadline)
-    if answer.labels is not None:
-        return Decision(Verdict.FEASIBLE, answer.labels)
-    if answer.infeasible and not confirm:
+    outcome = program.solve(deadline)
+    if outcome.labels is not None:
+        return Decision(Verdict.FEASIBLE, outcome.labels)
+    if outcome.infeasible and not confirm:
         return Decision(Verdict.CLAIMED)
     # a solver that ended with labels which break a sum by less than it can see knows nothing
     decision = None if deadline.passed else _search(reduced, rules, deadline, CONFIRM_NODES)
-    return decision or Decision(Verdict.CLAIMED if answer.infeasible else Verdict.UNKNOWN)
+    return decision or Decision(Verdict.CLAIMED if outcome.infeasible else Verdict.UNKNOWN)
 
 
 def decide_rules(
@@ -140,10 +140,10 @@ def _only_linked(rules: list[Rule]) -> tuple[list[Rule], int]:
 def _search(
     reduced: Reduced, rules: list[Rule], deadline: Deadline, max_nodes: int
 ) -> Decision | None:
-    answer = _exhaustive.search(reduced, deadline, max_nodes)
-    if answer.labels is not None:
-        return Decision(Verdict.FEASIBLE, answer.labels)
-    if not answer.complete:
+    outcome = _exhaustive.search(reduced, deadline, max_nodes)
+    if outcome.labels is not None:
+        return Decision(Verdict.FEASIBLE, outcome.labels)
+    if not outcome.complete:
         return None
     if all(isinstance(rule, MustLink | CannotLink) for rule in rules):
         k = reduced.structure.n_clusters

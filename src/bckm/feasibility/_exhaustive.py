@@ -20,18 +20,18 @@ LARGEST_TABLE = 10_000_000  # numbers in the table of rows; larger problems are 
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class SearchOutcome:
     """`labels` of items if some were found; `complete` if the search saw everything."""
 
     labels: IntArray | None
     complete: bool
 
 
-def search(reduced: Reduced, deadline: Deadline, max_nodes: int) -> Answer:
+def search(reduced: Reduced, deadline: Deadline, max_nodes: int) -> SearchOutcome:
     """Search until labels are found, all possibilities are seen, or a limit is reached."""
     rows, k = reduced.structure.rows.shape[0], reduced.structure.n_clusters
     if rows * k * reduced.weight.sum() > LARGEST_TABLE:
-        return Answer(None, complete=False)
+        return SearchOutcome(None, complete=False)
     return _Search(reduced, deadline, max_nodes).run()
 
 
@@ -41,18 +41,20 @@ class _Search:
         s = reduced.structure
         self.s, self.k = s, s.n_clusters
         self.bounds = list(zip(s.lower.tolist(), s.upper.tolist(), strict=True))
-        tied = np.zeros(s.n_items, bool)
-        tied[s.edges.ravel()] = True
-        row_tied = np.zeros(s.n_items, bool)
-        row_tied[s.rows.tocoo().coords[1] // self.k] = True
-        tied |= row_tied
-        single = ~tied & (s.count == 1)
-        self.singles = int(reduced.weight[single].sum())
+        constrained = np.zeros(s.n_items, bool)
+        constrained[s.edges.ravel()] = True
+        in_rows = np.zeros(s.n_items, bool)
+        in_rows[s.columns.item(s.rows.tocoo().coords[1])] = True
+        constrained |= in_rows
+        single = ~constrained & (s.count == 1)
+        self.n_single = int(reduced.weight[single].sum())
         types = np.flatnonzero(~single)
         # a type of weight w is searched as w equal items in a row
         self.order = [t for t in self._sequence(types) for _ in range(int(reduced.weight[t]))]
         self.count = [int(s.count[t]) for t in self.order]
-        self.rest = np.concatenate([np.cumsum(self.count[::-1])[::-1], [0]]).astype(int).tolist()
+        self.remaining = (
+            np.concatenate([np.cumsum(self.count[::-1])[::-1], [0]]).astype(int).tolist()
+        )
         smallest: list[float] = [float("inf")]
         for c in reversed(self.count):
             smallest.append(min(c, smallest[-1]))
@@ -83,7 +85,7 @@ class _Search:
         s, depth = self.s, len(self.order)
         rows = s.rows.shape[0]
         low, up = np.zeros((depth + 1, rows)), np.zeros((depth + 1, rows))
-        change = [s.columns[:, t * self.k : (t + 1) * self.k].toarray() for t in self.order]
+        change = [s.rows_by_column[:, s.columns.all_of(np.array(t))].toarray() for t in self.order]
         for at in range(depth - 1, -1, -1):
             low[at] = low[at + 1] + change[at].min(axis=1, initial=np.inf)
             up[at] = up[at + 1] + change[at].max(axis=1, initial=-np.inf)
@@ -102,9 +104,9 @@ class _Search:
         reach = np.sum([np.abs(change).max(axis=1) for change in self.row_change], axis=0)
         return np.where((least < 0) & (most > 0), share * reach, 0.0), share
 
-    def run(self) -> Answer:
+    def run(self) -> SearchOutcome:
         if self.s.contradictions:
-            return Answer(None, complete=True)
+            return SearchOutcome(None, complete=True)
         depth, nodes = 0, 0
         n = len(self.order)
         labels = [-1] * n
@@ -118,22 +120,22 @@ class _Search:
             for t in self.order
         ]
         if not self._promising(0, sizes, activity[0]):
-            return Answer(None, complete=True)
+            return SearchOutcome(None, complete=True)
         while True:
             nodes += 1
             if nodes > self.max_nodes or (nodes % 256 == 0 and self.deadline.passed):
-                return Answer(None, complete=False)
+                return SearchOutcome(None, complete=False)
             advanced, choices = False, range(0)
             if depth < n:
                 taken = {where[t] for t in around[depth] if t in where}
                 choices = range(labels[depth] + 1, self.k)
             else:
-                found = self._fill(labels, sizes)
-                if found is not None and self.reduced.whole.feasible(found):
-                    return Answer(found, complete=True)
+                filled = self._fill(labels, sizes)
+                if filled is not None and self.reduced.full.feasible(filled):
+                    return SearchOutcome(filled, complete=True)
                 # sums were promising only as far as rounding tells: these labels are none
-                if found is None or self.reduced.whole.sums_hold(found):
-                    return Answer(None, complete=False)  # cannot happen
+                if filled is None or self.reduced.full.sums_hold(filled):
+                    return SearchOutcome(None, complete=False)  # cannot happen
             for i in choices:
                 if i in taken or not self._lexicographic(depth, i, labels, held):
                     continue
@@ -155,7 +157,7 @@ class _Search:
             if depth < n:
                 labels[depth] = -1
             if depth == 0:
-                return Answer(None, complete=True)
+                return SearchOutcome(None, complete=True)
             depth -= 1
             i = labels[depth]
             sizes[i] -= self.count[depth]
@@ -173,7 +175,7 @@ class _Search:
 
     def _promising(self, depth: int, sizes: list[int], activity: FloatArray) -> bool:
         """Whether sizes and rows can still come out right; False is a proof that they cannot."""
-        left = self.rest[depth] + self.singles
+        left = self.remaining[depth] + self.n_single
         room = missing = stuck = 0
         for size, (low, up) in zip(sizes, self.bounds, strict=True):
             room += up - size
@@ -181,7 +183,7 @@ class _Search:
                 missing += low - size
                 if self.smallest[depth] > up - size:  # only single samples can fill this cluster
                     stuck += low - size
-        if missing > left or room < left or stuck > self.singles:
+        if missing > left or room < left or stuck > self.n_single:
             return False
         if activity.size == 0:
             return True
@@ -195,9 +197,9 @@ class _Search:
         amounts = np.zeros((self.s.n_items, self.k), np.int64)
         for t, i in zip(self.order, labels, strict=True):
             amounts[t, i] += 1
-        if self.singles:
+        if self.n_single:
             extra = np.maximum(self.s.lower - sizes, 0)
-            spare = self.singles - int(extra.sum())
+            spare = self.n_single - int(extra.sum())
             for i in range(self.k):
                 more = min(spare, int(self.s.upper[i]) - sizes[i] - int(extra[i]))
                 extra[i] += more

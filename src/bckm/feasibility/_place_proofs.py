@@ -16,9 +16,9 @@ _LOOKED = 20  # of many like contradictions, those whose chains are compared
 
 
 def nowhere(rules: list[Rule], s: Structure) -> Proof | None:
-    """Every cluster is closed to an item: by two places, by a place and a ban, by bans alone."""
+    """No cluster is left to an item: fixed twice, fixed and forbidden, or forbidden alone."""
     k = s.n_clusters
-    shut = np.flatnonzero(np.bincount(s.closed // k, minlength=s.n_items) == k)
+    shut = np.flatnonzero(np.bincount(s.columns.item(s.forbidden), minlength=s.n_items) == k)
     if not shut.size:
         return None
     fixed = [r for r in rules if isinstance(r, Fixed) and s.item[r.sample] == shut[0]]
@@ -155,9 +155,9 @@ def crowded(rules: list[Rule], s: Structure) -> Proof | None:
 
 def starved(rules: list[Rule], s: Structure) -> Proof | None:
     """Too few samples may lie in a cluster that must hold some."""
-    if not s.closed.size:
+    if not s.forbidden.size:
         return None
-    item, cluster = np.divmod(s.closed, s.n_clusters)
+    item, cluster = s.columns.split(s.forbidden)
     shut = np.bincount(cluster, s.count[item], s.n_clusters)
     n = s.item.size
     for i in np.flatnonzero(n - shut < s.lower).tolist():

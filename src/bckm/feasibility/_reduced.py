@@ -23,7 +23,7 @@ class Reduced:
 
     Attributes
     ----------
-    whole : Structure
+    full : Structure
         Where it comes from.
     structure : Structure
         One item per type; its sizes and rows count each type once.
@@ -35,7 +35,7 @@ class Reduced:
         Items to be placed last, in this order.
     """
 
-    whole: Structure
+    full: Structure
     structure: Structure
     weight: IntArray
     members: list[IntArray]
@@ -47,15 +47,14 @@ class Reduced:
         coloring = _only_conflicts(s)
         aside = _peel(s) if coloring else []
         kept = np.setdiff1d(np.arange(s.n_items), aside)
-        tied = np.zeros(s.n_items, bool)
-        tied[s.edges.ravel()] = True
-        tied[s.linear.matrix.tocoo().coords[1] // s.n_clusters] = True
-        members = [np.array([j]) for j in kept[tied[kept]]]
-        members += _types(s, kept[~tied[kept]])
+        constrained = np.zeros(s.n_items, bool)
+        constrained[s.edges.ravel()] = True
+        constrained[s.columns.item(s.linear.matrix.tocoo().coords[1])] = True
+        members = [np.array([j]) for j in kept[constrained[kept]]]
+        members += _types(s, kept[~constrained[kept]])
         first = np.array([group[0] for group in members], np.int64)
         position = np.full(s.n_items, -1)
         position[first] = np.arange(first.size)
-        k = s.n_clusters
         structure = replace(
             s,
             count=s.count[first],
@@ -64,10 +63,10 @@ class Reduced:
                 part for sets in s.conflict_sets if len(part := _present(position, sets)) > 1
             ),
             loads=replace(s.loads, amount=s.loads.amount[first]),
-            closed=_moved(position, s.closed, k),
+            forbidden=_moved(position, s),
             linear=replace(
                 s.linear,
-                matrix=s.linear.columns[:, (first[:, None] * k + np.arange(k)).ravel()].tocsr(),
+                matrix=s.linear.by_column[:, s.columns.all_of(first)].tocsr(),
             ),
         )
         weight = np.array([group.size for group in members], np.int64)
@@ -79,7 +78,7 @@ class Reduced:
         None when there are more or fewer than items. They keep the rules if the amounts do, which
         is for `Structure.feasible` to say: a solver may be mistaken, and sums may be rounded.
         """
-        s = self.whole
+        s = self.full
         labels = np.full(s.n_items, -1)
         for group, amount in zip(self.members, amounts, strict=True):
             if amount.sum() != group.size:
@@ -98,9 +97,9 @@ def _types(s: Structure, free: IntArray) -> list[IntArray]:
     """Items that nothing tells apart, large ones first."""
     if not free.size:
         return []
-    shut = np.zeros(s.n_items, np.int64)  # a number for each set of closed clusters
-    if s.closed.size:
-        item, cluster = np.divmod(s.closed, s.n_clusters)
+    shut = np.zeros(s.n_items, np.int64)  # a number for each set of forbidden clusters
+    if s.forbidden.size:
+        item, cluster = s.columns.split(s.forbidden)
         known: dict[bytes, int] = {}
         starts = np.flatnonzero(np.diff(item, prepend=-1))
         for j, part in zip(item[starts].tolist(), np.split(cluster, starts[1:]), strict=True):
@@ -111,11 +110,11 @@ def _types(s: Structure, free: IntArray) -> list[IntArray]:
     return np.split(free[order], np.flatnonzero(np.diff(number[order])) + 1)
 
 
-def _moved(position: IntArray, columns: IntArray, k: int) -> IntArray:
-    """Columns of the items that are left, in their new places."""
-    item, cluster = np.divmod(columns, k)
+def _moved(position: IntArray, s: Structure) -> IntArray:
+    """Forbidden columns of the items that are left, by their new positions."""
+    item, cluster = s.columns.split(s.forbidden)
     at = position[item]
-    return np.sort((at * k + cluster)[at >= 0])
+    return np.sort(s.columns.of(at, cluster)[at >= 0])
 
 
 def _present(position: IntArray, items: tuple[int, ...]) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ SAFETY = 1e-10  # share of the sum of all terms by which a dual proof must clear
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class SolverOutcome:
     """`labels` of items, or `infeasible`: the solver's claim, not a proof."""
 
     labels: IntArray | None
@@ -33,7 +33,9 @@ class FeasibilityProgram:
         t, k = reduced.structure.n_items, reduced.structure.n_clusters
         self._shape = (t, k)
         columns = np.arange(t * k)
-        once = sp.csr_array((np.ones(t * k), (columns // k, columns)), (t, t * k))
+        once = sp.csr_array(
+            (np.ones(t * k), (reduced.structure.columns.item(columns), columns)), (t, t * k)
+        )
         self._matrix = sp.vstack([once, self._program.coupling], format="csc")
         weight = reduced.weight.astype(float)
         self._lower = np.concatenate([weight, self._program.lower])
@@ -55,7 +57,7 @@ class FeasibilityProgram:
         solution = model.solve(cost, deadline)
         if solution.duals is None:
             return False
-        prices = self._program.sane(solution.duals[self._shape[0] :])
+        prices = self._program.clipped(solution.duals[self._shape[0] :])
         # prices are at most 1 here: smaller ones are noise
         prices = np.where(np.abs(prices) > 1e-9, prices, 0.0)
         refund = (self._program.coupling.T @ prices).reshape(self._shape)
@@ -72,7 +74,7 @@ class FeasibilityProgram:
         lost = paid.max(axis=1) @ self._reduced.weight
         return bool(terms.sum() > SAFETY * (np.abs(terms).sum() + lost))
 
-    def solve(self, deadline: Deadline) -> Answer:
+    def solve(self, deadline: Deadline) -> SolverOutcome:
         """Ask HiGHS for labels."""
         t, k = self._shape
         limit = np.repeat(self._reduced.weight.astype(float), k).reshape(t, k)
@@ -87,8 +89,8 @@ class FeasibilityProgram:
         )
         solution = model.solve(np.zeros(t * k), deadline)
         if solution.values is None:
-            return Answer(None, solution.infeasible)
+            return SolverOutcome(None, solution.infeasible)
         amounts = np.rint(solution.values).astype(np.int64).reshape(t, k)
         labels = self._reduced.expand(amounts)
-        good = labels is not None and self._reduced.whole.feasible(labels)
-        return Answer(labels if good else None, infeasible=False)
+        feasible = labels is not None and self._reduced.full.feasible(labels)
+        return SolverOutcome(labels if feasible else None, infeasible=False)

@@ -118,8 +118,8 @@ def too_heavy(rules: list[Rule], s: Structure) -> Proof | None:
 
 
 def _closed_by_item(s: Structure) -> Iterator[tuple[int, list[int]]]:
-    if s.closed.size:
-        item, cluster = np.divmod(s.closed, s.n_clusters)
+    if s.forbidden.size:
+        item, cluster = s.columns.split(s.forbidden)
         starts = np.flatnonzero(np.diff(item, prepend=-1))
         for j, part in zip(item[starts].tolist(), np.split(cluster, starts[1:]), strict=True):
             yield j, part.tolist()

@@ -12,7 +12,7 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.status import Status
 from bckm._core.validation import read_centers, read_time_limit
 from bckm.assign import Assignment, choose
-from bckm.assign.base import nothing_of
+from bckm.assign.base import optimality_tolerance
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.feasibility import feasible_start
@@ -94,7 +94,7 @@ def assign_to(
     start = feasible_start(problem.structure, problem.rules, deadline)
     at = problem.given_centers(embedded, "centers")
     status, counters, quick = Status.INTERRUPTED, {}, None
-    found = Assignment(start, np.inf, problem.certain(0.0, problem.within(start, at)))
+    found = Assignment(start, np.inf, problem.safe_bound(0.0, problem.within(start, at)))
     try:
         quick = reserved(problem, engine, start, at, deadline, still=True)
         assigner = engine.prepare(problem)
@@ -107,8 +107,10 @@ def assign_to(
         status = Status.TIME_LIMIT
     # what labels cost without the touch that leads weightless samples
     cost = problem.within(found.labels, at)
-    nothing = nothing_of(problem)
-    found = replace(found, cost=cost, bound=min(found.bound, cost), totals=None, nothing=nothing)
+    tolerance = optimality_tolerance(problem)
+    found = replace(
+        found, cost=cost, bound=min(found.bound, cost), totals=None, tolerance=tolerance
+    )
     if status is Status.FEASIBLE:
         late = found.status is not Status.OPTIMAL and deadline.passed
         status = Status.TIME_LIMIT if late else found.status

@@ -17,7 +17,7 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import FloatArray
 from bckm._core.validation import read_centers, read_not_negative, read_time_limit, read_whole
 from bckm.assign import Assignment, choose
-from bckm.assign.base import nothing_of
+from bckm.assign.base import optimality_tolerance
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.exceptions import UnsupportedError
@@ -244,7 +244,7 @@ def kmeans(
         kept.write()
     best = found.run
     costs = problem.structure.n_items * problem.structure.n_clusters
-    worth = best.priced or engine.bounds_cheaply or costs <= SMALL
+    worth = best.priced or engine.cheap_bound or costs <= SMALL
     if worth and best.bound is None and not best.status.stopped:
         # the last centers are means that nothing was assigned to: what is it worth there? That is
         # not to depend on what an engine did before, which a checkpoint does not keep
@@ -257,15 +257,21 @@ def kmeans(
     if abs(cost - best.cost) <= AGREE * cost:  # as the last step tells it
         cost = best.cost
     if bound is None:  # no assignment to the last centers was made: what nearest labels would cost
-        bound = problem.certain(0.0, cost)  # where time is up, there is none for a look at items
+        bound = problem.safe_bound(0.0, cost)  # where time is up, there is none for a look at items
         if not (best.status.stopped or deadline.passed):
             nearest = float(problem.nearest(best.centers)[1].sum())
-            bound = problem.certain(nearest, cost, best.centers)
+            bound = problem.safe_bound(nearest, cost, best.centers)
     s, means = problem.structure, problem.centers_out(best.centers)
     return result_of(
         problem,
         constraints,
-        Assignment(best.labels, cost, min(bound, cost), best.prices, nothing=nothing_of(problem)),
+        Assignment(
+            best.labels,
+            cost,
+            min(bound, cost),
+            best.prices,
+            tolerance=optimality_tolerance(problem),
+        ),
         points,
         sample_weight,
         centers=space.centers(means, points, s.expand(best.labels), s.item),
@@ -305,7 +311,7 @@ def result_of(
     embedded = rest["embedded"]
     inertia = problem.inertia(found.labels, embedded, data, sample_weight, found.cost)
     paid = sum(one.penalty for one in violated)
-    dust = float(problem.prices_out(np.array(problem.soft.dust)))
+    dust = float(problem.prices_out(np.array(problem.soft.rounding_penalty)))
     if abs(paid - penalty) > 1e-6 * objective + dust:
         raise RuntimeError(
             f"bckm has a bug: soft rules cost {paid:g}, it counted {penalty:g}. Please report it."

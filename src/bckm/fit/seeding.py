@@ -88,13 +88,14 @@ class Homes:
 def homes(problem: Problem) -> Homes:
     """Items whose cluster is known."""
     s, k = problem.structure, problem.structure.n_clusters
-    lean = problem.soft.lean.tocoo()
+    lean = problem.soft.cluster_cost.tocoo()
     before = lean.data < 0
-    item, closed = np.unique(s.closed // k, return_counts=True)
+    items, clusters = s.columns.split(s.forbidden)
+    item, closed = np.unique(items, return_counts=True)
     fixed = item[closed == k - 1]
     open_to = np.ones((fixed.size, k), bool)
-    inside = np.isin(s.closed // k, fixed)
-    open_to[np.searchsorted(fixed, s.closed[inside] // k), s.closed[inside] % k] = False
+    inside = np.isin(items, fixed)
+    open_to[np.searchsorted(fixed, items[inside]), clusters[inside]] = False
     places = [(lean.coords[0][before], lean.coords[1][before]), (fixed, open_to.argmax(axis=1))]
     for rule in problem.rules:
         if isinstance(rule, MovedMax):

@@ -146,11 +146,13 @@ class _LinearStep:
 
 
 def _model(s: Structure) -> Model:
-    """Write the program; column j * k + i is the share of item j in cluster i."""
+    """Write the program; a column is the share of an item in a cluster."""
     m, k = s.n_items, s.n_clusters
     columns = np.arange(m * k)
-    once = sp.csr_array((np.ones(m * k), (columns // k, columns)))
-    sizes = sp.csr_array((np.repeat(s.count, k).astype(float), (columns % k, columns)))
+    once = sp.csr_array((np.ones(m * k), (s.columns.item(columns), columns)))
+    sizes = sp.csr_array(
+        (np.repeat(s.count, k).astype(float), (s.columns.cluster(columns), columns))
+    )
     apart = _pairwise_rows(s)
     return Model(
         sp.vstack([once, sizes, apart], format="csc"),
@@ -168,9 +170,9 @@ def _pairwise_rows(s: Structure) -> Sparse:
         for j in np.flatnonzero(np.bincount(s.item[list(link.samples)]) > 1).tolist()
     ]
     pairs = np.concatenate([s.edges, np.array(inside, np.int64).reshape(-1, 2)])
-    row = np.arange(len(pairs))[:, None] * k + np.arange(k)  # (e, k)
-    at = np.concatenate([row.ravel(), row.ravel()])
-    columns = (pairs.T[:, :, None] * k + np.arange(k)).ravel()
+    row = np.arange(len(pairs) * k)
+    at = np.concatenate([row, row])
+    columns = s.columns.all_of(pairs.T)
     return sp.csr_array((np.ones(at.size), (at, columns)), (len(pairs) * k, s.n_items * k))
 
 

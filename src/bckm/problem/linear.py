@@ -1,4 +1,4 @@
-"""Rules about sums, compiled to items: loads, closed places and general linear rows."""
+"""Rules about sums, compiled to items: loads, forbidden clusters and general linear rows."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from bckm._core.tolerance import (
 )
 from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm.constraints.rules import Fixed, Forbidden, MovedMax, QuotaBound, RowBound, Rule, SumBound
+from bckm.problem.columns import Columns
 
 
 def sums_of(amount: FloatArray, labels: IntArray, k: int) -> FloatArray:
@@ -42,7 +43,7 @@ class Loads:
     lower, upper : arrays (k, r)
         Bounds of the sums in each cluster, with the slack of `bckm._core.tolerance` that
         depends on them.
-    give : array (r,)
+    rounding_slack : array (r,)
         The slack that depends on what a cluster holds, at most. None where all amounts have one
         sign: there it is a tiny share of the other.
     scale : array (r,)
@@ -52,7 +53,7 @@ class Loads:
     amount: FloatArray
     lower: FloatArray
     upper: FloatArray
-    give: FloatArray
+    rounding_slack: FloatArray
     scale: FloatArray
 
     @classmethod
@@ -82,16 +83,16 @@ class Loads:
         if self.number == 0:
             return True
         sums, room = self.of(labels), np.zeros(self.lower.shape)
-        mixed = np.flatnonzero(self.give)
+        mixed = np.flatnonzero(self.rounding_slack)
         if mixed.size:
             held = sums_of(np.abs(self.amount[:, mixed]), labels, len(sums))
-            room[:, mixed] = np.minimum(STRICT * ROUNDING * held, self.give[mixed])
+            room[:, mixed] = np.minimum(STRICT * ROUNDING * held, self.rounding_slack[mixed])
         return bool((sums >= self.lower - room).all() and (sums <= self.upper + room).all())
 
     @property
     def wide(self) -> tuple[FloatArray, FloatArray]:
         """Bounds, (k, r), that all labels keep of which `hold` is true: what proofs may use."""
-        return self.lower - self.give, self.upper + self.give
+        return self.lower - self.rounding_slack, self.upper + self.rounding_slack
 
     def rows(self) -> tuple[Sparse, FloatArray, FloatArray]:
         """The same, with `wide` bounds, as rows over the item x cluster indicator."""
@@ -101,7 +102,7 @@ class Loads:
         item, which = amount.coords
         clusters = np.arange(k)
         row = (clusters[:, None] * r + which).ravel()
-        column = (item * k + clusters[:, None]).ravel()
+        column = Columns(k).of(item, clusters[:, None]).ravel()
         values = np.broadcast_to(amount.data, (k, amount.data.size)).ravel()
         matrix = sp.csr_array((values, (row, column)), (k * r, m * k))
         bound = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
@@ -132,7 +133,7 @@ def slack(bound: float, values: FloatArray) -> float:
     return STRICT * TOLERANCE * max(abs(bound), smallest(values))
 
 
-def give(amounts: FloatArray) -> float:
+def rounding_slack(amounts: FloatArray) -> float:
     """How much further some of the amounts may be: only where they cancel is it worth counting."""
     if (amounts >= 0).all() or (amounts <= 0).all():
         return 0.0
@@ -151,20 +152,20 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
     for rule in rules:
         if not isinstance(rule, SumBound | QuotaBound):
             continue
-        asked = as_sum(rule)
-        if asked.key not in columns:
-            amount = group_sums(asked.values, item, m)
+        total = as_sum(rule)
+        if total.key not in columns:
+            amount = group_sums(total.values, item, m)
             scale = power_of_two(amount)
             free = np.full(k, np.inf)
-            columns[asked.key] = (amount / scale, -free, free, scale)
-        _, lower, upper, scale = columns[asked.key]
+            columns[total.key] = (amount / scale, -free, free, scale)
+        _, lower, upper, scale = columns[total.key]
         cluster = rule.cluster if isinstance(rule, SumBound) else None
         at = slice(None) if cluster is None else slice(cluster, cluster + 1)
         if rule.side == "min":
-            bound = (asked.bound - slack(asked.bound, asked.values)) / scale
+            bound = (total.bound - slack(total.bound, total.values)) / scale
             lower[at] = np.maximum(lower[at], bound)
         else:
-            bound = (asked.bound + slack(asked.bound, asked.values)) / scale
+            bound = (total.bound + slack(total.bound, total.values)) / scale
             upper[at] = np.minimum(upper[at], bound)
     if not columns:
         return Loads.none(m, k)
@@ -175,21 +176,22 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
         np.stack(amounts, axis=1),
         np.where(lower < -whole, -np.inf, lower),  # bounds that nothing reaches are none
         np.where(upper > whole, np.inf, upper),
-        np.array([give(amount) for amount in amounts]),
+        np.array([rounding_slack(amount) for amount in amounts]),
         np.array(scales),
     )
 
 
-def compile_closed(rules: Iterable[Rule], item: IntArray, k: int) -> IntArray:
-    """Columns (item * k + cluster) that no labels may use, sorted."""
-    closed: set[int] = set()
+def compile_forbidden(rules: Iterable[Rule], item: IntArray, k: int) -> IntArray:
+    """`Columns` that no labels may use, sorted."""
+    columns = Columns(k)
+    forbidden: set[int] = set()
     for rule in rules:
         if isinstance(rule, Forbidden):
-            closed.add(int(item[rule.sample]) * k + rule.cluster)
+            forbidden.add(columns.of(int(item[rule.sample]), rule.cluster))
         elif isinstance(rule, Fixed):
-            first = int(item[rule.sample]) * k
-            closed.update(first + i for i in range(k) if i != rule.cluster)
-    return np.array(sorted(closed), np.int64)
+            others = (i for i in range(k) if i != rule.cluster)
+            forbidden.update(columns.of(int(item[rule.sample]), i) for i in others)
+    return np.array(sorted(forbidden), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +204,7 @@ class Linear:
     matrix: Sparse
     lower: FloatArray
     upper: FloatArray
-    give: FloatArray
+    rounding_slack: FloatArray
 
     @property
     def number(self) -> int:
@@ -210,16 +212,17 @@ class Linear:
         return int(self.lower.size)
 
     @cached_property
-    def columns(self) -> Sparse:
+    def by_column(self) -> Sparse:
         """The rows, compressed by column."""
         return self.matrix.tocsc()
 
     @cached_property
     def _parts(self) -> list[Sparse]:
-        part, found = self.columns, []
-        for values in exact_parts(part.data):
-            found.append(sp.csc_array((values, part.indices, part.indptr), part.shape))
-        return found
+        rows = self.by_column
+        return [
+            sp.csc_array((values, rows.indices, rows.indptr), rows.shape)
+            for values in exact_parts(rows.data)
+        ]
 
     def of(self, held: IntArray) -> FloatArray:
         """Value of each row, to the nearest number, given the columns that labels use."""
@@ -232,19 +235,20 @@ class Linear:
         if self.number == 0:
             return True
         values, room = self.of(held), np.zeros(self.number)
-        if self.give.any():
-            used = abs(self.columns[:, held]).sum(axis=1)
-            room = np.minimum(STRICT * ROUNDING * np.asarray(used).ravel(), self.give)
+        if self.rounding_slack.any():
+            used = abs(self.by_column[:, held]).sum(axis=1)
+            room = np.minimum(STRICT * ROUNDING * np.asarray(used).ravel(), self.rounding_slack)
         return bool((values >= self.lower - room).all() and (values <= self.upper + room).all())
 
     @property
     def wide(self) -> tuple[FloatArray, FloatArray]:
         """Bounds, (r,), that all labels keep of which `hold` is true: what proofs may use."""
-        return self.lower - self.give, self.upper + self.give
+        return self.lower - self.rounding_slack, self.upper + self.rounding_slack
 
 
 def compile_rows(rules: Iterable[Rule], item: IntArray, k: int) -> Linear:
     """General rows over items."""
+    columns = Columns(k)
     bounds: dict[tuple[int, int], list[float]] = {}
     source: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
     for rule in rules:
@@ -252,13 +256,14 @@ def compile_rows(rules: Iterable[Rule], item: IntArray, k: int) -> Linear:
             held = np.flatnonzero(rule.source.values >= 0)
             key = (id(rule.source), 0)
             # those that stay: all but at most so many
-            source[key] = (item[held] * k + rule.source.values[held], np.ones(held.size))
+            previous = columns.of(item[held], rule.source.values[held])
+            source[key] = (previous, np.ones(held.size))
             bounds[key] = [float(held.size - rule.value), np.inf]
         elif isinstance(rule, RowBound):
             key = (id(rule.source), rule.row)
             start, end = rule.source.A.indptr[rule.row : rule.row + 2]
-            columns = rule.source.A.indices[start:end].astype(np.int64)
-            source[key] = (item[columns // k] * k + columns % k, rule.source.A.data[start:end])
+            sample, cluster = columns.split(rule.source.A.indices[start:end].astype(np.int64))
+            source[key] = (columns.of(item[sample], cluster), rule.source.A.data[start:end])
             low_up = bounds.setdefault(key, [-np.inf, np.inf])
             if rule.side == "min":
                 low_up[0] = max(low_up[0], rule.value)
@@ -277,7 +282,7 @@ def compile_rows(rules: Iterable[Rule], item: IntArray, k: int) -> Linear:
         parts.append(row)
         low.append((bounds[key][0] - slack(bounds[key][0], values)) / scale)
         up.append((bounds[key][1] + slack(bounds[key][1], values)) / scale)
-        room.append(give(row.data))
+        room.append(rounding_slack(row.data))
     return Linear(sp.vstack(parts, format="csr"), np.array(low), np.array(up), np.array(room))
 
 

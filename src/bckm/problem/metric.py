@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from bckm._core.arrays import blocks, rows_of
 from bckm._core.memory import require
-from bckm._core.types import FloatArray, IntArray, Rows
+from bckm._core.types import FloatArray, IntArray, PointArray
 from bckm._core.validation import read_data
 
 EARTH = 6371.0088  # km, the mean radius
@@ -100,7 +100,7 @@ class Cosine(_Sphere):
     name = "cosine"
     radius = 1.0
 
-    def embedded(self, X: Any, what: str = "X") -> Rows:  # noqa: N803
+    def embedded(self, X: Any, what: str = "X") -> PointArray:  # noqa: N803
         """Rows divided by their length."""
         data = read_data(X)
         n, d = data.shape

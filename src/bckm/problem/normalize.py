@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 from bckm._core import arrays
 from bckm._core.sparse_distances import to_own
-from bckm._core.types import FloatArray, IntArray, Rows
+from bckm._core.types import FloatArray, IntArray, PointArray
 from bckm.kernels import missing, native
 from bckm.problem.sparse import Key, SparseNormal
 
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Data seen through origin and unit, some rows at a time: neither changed nor copied."""
+    """Data seen through origin and scale, some rows at a time: neither changed nor copied."""
 
     data: NDArray[Any]
     origin: FloatArray
-    unit: float
+    x_scale: float
 
     @classmethod
     def of(cls, data: NDArray[Any]) -> Normal:
-        """Find the mean and the unit."""
+        """Find the mean and the scale."""
         n, d = data.shape
         # of one layout and type, so that sums are the same for every array of the same values
         plain = (np.ascontiguousarray(data[part], np.float64) for part in arrays.blocks(n, d))
@@ -45,10 +45,10 @@ class Normal:
     def rows(self, which: slice | IntArray) -> FloatArray:
         """Normalized rows, in an array of their own."""
         part = self.data[which] if isinstance(which, slice) else self.data.take(which, axis=0)
-        found: FloatArray = np.subtract(part, self.origin, dtype=np.float64, order="C")
-        if self.unit != 1:
-            found *= 1 / self.unit  # a power of two: as exact as a division
-        return found
+        rows: FloatArray = np.subtract(part, self.origin, dtype=np.float64, order="C")
+        if self.x_scale != 1:
+            rows *= 1 / self.x_scale  # a power of two: as exact as a division
+        return rows
 
     def gathered(self, which: IntArray, threads: int) -> FloatArray:
         """Normalized rows, all of them."""
@@ -57,7 +57,7 @@ class Normal:
             for part in arrays.blocks(*out.shape):
                 out[part] = self.rows(which[part])
         else:
-            scale = 1 / self.unit
+            scale = 1 / self.x_scale
             native.gather(self.data, which, self.origin, scale, out, threads)
         return out
 
@@ -78,19 +78,19 @@ class Normal:
         return Key(place, squares / self.data.size, moment)
 
 
-def measured(
-    data: Rows, weight: FloatArray, labels: IntArray, centers: FloatArray, unit: float
+def inertia_from_data(
+    data: PointArray, weight: FloatArray, labels: IntArray, centers: FloatArray, x_scale: float
 ) -> float:
-    """Weighted squared distances of samples to the centers of their clusters, in units of unit^2.
+    """Weighted squared distances of samples to their centers, in units of x_scale^2.
 
     All in the terms of the data, so that nothing is rounded before differences are taken.
     """
     if sp.issparse(data):
-        scaled = sp.csr_array((data.data / unit, data.indices, data.indptr), data.shape)
-        return float((weight * to_own(scaled, centers / unit, labels)).sum())
+        scaled = sp.csr_array((data.data / x_scale, data.indices, data.indptr), data.shape)
+        return float((weight * to_own(scaled, centers / x_scale, labels)).sum())
     total = 0.0
     for part in arrays.blocks(*data.shape):
-        apart = np.subtract(data[part], centers[labels[part]], dtype=np.float64) / unit
+        apart = np.subtract(data[part], centers[labels[part]], dtype=np.float64) / x_scale
         total += float((weight[part] * np.einsum("ij,ij->i", apart, apart)).sum())
     return total
 
@@ -100,7 +100,7 @@ class Groups:
     """Items of several samples: which they are, where, and their inner inertia."""
 
     items: IntArray
-    means: Rows
+    means: PointArray
     scatter: float
 
     @classmethod
@@ -156,10 +156,10 @@ def canonical_order(key: FloatArray, mass: FloatArray, count: IntArray) -> IntAr
     return np.lexsort((count, mass, rounded)).astype(np.int64)
 
 
-def pull_of(points: Rows, mass: FloatArray) -> FloatArray:
+def cost_weights(points: PointArray, mass: FloatArray) -> FloatArray:
     """Weights of items in the cost, see `bckm.problem.problem.Problem`.
 
-    In sum, the touches of all weightless items cost about 1e-14 of the inertia around the weighted
+    In sum, all weightless items cost about 1e-14 of the inertia around the weighted
     mean, however far from it they lie.
     """
     weightless = np.flatnonzero(mass == 0)
@@ -171,6 +171,6 @@ def pull_of(points: Rows, mass: FloatArray) -> FloatArray:
     center = around.sums / total
     spread = arrays.totals(points, mass, together, center).cost / total or 1.0
     away = arrays.nearest(points[weightless], center)[1]
-    pull = mass.copy()
-    pull[weightless] = 1e-14 * (total / mass.size) * spread / (spread + away)
-    return pull
+    cost_weight = mass.copy()
+    cost_weight[weightless] = 1e-14 * (total / mass.size) * spread / (spread + away)
+    return cost_weight

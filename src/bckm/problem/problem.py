@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from bckm._core import arrays
 from bckm._core.memory import require
 from bckm._core.rounding import Rounding, read_scale, rounded_down, too_far
-from bckm._core.types import FloatArray, IntArray, Rows
+from bckm._core.types import FloatArray, IntArray, PointArray
 from bckm._core.validation import (
     read_cluster_count,
     read_data,
@@ -26,10 +26,10 @@ from bckm.problem.normalize import (
     Groups,
     Normal,
     canonical_order,
+    cost_weights,
     first_members,
+    inertia_from_data,
     mean_cost,
-    measured,
-    pull_of,
 )
 from bckm.problem.soft import Soft
 from bckm.problem.sparse import SparseNormal, replaced
@@ -37,7 +37,7 @@ from bckm.problem.structure import Structure, contract
 
 HELD = 6  # sparse points, and their dense centers, are held so many times
 SHOWS = 1e-10  # share of the inertia beyond which rounding is worth a second look
-NOTHING = 1e-28  # squared distances that rounding may leave of none, where points reach to 1
+ZERO = 1e-28  # squared distances that rounding may leave of none, where points reach to 1
 
 
 class Feature(Flag):
@@ -48,10 +48,10 @@ class Feature(Flag):
     SIZES = auto()  # bounds on the number of samples
     CONFLICTS = auto()  # cannot-links
     ROWS = auto()  # sums, quotas, general linear rows
-    BLOCKS = auto()  # items of several samples, where sizes are bounded
-    PLACES = auto()  # clusters that are fixed for some items, forbidden, or dear
-    TIES = auto()  # soft links
-    WISHES = auto()  # soft sizes, sums and quotas
+    MUST_LINKS_AND_SIZES = auto()  # items of several samples, where sizes are bounded
+    FIXED = auto()  # clusters that some items are fixed to, or that are forbidden or cost more
+    SOFT_LINKS = auto()
+    SOFT_SUMS = auto()  # soft sizes, sums and quotas
 
     @property
     def words(self) -> str:
@@ -64,10 +64,10 @@ _FEATURE_WORDS = {
     Feature.SIZES: "size bounds",
     Feature.CONFLICTS: "cannot-links",
     Feature.ROWS: "linear rows",
-    Feature.BLOCKS: "must-links together with size bounds",
-    Feature.PLACES: "fixed or previous clusters",
-    Feature.TIES: "soft links",
-    Feature.WISHES: "soft sizes, sums or quotas",
+    Feature.MUST_LINKS_AND_SIZES: "must-links together with size bounds",
+    Feature.FIXED: "fixed or previous clusters",
+    Feature.SOFT_LINKS: "soft links",
+    Feature.SOFT_SUMS: "soft sizes, sums or quotas",
 }
 
 
@@ -92,17 +92,17 @@ class Problem:
         Weighted mean of each item; a csr_array where X is sparse.
     mass : array (m,)
         Weight of each item in the objective.
-    pull : array (m,)
-        Weight of each item in `cost`: its mass, or, for an item without any, a touch that leads it
-        to its nearest center and that the objective does not feel.
+    cost_weight : array (m,)
+        Weight of each item in `cost`: its mass, or, for an item without any, a number so small that
+        it leads the item to its nearest center without changing the objective.
     scatter : float
         Inertia inside the items, the same for all labels.
-    relative : float
-        What a confidence of 1 costs; zero where nothing is soft.
-    origin, unit, heavy :
-        X = origin + unit * points, sample_weight = heavy * mass.
+    confidence_price : float
+        What a confidence of 1 costs; zero where no rule is soft.
+    origin, x_scale, weight_scale :
+        X = origin + x_scale * points, sample_weight = weight_scale * mass.
     scale : float
-        unit^2 * heavy: from costs to the units of the inertia.
+        x_scale^2 * weight_scale: from costs to the units of the inertia.
     variance : float
         Mean variance of the features over the samples.
     rounding : Rounding
@@ -114,14 +114,14 @@ class Problem:
     structure: Structure
     soft: Soft
     rules: list[Rule]
-    points: Rows
+    points: PointArray
     mass: FloatArray
-    pull: FloatArray
+    cost_weight: FloatArray
     scatter: float
-    relative: float
+    confidence_price: float
     origin: FloatArray
-    unit: float
-    heavy: float
+    x_scale: float
+    weight_scale: float
     scale: float
     variance: float
     rounding: Rounding
@@ -148,8 +148,8 @@ class Problem:
         k = read_cluster_count(n_clusters) if few else read_n_clusters(n_clusters, n)
         threads = read_jobs(n_jobs)
         weight = read_weight(sample_weight, n)
-        asked = as_constraints(constraints)
-        rules, wishes = asked.rules(n, k), asked.soft_rules(n, k)
+        constraints = as_constraints(constraints)
+        rules, soft_rules = constraints.rules(n, k), constraints.soft_rules(n, k)
         size, what = n * d, f"a copy of the {n:,} × {d:,} data"
         if sp.issparse(data):
             size = HELD * (data.nnz + k * d)
@@ -160,9 +160,9 @@ class Problem:
             "Pass fewer samples or features; `bckm.assign_to` labels further samples in parts.",
         )
         normal = SparseNormal.of(data) if sp.issparse(data) else Normal.of(data)
-        heavy = arrays.power_of_two(weight.max())
-        scale = read_scale(normal.unit, heavy, n * d)
-        weight /= heavy
+        weight_scale = arrays.power_of_two(weight.max())
+        scale = read_scale(normal.x_scale, weight_scale, n * d)
+        weight /= weight_scale
         item = contract(rules, n)
         count = np.bincount(item)
         mass = np.bincount(item, weight).astype(np.float64, copy=False)
@@ -180,21 +180,21 @@ class Problem:
         else:
             points[place[groups.items]] = groups.means
         mass = mass[order]
-        relative, one = 0.0, 1 / scale
-        if wishes:  # samples that are all alike have no scale: a confidence is then a price
-            relative = mean_cost(points, mass, groups.scatter, n) or one
+        confidence_price, price = 0.0, 1 / scale
+        if soft_rules:  # samples that are all alike have no scale: a confidence is then a price
+            confidence_price = mean_cost(points, mass, groups.scatter, n) or price
         return cls(
-            structure=Structure.compile(rules, place[item], k, wishes),
-            soft=Soft.compile(wishes, place[item], k, relative, one),
+            structure=Structure.compile(rules, place[item], k, soft_rules),
+            soft=Soft.compile(soft_rules, place[item], k, confidence_price, price),
             rules=rules,
             points=points,
             mass=mass,
-            pull=pull_of(points, mass),
+            cost_weight=cost_weights(points, mass),
             scatter=groups.scatter,
-            relative=relative,
+            confidence_price=confidence_price,
             origin=normal.origin,
-            unit=normal.unit,
-            heavy=heavy,
+            x_scale=normal.x_scale,
+            weight_scale=weight_scale,
             scale=scale,
             variance=seen.variance,
             rounding=Rounding.of(
@@ -216,29 +216,29 @@ class Problem:
     @property
     def features(self) -> Feature:
         """What an engine must be able to express."""
-        s, asked = self.structure, Feature.NONE
+        s, features = self.structure, Feature.NONE
         if (s.lower > 0).any():
-            asked |= Feature.NONEMPTY
+            features |= Feature.NONEMPTY
         if (s.lower > 1).any() or (s.upper < s.item.size).any():
-            asked |= Feature.SIZES
+            features |= Feature.SIZES
         if s.conflict_sets:
-            asked |= Feature.CONFLICTS
+            features |= Feature.CONFLICTS
         if s.linear.number or s.loads.number:
-            asked |= Feature.ROWS
-        if s.closed.size or self.soft.has_lean:
-            asked |= Feature.PLACES
+            features |= Feature.ROWS
+        if s.forbidden.size or self.soft.has_cluster_costs:
+            features |= Feature.FIXED
         if self.soft.has_ties:
-            asked |= Feature.TIES
+            features |= Feature.SOFT_LINKS
         if self.soft.loads.number:
-            asked |= Feature.WISHES
-        if Feature.SIZES in asked and (s.count > 1).any():
-            asked |= Feature.BLOCKS
-        return asked
+            features |= Feature.SOFT_SUMS
+        if Feature.SIZES in features and (s.count > 1).any():
+            features |= Feature.MUST_LINKS_AND_SIZES
+        return features
 
     @property
     def pinned(self) -> bool:
-        """Whether rules say which cluster is which: samples have a place in it."""
-        return Feature.PLACES in self.features or any(isinstance(r, MovedMax) for r in self.rules)
+        """Whether rules say which cluster is which: samples are fixed, or forbidden, or stay."""
+        return Feature.FIXED in self.features or any(isinstance(r, MovedMax) for r in self.rules)
 
     def cost(self, centers: FloatArray) -> FloatArray:
         """Cost of each item in each cluster, (m, k). The one cost function of the library.
@@ -246,7 +246,7 @@ class Problem:
         Penalties of items on their own are part of it, those of ties and loads are not.
         """
         cost = arrays.squared_distances(self.points, centers)
-        cost *= self.pull[:, None]
+        cost *= self.cost_weight[:, None]
         self.soft.add_to(cost)
         return cost
 
@@ -256,7 +256,7 @@ class Problem:
         Penalties, which are never negative, play no part.
         """
         labels, squares = arrays.nearest(self.points, centers, threads=self.threads)
-        return labels, squares * self.pull
+        return labels, squares * self.cost_weight
 
     def means(self, labels: IntArray, fallback: FloatArray) -> FloatArray:
         """Centers that are best for the labels; an empty cluster keeps its `fallback`."""
@@ -296,20 +296,20 @@ class Problem:
 
     def penalty(self, labels: IntArray) -> float:
         """What labels cost beyond the distances, and can change."""
-        return self.soft.alone(labels) + self.soft.coupled(labels) if self.soft.asks else 0.0
+        return self.soft.alone(labels) + self.soft.coupled(labels) if self.soft.active else 0.0
 
     def _totals(self, labels: IntArray, centers: FloatArray) -> arrays.Totals:
         return arrays.totals(self.points, self.mass, labels, centers, self.threads)
 
     def objective(self, cost: float) -> float:
         """Inertia and penalties in the units of X, from what labels cost."""
-        return (cost + self.fixed) * self.scale
+        return (cost + self.constant) * self.scale
 
     def bound_out(self, bound: float) -> float:
         """A bound on inertia and penalties in the units of X, from one on what labels cost."""
         return rounded_down(self.objective(bound))
 
-    def certain(
+    def safe_bound(
         self,
         bound: float,
         cost: float,
@@ -319,16 +319,16 @@ class Problem:
         """A bound on what labels cost, as one that holds in exact arithmetic too.
 
         `cost` is what some labels that obey cost. A bound at given centers may be one on items by
-        their `pull`; where it has prices, it is their dual value.
+        their `cost_weight`; where it has prices, it is their dual value.
         """
-        whole = cost + self.fixed + 2 * float(self.soft.base.sum())
+        whole = cost + self.constant + 2 * float(self.soft.base_cost.sum())
         lost = self.rounding.of_bound(whole)
         if centers is not None:
-            lost += self.touch(centers, prices)
-        return max(min(bound, cost) - lost, -self.fixed)
+            lost += self.weightless_margin(centers, prices)
+        return max(min(bound, cost) - lost, -self.constant)
 
-    def touch(self, centers: FloatArray, prices: FloatArray | None = None) -> float:
-        """The most that the `pull` of weightless items, no part of the objective, adds to a bound.
+    def weightless_margin(self, centers: FloatArray, prices: FloatArray | None = None) -> float:
+        """The most that weightless items, no part of the objective, add to a bound.
 
         Without prices of clusters, that is their cost in the farthest one.
         """
@@ -336,24 +336,29 @@ class Problem:
         if weightless.size == 0:
             return 0.0
         cost = arrays.squared_distances(self.points[weightless], centers)
-        cost *= self.pull[weightless, None]
+        cost *= self.cost_weight[weightless, None]
         if prices is None:
             return float(cost.max(axis=1).sum())
         paid = np.outer(self.structure.count[weightless], prices)
         return float(((cost - paid).min(axis=1) + paid.max(axis=1)).clip(0.0).sum())
 
     @property
-    def fixed(self) -> float:
-        """What all labels cost alike, beyond what `cost` tells."""
+    def constant(self) -> float:
+        """What all labels cost alike, and is no part of `cost`."""
         return self.scatter + self.soft.constant
 
     @property
-    def nothing(self) -> float:
-        """What labels cost where rounding alone keeps samples from their centers."""
-        return NOTHING * float(self.mass.sum())
+    def zero_tolerance(self) -> float:
+        """What labels cost at most where rounding alone keeps samples from their centers."""
+        return ZERO * float(self.mass.sum())
 
     def inertia(
-        self, labels: IntArray, centers: FloatArray, data: Rows, sample_weight: Any, cost: float
+        self,
+        labels: IntArray,
+        centers: FloatArray,
+        data: PointArray,
+        sample_weight: Any,
+        cost: float,
     ) -> float:
         """Inertia of labels in the units of X, from what they cost with all penalties.
 
@@ -364,14 +369,14 @@ class Problem:
             cost = self._totals(labels, self.centers_in(centers)).cost
         cost += self.scatter
         if self.rounding.of_bound(cost) > SHOWS * cost:
-            weight = read_weight(sample_weight, self.structure.item.size) / self.heavy
+            weight = read_weight(sample_weight, self.structure.item.size) / self.weight_scale
             expanded = self.structure.expand(labels)
-            cost = measured(read_data(data), weight, expanded, centers, self.unit)
+            cost = inertia_from_data(read_data(data), weight, expanded, centers, self.x_scale)
         return cost * self.scale
 
     def price_out(self, weight: float, *, relative: bool) -> float:
         """A price or a confidence in the units of the inertia."""
-        return weight * self.relative * self.scale if relative else weight
+        return weight * self.confidence_price * self.scale if relative else weight
 
     def penalty_out(self, labels: IntArray) -> float:
         """All penalties of labels, in the units of the inertia."""
@@ -383,19 +388,19 @@ class Problem:
 
     def given_centers(self, centers: FloatArray, what: str) -> FloatArray:
         """Centers from outside in the units of `points`; none so far away that squares overflow."""
-        found = self.centers_in(centers)
-        most = float(np.abs(found).max())
+        inside = self.centers_in(centers)
+        most = float(np.abs(inside).max())
         if too_far(most, self.scale, self.points.size):
             raise ValueError(
-                f"{what} lie {most * self.unit:.3g} from X, whose values differ by no more than "
-                f"{4 * self.unit:.3g}: squared distances overflow; check the units of both."
+                f"{what} lie {most * self.x_scale:.3g} from X, whose values differ by no more than "
+                f"{4 * self.x_scale:.3g}: squared distances overflow; check the units of both."
             )
-        return found
+        return inside
 
     def centers_in(self, centers: FloatArray) -> FloatArray:
         """Centers in the units of `points`, from centers in the units of X."""
-        return (centers - self.origin) / self.unit
+        return (centers - self.origin) / self.x_scale
 
     def centers_out(self, centers: FloatArray) -> FloatArray:
         """Centers in the units of X, from centers in the units of `points`."""
-        return centers * self.unit + self.origin
+        return centers * self.x_scale + self.origin

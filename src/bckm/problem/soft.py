@@ -1,14 +1,15 @@
 """Soft rules, compiled to items: what labels cost beyond the distances.
 
 All links between two items come down to one number, their *tie*: what it costs to be apart, or,
-below zero, to be together. What concerns single items is *lean*, a cost of being in a cluster.
-Sizes, sums and quotas are loads with a price per unit beyond their bounds.
+below zero, to be together. What concerns single items is a cost of being in a cluster. Sizes, sums
+and quotas are loads with a penalty per unit beyond their bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,24 +45,24 @@ class Soft:
     ties : sparse array (m, m), symmetric, by row, sorted, without a diagonal
         Above zero what it costs when two items are apart; below zero, its absolute value, when they
         are together.
-    base : array (m,)
+    base_cost : array (m,)
         What an item costs in any cluster,
-    lean : sparse array (m, k), by row
-        and beyond that in each one; below zero where it is at home. Their sum is at least zero.
+    cluster_cost : sparse array (m, k), by row
+        and beyond that in each one; below zero where it should be. Their sum is at least zero.
     loads : Loads
         Sums with soft bounds.
-    low, up : arrays (k, r)
-        Price of each unit that a sum is below, or above, its bound (in units of `loads`).
+    lower_penalty, upper_penalty : arrays (k, r)
+        Cost of each unit that a sum is below, or above, its bound (in units of `loads`).
     constant : float
-        What is paid whatever the labels.
+        Penalties that all labels have.
     """
 
     ties: Sparse
-    base: FloatArray
-    lean: Sparse
+    base_cost: FloatArray
+    cluster_cost: Sparse
     loads: Loads
-    low: FloatArray
-    up: FloatArray
+    lower_penalty: FloatArray
+    upper_penalty: FloatArray
     constant: float
 
     @classmethod
@@ -70,26 +71,27 @@ class Soft:
         rules: Sequence[SoftRule],
         item: IntArray,
         n_clusters: int,
-        relative: float,
-        unit: float,
+        confidence_price: float,
+        unit_price: float,
     ) -> Soft:
         """Compile soft rules, given the item of each sample.
 
-        A confidence costs `relative` for each one, a price `unit`.
+        A confidence of 1 costs `confidence_price`, a price of 1 `unit_price`.
         """
         if not rules:
             return cls.none(int(item.max()) + 1, n_clusters)
         m = int(item.max()) + 1
         together, apart = _Pairs(item), _Pairs(item)
-        places, sums = _Places(item, n_clusters), _Sums(item, n_clusters)
-        limit = min(LARGEST, LARGEST_OUT * unit)
-        for one in rules:
-            price = float(one.weight) * float(relative if one.relative else unit)
-            rule = one.rule
+        alone, sums = _ClusterCosts(item, n_clusters), _Sums(item, n_clusters)
+        limit = min(LARGEST, LARGEST_OUT * unit_price)
+        for soft_rule in rules:
+            unit = confidence_price if soft_rule.relative else unit_price
+            price = float(soft_rule.weight) * float(unit)
+            rule = soft_rule.rule
             if not price * _most(rule, item.size) <= limit:
                 raise ValueError(
                     f"the price of a soft rule is so large that no distance counts beside it: "
-                    f"{one}; lower it, or pass infinity, which makes the rule hard."
+                    f"{soft_rule}; lower it, or pass infinity, which makes the rule hard."
                 )
             match rule:
                 case MustLink(samples):
@@ -97,12 +99,12 @@ class Soft:
                 case CannotLink(samples):
                     apart.add(samples[0], samples[1], price)
                 case Fixed(sample, cluster):
-                    places.home(np.array([sample]), np.array([cluster]), np.array([price]))
+                    alone.prefer(np.array([sample]), np.array([cluster]), np.array([price]))
                 case Forbidden(sample, cluster):
-                    places.dear(sample, cluster, price)
+                    alone.avoid(sample, cluster, price)
                 case Moved(stay):
                     held = np.flatnonzero(stay.paid)
-                    places.home(held, stay.values[held], price * stay.prices[held])
+                    alone.prefer(held, stay.values[held], price * stay.prices[held])
                 case SizeMin() | SizeMax() | SumBound() | QuotaBound():
                     sums.add(rule, price)
                 case _:  # pragma: no cover - refused by Constraints
@@ -118,25 +120,25 @@ class Soft:
         crossed = float(both.sum() - both.diagonal().sum()) / 2
         return cls(
             ties=ties,
-            base=places.base(),
-            lean=places.matrix(),
+            base_cost=alone.base_cost(),
+            cluster_cost=alone.matrix(),
             loads=sums.loads(),
-            low=sums.prices("low"),
-            up=sums.prices("up"),
+            lower_penalty=sums.penalties("lower_penalty"),
+            upper_penalty=sums.penalties("upper_penalty"),
             constant=inside + crossed,
         )
 
     @classmethod
     def none(cls, n_items: int, n_clusters: int) -> Soft:
-        """Nothing is soft."""
-        nothing = np.empty((n_clusters, 0))
+        """No rule is soft."""
+        empty = np.empty((n_clusters, 0))
         return cls(
             ties=sp.csr_array((n_items, n_items)),
-            base=np.zeros(n_items),
-            lean=sp.csr_array((n_items, n_clusters)),
+            base_cost=np.zeros(n_items),
+            cluster_cost=sp.csr_array((n_items, n_clusters)),
             loads=Loads.none(n_items, n_clusters),
-            low=nothing,
-            up=nothing,
+            lower_penalty=empty,
+            upper_penalty=empty,
             constant=0.0,
         )
 
@@ -146,9 +148,9 @@ class Soft:
         return bool(self.ties.nnz)
 
     @property
-    def has_lean(self) -> bool:
-        """Whether items are tied to clusters."""
-        return bool(self.lean.nnz or self.base.any())
+    def has_cluster_costs(self) -> bool:
+        """Whether penalties of items depend on their own cluster alone."""
+        return bool(self.cluster_cost.nnz or self.base_cost.any())
 
     @property
     def couples(self) -> bool:
@@ -156,15 +158,15 @@ class Soft:
         return bool(self.ties.nnz or self.loads.number)
 
     @property
-    def asks(self) -> bool:
-        """Whether there is anything here that labels can change."""
-        return self.couples or self.has_lean
+    def active(self) -> bool:
+        """Whether labels can change any penalty."""
+        return self.couples or self.has_cluster_costs
 
     def alone(self, labels: IntArray) -> float:
         """Penalties of items on their own: part of `Problem.cost`."""
-        if not self.has_lean:
+        if not self.has_cluster_costs:
             return 0.0
-        return float(self.base.sum() + self.lean[np.arange(labels.size), labels].sum())
+        return float(self.base_cost.sum() + self.cluster_cost[np.arange(labels.size), labels].sum())
 
     def coupled(self, labels: IntArray) -> float:
         """Penalties of ties and loads."""
@@ -182,22 +184,23 @@ class Soft:
     def beyond(self, sums: FloatArray) -> FloatArray:
         """What sums (k, r) cost where they are beyond their soft bounds."""
         with np.errstate(invalid="ignore"):  # 0 * inf: no price where there is no bound
-            below = np.where(self.low > 0, self.low * np.maximum(self.loads.lower - sums, 0), 0)
-            above = np.where(self.up > 0, self.up * np.maximum(sums - self.loads.upper, 0), 0)
-        return np.asarray(below + above)
+            below = self.lower_penalty * np.maximum(self.loads.lower - sums, 0)
+            above = self.upper_penalty * np.maximum(sums - self.loads.upper, 0)
+        below = np.where(self.lower_penalty > 0, below, 0)
+        return np.asarray(below + np.where(self.upper_penalty > 0, above, 0))
 
     @property
-    def dust(self) -> float:
+    def rounding_penalty(self) -> float:
         """What rounding of sums may cost, in all: so much may penalties differ from exact ones."""
         held = np.abs(self.loads.amount).sum(axis=0)
-        return float(2 * ROUNDING * ((self.low + self.up).sum(axis=0) @ held))
+        return float(2 * ROUNDING * ((self.lower_penalty + self.upper_penalty).sum(axis=0) @ held))
 
     def add_to(self, cost: FloatArray) -> None:
         """Add what items pay on their own to a matrix of costs, in place."""
-        if self.has_lean:
-            cost += self.base[:, None]
-            lean = self.lean.tocoo()
-            cost[lean.coords] += lean.data
+        if self.has_cluster_costs:
+            cost += self.base_cost[:, None]
+            beyond = self.cluster_cost.tocoo()
+            cost[beyond.coords] += beyond.data
 
 
 def _most(rule: Rule, n_samples: int) -> float:
@@ -236,37 +239,40 @@ class _Pairs:
         a = self.item[np.array(self.a, np.int64)]
         b = self.item[np.array(self.b, np.int64)]
         price = np.array(self.price)
-        one = sp.coo_array((price, (a, b)), (m, m)).tocsr()
-        return (one + one.T - sp.diags_array(one.diagonal())).tocsr()
+        upper = sp.coo_array((price, (a, b)), (m, m)).tocsr()
+        return (upper + upper.T - sp.diags_array(upper.diagonal())).tocsr()
 
 
-class _Places:
-    """Prices of items in clusters."""
+class _ClusterCosts:
+    """Penalties of items in clusters, whatever the others do."""
 
     def __init__(self, item: IntArray, k: int) -> None:
         self.item, self.k, self.m = item, k, int(item.max()) + 1
-        self._base = np.zeros(self.m)
-        self._lean: Sparse = sp.csr_array((self.m, k))
+        self._base_cost = np.zeros(self.m)
+        self._cluster_cost: Sparse = sp.csr_array((self.m, k))
 
-    def home(self, samples: IntArray, clusters: IntArray, price: FloatArray) -> None:
+    def prefer(self, samples: IntArray, clusters: IntArray, price: FloatArray) -> None:
         """Samples that pay in every cluster but their own."""
         items = self.item[samples]
-        self._base += np.bincount(items, price, self.m)
-        self._lean = self._lean + sp.csr_array((-price, (items, clusters)), (self.m, self.k))
+        self._base_cost += np.bincount(items, price, self.m)
+        self._add(-price, items, clusters)
 
-    def dear(self, sample: int, cluster: int, price: float) -> None:
+    def avoid(self, sample: int, cluster: int, price: float) -> None:
         """A sample that pays in one cluster."""
-        at = ([self.item[sample]], [cluster])
-        self._lean = self._lean + sp.csr_array(([price], at), (self.m, self.k))
+        self._add([price], [self.item[sample]], [cluster])
 
-    def base(self) -> FloatArray:
-        return self._base
+    def _add(self, price: Any, items: Any, clusters: Any) -> None:
+        more = sp.csr_array((price, (items, clusters)), (self.m, self.k))
+        self._cluster_cost = self._cluster_cost + more
+
+    def base_cost(self) -> FloatArray:
+        return self._base_cost
 
     def matrix(self) -> Sparse:
-        lean = self._lean.tocsr()
-        lean.eliminate_zeros()
-        lean.sort_indices()
-        return lean
+        cluster_cost = self._cluster_cost.tocsr()
+        cluster_cost.eliminate_zeros()
+        cluster_cost.sort_indices()
+        return cluster_cost
 
 
 class _Column:
@@ -277,7 +283,7 @@ class _Column:
         self.amount = group_sums(values, item, m)
         self.scale = power_of_two(self.amount)
         self.lower, self.upper = np.full(k, -np.inf), np.full(k, np.inf)
-        self.low, self.up = np.zeros(k), np.zeros(k)
+        self.lower_penalty, self.upper_penalty = np.zeros(k), np.zeros(k)
 
 
 class _Sums:
@@ -291,46 +297,46 @@ class _Sums:
         if isinstance(rule, SizeMin | SizeMax):
             key: tuple[object, ...] = ("size",)
             values, bound = np.ones(self.item.size), float(rule.value)
-            low = isinstance(rule, SizeMin)
+            is_lower = isinstance(rule, SizeMin)
         else:
-            asked = as_sum(rule)
-            key, values, bound, low = asked.key, asked.values, asked.bound, rule.side == "min"
+            total = as_sum(rule)
+            key, values, bound, is_lower = total.key, total.values, total.bound, rule.side == "min"
         cluster = None if isinstance(rule, QuotaBound) else rule.cluster
         at = slice(None) if cluster is None else slice(cluster, cluster + 1)
         columns = self.columns.setdefault(key, [])
         for column in columns:
-            prices = column.low if low else column.up
-            if not prices[at].any():
+            penalty = column.lower_penalty if is_lower else column.upper_penalty
+            if not penalty[at].any():
                 break
         else:
             column = _Column(values, self.item, self.k)
             columns.append(column)
         # what rounding adds to a sum costs nothing; the slack of hard bounds would be paid for
         free = min(STRICT * ROUNDING * float(np.abs(values).sum()), slack(bound, values))
-        if low:
+        if is_lower:
             column.lower[at] = (bound - free) / column.scale
-            column.low[at] = price * column.scale
+            column.lower_penalty[at] = price * column.scale
         else:
             column.upper[at] = (bound + free) / column.scale
-            column.up[at] = price * column.scale
+            column.upper_penalty[at] = price * column.scale
 
     def _all(self) -> list[_Column]:
         return [column for columns in self.columns.values() for column in columns]
 
     def loads(self) -> Loads:
-        found, m = self._all(), int(self.item.max()) + 1
-        if not found:
+        columns, m = self._all(), int(self.item.max()) + 1
+        if not columns:
             return Loads.none(m, self.k)
         return Loads(
-            np.stack([column.amount / column.scale for column in found], axis=1),
-            np.stack([column.lower for column in found], axis=1),
-            np.stack([column.upper for column in found], axis=1),
-            np.zeros(len(found)),
-            np.array([column.scale for column in found]),
+            np.stack([column.amount / column.scale for column in columns], axis=1),
+            np.stack([column.lower for column in columns], axis=1),
+            np.stack([column.upper for column in columns], axis=1),
+            np.zeros(len(columns)),
+            np.array([column.scale for column in columns]),
         )
 
-    def prices(self, side: str) -> FloatArray:
-        found = self._all()
-        if not found:
+    def penalties(self, side: str) -> FloatArray:
+        columns = self._all()
+        if not columns:
             return np.empty((self.k, 0))
-        return np.stack([getattr(column, side) for column in found], axis=1)
+        return np.stack([getattr(column, side) for column in columns], axis=1)

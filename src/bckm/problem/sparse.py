@@ -12,14 +12,14 @@ import scipy.sparse as sp
 
 from bckm._core.arrays import fixed_direction, power_of_two
 from bckm._core.memory import require
-from bckm._core.types import FloatArray, IntArray, Rows, Sparse
+from bckm._core.types import FloatArray, IntArray, PointArray, Sparse
 
 FAR = 16.0  # columns whose squared mean is so many times their variance are moved to their mean
 
 
 @dataclass(frozen=True, eq=False)
 class SparseNormal:
-    """Sparse data seen through origin and unit.
+    """Sparse data seen through origin and scale.
 
     The origin is zero, any other would make them dense, but for columns that lie far from zero
     (`FAR`). Of these at least 94 % of the entries are stored, whatever the numbers, since a zero is
@@ -29,11 +29,11 @@ class SparseNormal:
 
     data: Sparse  # csr, (n, d), less the origin
     origin: FloatArray
-    unit: float
+    x_scale: float
 
     @classmethod
     def of(cls, data: Sparse) -> SparseNormal:
-        """Choose origin and unit."""
+        """Choose origin and scale."""
         origin = _origin(data)
         if origin.any():
             data = _moved(data, origin)
@@ -41,10 +41,10 @@ class SparseNormal:
         return cls(data, origin, power_of_two(reach))
 
     def rows(self, which: IntArray) -> Sparse:
-        """Rows in the unit, in an array of their own."""
-        found = self.data[which]
-        found.data *= 1 / self.unit  # a power of two: as exact as a division
-        return found
+        """Scaled rows, in an array of their own."""
+        rows = self.data[which]
+        rows.data *= 1 / self.x_scale  # a power of two: as exact as a division
+        return rows
 
     def gathered(self, which: IntArray, threads: int) -> Sparse:
         """The same, for all rows."""
@@ -58,9 +58,9 @@ class SparseNormal:
     def key(self, weight: FloatArray) -> Key:
         """See `Key`."""
         n, d = self.data.shape
-        key = (self.data @ self.direction) / self.unit
-        means = np.asarray(self.data.sum(axis=0)).ravel() / self.unit / n
-        squares = np.square(self.data.data / self.unit)
+        key = (self.data @ self.direction) / self.x_scale
+        means = np.asarray(self.data.sum(axis=0)).ravel() / self.x_scale / n
+        squares = np.square(self.data.data / self.x_scale)
         variance = max(0.0, float(squares.sum()) / n - float(means @ means)) / d
         moment = float((np.repeat(weight, np.diff(self.data.indptr)) * squares).sum())
         return Key(key, variance, moment)
@@ -68,7 +68,7 @@ class SparseNormal:
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """A look at all data in the unit.
+    """What is read off all scaled data.
 
     Attributes
     ----------
@@ -88,19 +88,19 @@ class Key:
 def _origin(data: Sparse) -> FloatArray:
     """Mean of each column that is far from zero, else zero."""
     n, d = data.shape
-    unit = power_of_two(float(np.abs(data.data).max(initial=0.0)))
+    x_scale = power_of_two(float(np.abs(data.data).max(initial=0.0)))
     held = np.bincount(data.indices, minlength=d)
     near_full = held * (1 + 1 / FAR) >= n  # no other column can be far: see `SparseNormal`
     if not near_full.any():
         return np.zeros(d)
     here = near_full[data.indices]
-    column, values = data.indices[here], data.data[here] / unit
+    column, values = data.indices[here], data.data[here] / x_scale
     means = np.bincount(column, values, d) / n
     # the rounding of a mean of large numbers is large: once more, around it
     means += np.bincount(column, values - means[column], d) / n - (1 - held / n) * means
     squares = np.bincount(column, np.square(values - means[column]), d)
     squares += (n - held) * np.square(means)
-    return np.where(near_full & (n * np.square(means) > FAR * squares), means * unit, 0.0)
+    return np.where(near_full & (n * np.square(means) > FAR * squares), means * x_scale, 0.0)
 
 
 def _moved(data: Sparse, origin: FloatArray) -> Sparse:
@@ -130,7 +130,7 @@ def replaced(points: Sparse, which: IntArray, rows: Sparse) -> Sparse:
     return sp.vstack([points, rows], format="csr")[take]
 
 
-def dense_of(points: Rows) -> FloatArray:
+def dense_of(points: PointArray) -> FloatArray:
     """Dense points of the same distances: features that are zero everywhere are left out."""
     if not sp.issparse(points):
         return np.asarray(points)

@@ -32,10 +32,11 @@ from bckm.constraints.rules import (
     SumBound,
 )
 from bckm.problem.cliques import clique_cover
+from bckm.problem.columns import Columns
 from bckm.problem.linear import (
     Linear,
     Loads,
-    compile_closed,
+    compile_forbidden,
     compile_loads,
     compile_rows,
     tightened,
@@ -66,16 +67,16 @@ def renumber(group: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class BoundedRows:
     """Linear rows over the item x cluster indicator, (r, m * k), and their bounds, (r,)."""
 
     matrix: Sparse
     lower: FloatArray
     upper: FloatArray
 
-    def joined(self, matrix: Sparse, lower: FloatArray, upper: FloatArray) -> Rows:
+    def joined(self, matrix: Sparse, lower: FloatArray, upper: FloatArray) -> BoundedRows:
         """These rows and some more."""
-        return Rows(
+        return BoundedRows(
             sp.vstack([self.matrix, matrix], format="csr"),
             np.concatenate([self.lower, lower]),
             np.concatenate([self.upper, upper]),
@@ -102,8 +103,8 @@ class Structure:
         Cannot-links between samples of one item.
     loads : Loads
         Sums over the items of each cluster, with their bounds.
-    closed : array of int
-        Columns (item * k + cluster) that labels must not use, sorted.
+    forbidden : array of int
+        Numbers of the `columns` that labels must not use, sorted.
     linear : Linear
         Further linear rows over the item x cluster indicator, with their bounds.
     cluster_class : array (k,)
@@ -120,7 +121,7 @@ class Structure:
     conflict_sets: tuple[tuple[int, ...], ...]
     contradictions: tuple[CannotLink, ...]
     loads: Loads
-    closed: IntArray
+    forbidden: IntArray
     linear: Linear
     cluster_class: IntArray
     cluster_order: IntArray
@@ -144,11 +145,16 @@ class Structure:
             conflict_sets=sets,
             contradictions=contradictions,
             loads=compile_loads(rules, item, n_clusters),
-            closed=compile_closed(rules, item, n_clusters),
+            forbidden=compile_forbidden(rules, item, n_clusters),
             linear=compile_rows(rules, item, n_clusters),
             cluster_class=_cluster_classes(rules, soft, lower, upper),
             cluster_order=_cluster_order(rules, soft, lower, upper),
         )
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Numbers of the item x cluster indicator."""
+        return Columns(self.n_clusters)
 
     @property
     def n_items(self) -> int:
@@ -181,21 +187,21 @@ class Structure:
 
     @cached_property
     def _few_rows(self) -> Linear:
-        """The general rows, and closed places as one row."""
-        if self.closed.size == 0:
+        """The general rows, and forbidden clusters as one row."""
+        if self.forbidden.size == 0:
             return self.linear
-        at = (np.zeros(self.closed.size, np.int64), self.closed)
-        row = sp.csr_array((np.ones(self.closed.size), at), (1, self.n_items * self.n_clusters))
+        at = (np.zeros(self.forbidden.size, np.int64), self.forbidden)
+        row = sp.csr_array((np.ones(self.forbidden.size), at), (1, self.n_items * self.n_clusters))
         return Linear(
             sp.vstack([self.linear.matrix, row], format="csr"),
             np.append(self.linear.lower, -np.inf),
             np.append(self.linear.upper, 0.0),
-            np.append(self.linear.give, 0.0),
+            np.append(self.linear.rounding_slack, 0.0),
         )
 
     @cached_property
     def apart_from_loads(self) -> Linear:
-        """All linear rules but loads; closed places are one row.
+        """All linear rules but loads; forbidden clusters are one row.
 
         Where there are none, they have no columns either: already those would be many.
         """
@@ -203,11 +209,11 @@ class Structure:
         return few if few.number else replace(few, matrix=sp.csr_array((0, 0)))
 
     @cached_property
-    def _all_rows(self) -> Rows:
-        rows = Rows(self._few_rows.matrix, *self._few_rows.wide)
+    def _all_rows(self) -> BoundedRows:
+        rows = BoundedRows(self._few_rows.matrix, *self._few_rows.wide)
         if self.loads.number:
             rows = rows.joined(*self.loads.rows())
-        return Rows(*tightened(rows.matrix, rows.lower, rows.upper))
+        return BoundedRows(*tightened(rows.matrix, rows.lower, rows.upper))
 
     @property
     def rows(self) -> Sparse:
@@ -231,10 +237,10 @@ class Structure:
     @property
     def has_rows(self) -> bool:
         """Whether there are any linear rules."""
-        return bool(self.linear.number or self.closed.size or self.loads.number)
+        return bool(self.linear.number or self.forbidden.size or self.loads.number)
 
     @cached_property
-    def columns(self) -> Sparse:
+    def rows_by_column(self) -> Sparse:
         """The rows, compressed by column."""
         return self.rows.tocsc()
 
@@ -255,15 +261,15 @@ class Structure:
         """Value of each row."""
         if not self.has_rows:
             return np.empty(0)
-        return np.asarray(self.columns[:, self._held(labels)].sum(axis=1))
+        return np.asarray(self.rows_by_column[:, self.columns.used(labels)].sum(axis=1))
 
     def linear_activity(self, labels: IntArray) -> FloatArray:
         """Value of each row of `linear`."""
-        return self.linear.of(self._held(labels))
+        return self.linear.of(self.columns.used(labels))
 
     def sums_hold(self, labels: IntArray) -> bool:
         """Whether all sums and general rows are within their bounds, by exact arithmetic."""
-        return self.loads.hold(labels) and self.linear.hold(self._held(labels))
+        return self.loads.hold(labels) and self.linear.hold(self.columns.used(labels))
 
     def feasible(self, labels: IntArray) -> bool:
         """Whether labels of items obey everything."""
@@ -272,13 +278,9 @@ class Structure:
             return False
         if (labels[self.edges[:, 0]] == labels[self.edges[:, 1]]).any():
             return False
-        if self.closed.size and np.isin(self._held(labels), self.closed).any():
+        if self.forbidden.size and np.isin(self.columns.used(labels), self.forbidden).any():
             return False
         return self.sums_hold(labels)
-
-    def _held(self, labels: IntArray) -> IntArray:
-        """Columns that labels use."""
-        return np.arange(self.n_items) * self.n_clusters + labels
 
 
 def _size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, IntArray]:
@@ -328,9 +330,9 @@ def _cluster_classes(
 ) -> IntArray:
     k = lower.size
     keys: list[list[object]] = [[int(lower[i]), int(upper[i])] for i in range(k)]
-    asked: list[tuple[Rule, object]] = [(rule, None) for rule in rules]
-    asked += [(one.rule, (one.weight, one.relative)) for one in soft]
-    for rule, price in asked:
+    priced: list[tuple[Rule, object]] = [(rule, None) for rule in rules]
+    priced += [(soft_rule.rule, (soft_rule.weight, soft_rule.relative)) for soft_rule in soft]
+    for rule, price in priced:
         # what may name any cluster: take none as equal
         if isinstance(rule, RowBound | Fixed | Forbidden | MovedMax | Moved):
             return np.arange(k)
@@ -347,7 +349,7 @@ def _cluster_order(
 ) -> IntArray:
     """Sort clusters by size bounds, then by the bounds of sums, then by soft ones."""
     keys: list[list[float]] = [[float(a + b), float(a)] for a, b in zip(lower, upper, strict=True)]
-    for rule in [*rules, *(one.rule for one in soft)]:
+    for rule in [*rules, *(soft_rule.rule for soft_rule in soft)]:
         if isinstance(rule, SumBound | SizeMin | SizeMax) and rule.cluster is not None:
             keys[rule.cluster].append(float(rule.value))
     return np.array(sorted(range(lower.size), key=lambda i: keys[i]), dtype=np.int64)

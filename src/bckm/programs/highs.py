@@ -101,8 +101,8 @@ class Model:
         self._lasts = self._integer or columns > LARGE
         if self._integer:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-            whole = np.broadcast_to(integer, columns)
-            program.integrality_ = [kinds[int(one)] for one in whole]
+            integral = np.broadcast_to(integer, columns)
+            program.integrality_ = [kinds[int(is_integer)] for is_integer in integral]
         self._solver = highspy.Highs()
         self._set(
             output_flag=False,
@@ -165,10 +165,10 @@ class Model:
 
     def basis(self) -> Basis:
         """The basis of the last solution: where a similar model may start."""
-        found = self._solver.getBasis()
+        basis = self._solver.getBasis()
         return Basis(
-            np.fromiter(map(int, found.col_status), np.int64),
-            np.fromiter(map(int, found.row_status), np.int64),
+            np.fromiter(map(int, basis.col_status), np.int64),
+            np.fromiter(map(int, basis.row_status), np.int64),
         )
 
     def start_from(self, basis: Basis) -> None:
@@ -231,15 +231,17 @@ class Model:
         optimal = status == highspy.HighsModelStatus.kOptimal
         infeasible = status == highspy.HighsModelStatus.kInfeasible
         info = self._solver.getInfo()
-        found = optimal or (
+        has_values = optimal or (
             self._integer
             and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         )
         solution = self._solver.getSolution()
         bound = info.mip_dual_bound if self._integer else info.objective_function_value
         return Solution(
-            values=np.asarray(solution.col_value) if found else None,
-            duals=np.asarray(solution.row_dual) * scale if found and not self._integer else None,
+            values=np.asarray(solution.col_value) if has_values else None,
+            duals=np.asarray(solution.row_dual) * scale
+            if has_values and not self._integer
+            else None,
             bound=float(bound) * scale,
             finished=optimal or infeasible,
             infeasible=infeasible,

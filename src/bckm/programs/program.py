@@ -1,10 +1,10 @@
-"""The 0/1 program of an assignment step; the only module that knows its columns and rows.
+"""The 0/1 program of an assignment step; the only module that knows its rows.
 
-Column ``j * k + i`` is "item j in cluster i". The m equations "each item once" come first and stay
-implicit; the *coupling rows* follow: sizes, conflicts (one row per clique and cluster), linear
-rows. A row may *give* way at a price per unit: soft rules. Because each item is assigned exactly
-once, any prices of the coupling rows give a lower bound that needs no solver to be trusted
-(`Program.bound`).
+Its columns are those of `Columns`: "item j in cluster i". The m equations "each item once" come
+first and stay implicit; the *coupling rows* follow: sizes, conflicts (one row per clique and
+cluster), linear rows. A row may be *elastic*, at a penalty per unit: soft rules. As each item is
+assigned exactly once, any prices of the coupling rows give a lower bound that needs no solver to be
+trusted (`Program.bound`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from bckm._core.types import BoolArray, FloatArray, IntArray, Sparse
+from bckm.problem.columns import Columns
 from bckm.problem.soft import Soft
 from bckm.problem.structure import Structure
 from bckm.programs.highs import SMALL
 
 EPS = float(np.finfo(float).eps)
-SMALLEST_UNIT = 2.0**-20
+SMALLEST_SCALE = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +37,8 @@ class Program:
         Coefficients.
     lower, upper : arrays (r,)
         Bounds.
-    give : array (r,)
-        Price of each unit beyond a bound; infinite for hard rows. Soft ones have one bound.
+    penalty : array (r,)
+        Cost of each unit beyond a bound; infinite for hard rows. Soft ones have one bound.
     """
 
     n_items: int
@@ -45,7 +46,7 @@ class Program:
     coupling: Sparse
     lower: FloatArray
     upper: FloatArray
-    give: FloatArray
+    penalty: FloatArray
 
     @classmethod
     def of(cls, s: Structure, soft: Soft | None = None) -> Program:
@@ -55,7 +56,9 @@ class Program:
         if (s.lower > 0).any() or (s.upper < s.item.size).any():
             columns = np.arange(m * k)
             parts.append(
-                sp.csr_array((np.repeat(s.count, k).astype(float), (columns % k, columns)))
+                sp.csr_array(
+                    (np.repeat(s.count, k).astype(float), (s.columns.cluster(columns), columns))
+                )
             )
             lower.append(np.where(s.lower > 0, s.lower, -np.inf))
             upper.append(np.where(s.upper < s.item.size, s.upper, np.inf))
@@ -63,16 +66,15 @@ class Program:
             length = np.array([clique.size for clique in s.cliques])
             which = np.repeat(np.arange(length.size), length)
             member = np.concatenate(s.cliques)
-            at = (which[:, None] * k + np.arange(k)).ravel()
-            columns = (member[:, None] * k + np.arange(k)).ravel()
+            at, columns = s.columns.all_of(which), s.columns.all_of(member)
             shape = (length.size * k, m * k)
             parts.append(sp.csr_array((np.ones(at.size), (at, columns)), shape))
             lower.append(np.full(shape[0], -np.inf))
             upper.append(np.ones(shape[0]))
         hard = sum(part.size for part in lower)
-        give = np.empty(0)
+        penalty = np.empty(0)
         if soft is not None and soft.couples:
-            matrix, low, up, give = _soft_rows(soft, m, k)
+            matrix, low, up, penalty = _soft_rows(soft, m, k)
             parts.append(matrix)
             lower.append(low)
             upper.append(up)
@@ -82,11 +84,11 @@ class Program:
             coupling=sp.vstack(parts, format="csc"),
             lower=np.concatenate(lower).astype(float),
             upper=np.concatenate(upper).astype(float),
-            give=np.concatenate([np.full(hard, np.inf), give]),
+            penalty=np.concatenate([np.full(hard, np.inf), penalty]),
         )
 
     @cached_property
-    def _sizes(self) -> Sparse:
+    def _magnitudes(self) -> Sparse:
         """Coefficients without their signs."""
         return abs(self.coupling)
 
@@ -97,11 +99,11 @@ class Program:
     def bound(self, cost: FloatArray, priced: FloatArray, prices: FloatArray) -> float:
         """Lower bound on the cost of any labels: weak duality, true for any prices.
 
-        ``prices`` must be zero towards infinite bounds (see `sane`). What rounding may have added
+        ``prices`` must be zero towards infinite bounds (`clipped`). What rounding may have added
         is subtracted, so the bound holds for the numbers as they are, not only in theory: also
         where what prices pay and charge for an item cancels.
         """
-        paid = (self._sizes.T @ np.abs(prices)).reshape(cost.shape)
+        paid = (self._magnitudes.T @ np.abs(prices)).reshape(cost.shape)
         terms = int(np.diff(self.coupling.indptr).max(initial=0)) + 2
         # each entry rounds by so much; and then the sums, which NumPy adds up in pairs
         least = (priced - EPS * terms * (np.abs(cost) + paid)).min(axis=1)
@@ -111,19 +113,20 @@ class Program:
         rounding *= np.abs(least).sum() + np.abs(sides).sum()
         return float(least.sum() + sides.sum() - rounding)
 
-    def sane(self, prices: FloatArray) -> FloatArray:
+    def clipped(self, prices: FloatArray) -> FloatArray:
         """Drop price signs that no finite bound backs: round-off of a solver.
 
-        No row is worth more than what it gives way for, so what it gives costs nothing in a bound.
+        No price of a row is above its penalty, so what is beyond a soft bound costs nothing in a
+        lower bound.
         """
-        prices = np.clip(prices, -self.give, self.give)
+        prices = np.clip(prices, -self.penalty, self.penalty)
         prices = np.where((prices > 0) & np.isinf(self.lower), 0.0, prices)
         return np.where((prices < 0) & np.isinf(self.upper), 0.0, prices)
 
     def restrict(self, active: BoolArray, limit: float = np.inf) -> Restriction:
         """Keep the columns of a mask (m, k); drop rows that can no longer bind.
 
-        No better labels cost more than `limit`: rows that are dear give way in smaller units, so
+        No better labels cost more than `limit`: elastic columns of dear rows are scaled down, so
         that a solver, whose tolerances are relative to the dearest column, sees none beyond it.
         """
         columns = np.flatnonzero(active.ravel())
@@ -131,21 +134,21 @@ class Program:
         largest = np.asarray(part.maximum(0).sum(axis=1)).ravel()
         smallest = np.asarray(part.minimum(0).sum(axis=1)).ravel()
         rows = np.flatnonzero((largest > self.upper) | (smallest < self.lower))
-        item = columns // self.n_clusters
+        item = Columns(self.n_clusters).item(columns)
         once = sp.csr_array(
             (np.ones(columns.size), (item, np.arange(columns.size))), (self.n_items, columns.size)
         )
         matrix = sp.vstack([once, part[rows]], format="csc")
-        elastic = np.flatnonzero(np.isfinite(self.give[rows]))
-        unit, most = np.ones(elastic.size), np.full(elastic.size, np.inf)
+        elastic = np.flatnonzero(np.isfinite(self.penalty[rows]))
+        elastic_scale, elastic_upper = np.ones(elastic.size), np.full(elastic.size, np.inf)
         if elastic.size:
             soft = rows[elastic]
             if limit > 0:  # powers of two: what is scaled stays exact
-                unit = 2.0 ** np.minimum(np.floor(np.log2(limit / self.give[soft])), 0)
+                elastic_scale = 2.0 ** np.minimum(np.floor(np.log2(limit / self.penalty[soft])), 0)
                 # a solver that takes such units for zero has to know how little they can do
-                reach = (1 + 1e-6) * limit / (self.give[soft] * unit)
-                most = np.where(unit <= SMALL, reach, np.inf)
-            sign = np.where(np.isfinite(self.upper[soft]), -unit, unit)
+                reach = (1 + 1e-6) * limit / (self.penalty[soft] * elastic_scale)
+                elastic_upper = np.where(elastic_scale <= SMALL, reach, np.inf)
+            sign = np.where(np.isfinite(self.upper[soft]), -elastic_scale, elastic_scale)
             at = (self.n_items + elastic, np.arange(elastic.size))
             beyond = sp.csc_array((sign, at), (matrix.shape[0], elastic.size))
             matrix = sp.hstack([matrix, beyond], format="csc")
@@ -154,8 +157,8 @@ class Program:
             columns=columns,
             rows=rows,
             elastic=rows[elastic],
-            unit=unit,
-            most=most,
+            elastic_scale=elastic_scale,
+            elastic_upper=elastic_upper,
             matrix=matrix,
             lower=np.concatenate([np.ones(self.n_items), self.lower[rows]]),
             upper=np.concatenate([np.ones(self.n_items), self.upper[rows]]),
@@ -167,15 +170,15 @@ class Restriction:
     """The program on some columns, with the equations written out: what a solver sees.
 
     After the `columns` comes one for each `elastic` row: by how much it is beyond its bound, in
-    units of `unit`, and at `most` so much.
+    units of `elastic_scale`, and at most `elastic_upper` of them.
     """
 
     program: Program
     columns: IntArray
     rows: IntArray
     elastic: IntArray
-    unit: FloatArray
-    most: FloatArray
+    elastic_scale: FloatArray
+    elastic_upper: FloatArray
     matrix: Sparse
     lower: FloatArray
     upper: FloatArray
@@ -184,7 +187,7 @@ class Restriction:
         """Prices of all coupling rows from the duals of a solver."""
         prices = np.zeros(self.program.lower.size)
         prices[self.rows] = duals[self.program.n_items :]
-        return self.program.sane(prices)
+        return self.program.clipped(prices)
 
     def values(self, x: FloatArray) -> FloatArray:
         """Values of all columns, (m, k)."""
@@ -194,26 +197,26 @@ class Restriction:
 
     def indicator(self, labels: IntArray) -> FloatArray:
         """Values of the columns for labels, all of whose columns are active."""
-        item, cluster = np.divmod(self.columns, self.program.n_clusters)
+        item, cluster = Columns(self.program.n_clusters).split(self.columns)
         held = np.asarray(labels[item] == cluster, dtype=np.float64)
         part = self.program.coupling[:, self.columns[held > 0]].tocsr()[self.elastic]
         sums = np.asarray(part.sum(axis=1)).ravel()
         low, up = self.program.lower[self.elastic], self.program.upper[self.elastic]
         beyond = np.maximum(np.maximum(low - sums, sums - up), 0.0)
-        return np.concatenate([held, beyond / self.unit])
+        return np.concatenate([held, beyond / self.elastic_scale])
 
     def costs(self, cost: FloatArray) -> FloatArray:
         """Costs of all columns, from those of items in clusters (m, k)."""
-        give = self.program.give[self.elastic] * self.unit
-        return np.concatenate([cost.ravel()[self.columns], give])
+        penalty = self.program.penalty[self.elastic] * self.elastic_scale
+        return np.concatenate([cost.ravel()[self.columns], penalty])
 
     @property
     def upper_columns(self) -> FloatArray:
         """Upper bounds of the columns."""
-        return np.concatenate([np.ones(self.columns.size), self.most])
+        return np.concatenate([np.ones(self.columns.size), self.elastic_upper])
 
     @cached_property
-    def whole(self) -> BoolArray:
+    def integral(self) -> BoolArray:
         """Which columns are integral: also how far rows of whole numbers are beyond their bounds.
 
         Labels make them so anyway; but a solver is on safer ground where all columns are integral.
@@ -224,22 +227,20 @@ class Restriction:
         real[row[part.data != np.floor(part.data)]] = True
         for bound in (program.lower[self.elastic], program.upper[self.elastic]):
             real |= np.isfinite(bound) & (bound != np.floor(bound))
-        real |= self.unit < SMALLEST_UNIT  # such multiples of it are too large to be told apart
+        real |= self.elastic_scale < SMALLEST_SCALE  # whose multiples are too large to tell apart
         return np.concatenate([np.ones(self.columns.size, bool), ~real])
 
 
 def _soft_rows(soft: Soft, m: int, k: int) -> tuple[Sparse, FloatArray, FloatArray, FloatArray]:
-    """Rows, bounds and prices of ties and soft loads.
+    """Rows, bounds and penalties of ties and soft loads.
 
     A pair that is to be together pays in every cluster that holds only its first item, x_ji - x_li
     <= 0; one that is to be apart in every cluster that holds both, x_ji + x_li <= 1.
     """
     tie = sp.triu(soft.ties, 1).tocoo()
-    (a, b), clusters = tie.coords, np.arange(k)
-    pairs = a.size
+    (a, b), pairs = tie.coords, tie.data.size
     row = np.arange(pairs * k)
-    first = (a[:, None] * k + clusters).ravel()
-    second = (b[:, None] * k + clusters).ravel()
+    first, second = Columns(k).all_of(a), Columns(k).all_of(b)
     sign = np.repeat(np.where(tie.data > 0, -1.0, 1.0), k)
     matrix = sp.csr_array(
         (
@@ -249,10 +250,14 @@ def _soft_rows(soft: Soft, m: int, k: int) -> tuple[Sparse, FloatArray, FloatArr
         (pairs * k, m * k),
     )
     parts, low, up = [matrix], [np.full(row.size, -np.inf)], [np.where(sign > 0, 1.0, 0.0)]
-    give = [np.repeat(np.abs(tie.data), k)]
-    loads, free = soft.loads, np.full_like(soft.low, np.inf)
-    for price, bounds, upper in ((soft.low, soft.loads.lower, False), (soft.up, loads.upper, True)):
-        priced = price > 0
+    penalties = [np.repeat(np.abs(tie.data), k)]
+    loads, free = soft.loads, np.full_like(soft.lower_penalty, np.inf)
+    sides_of_loads = (
+        (soft.lower_penalty, loads.lower, False),
+        (soft.upper_penalty, loads.upper, True),
+    )
+    for each, bounds, upper in sides_of_loads:
+        priced = each > 0
         if not priced.any():
             continue
         bounds = np.where(priced, bounds, np.inf if upper else -np.inf)
@@ -261,5 +266,5 @@ def _soft_rows(soft: Soft, m: int, k: int) -> tuple[Sparse, FloatArray, FloatArr
         parts.append(rows)
         low.append(low_rows)
         up.append(up_rows)
-        give.append(price[priced])
-    return sp.vstack(parts, format="csr"), *(np.concatenate(x) for x in (low, up, give))
+        penalties.append(each[priced])
+    return sp.vstack(parts, format="csr"), *(np.concatenate(x) for x in (low, up, penalties))

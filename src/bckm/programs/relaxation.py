@@ -22,7 +22,7 @@ GROWTH = 3  # columns kept from earlier costs, as a multiple of the near ones, b
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxed:
+class LPSolution:
     """Solution of the relaxation.
 
     Attributes
@@ -40,7 +40,7 @@ class Relaxed:
     bound: float
 
 
-class Relaxation:
+class LPRelaxation:
     """The LP of a program, kept between calls so that it can start from its last basis."""
 
     def __init__(self, program: Program) -> None:
@@ -59,7 +59,7 @@ class Relaxation:
         *,
         prune: bool = True,
         penalty: float = 0.0,
-    ) -> Relaxed | None:
+    ) -> LPSolution | None:
         """Minimize the cost over shares; None when the deadline passed before the first answer.
 
         Parameters
@@ -91,7 +91,7 @@ class Relaxation:
         if self._active is not None and self._active.sum() <= GROWTH * wanted.sum():
             wanted |= self._active
 
-        best: Relaxed | None = None
+        best: LPSolution | None = None
         while True:
             solution = self._solve_active(wanted, cost, deadline)
             if solution is None:
@@ -101,9 +101,9 @@ class Relaxation:
             bound = program.bound(cost, priced, self._prices)
             cheapest = priced.min(axis=1)
             if best is None or bound > best.bound:
-                best = Relaxed(values, priced - cheapest[:, None], bound)
+                best = LPSolution(values, priced - cheapest[:, None], bound)
             else:
-                best = Relaxed(values, best.reduced, best.bound)
+                best = LPSolution(values, best.reduced, best.bound)
             paying = np.where(wanted, priced, np.inf).min(axis=1) - cheapest
             scale = cost[wanted].max(initial=0.0)
             if not (paying > PRICING * scale).any():

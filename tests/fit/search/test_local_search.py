@@ -87,7 +87,7 @@ def test_fixed_centers(seed):
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("seed", range(40))
 def test_soft_rules(seed, fixed):
-    """Penalties are part of the objective; hard loads and closed places hold."""
+    """Penalties are part of the objective; hard loads and forbidden clusters hold."""
     start = soft_planted(seed)
     found = run(start, fixed=fixed)
     check(start, found, fixed=fixed)
@@ -103,12 +103,12 @@ def test_soft_instances_are_of_every_kind():
     p = [start.problem for start in starts]
     for kind in (
         [one.structure.loads.number > 0 for one in p],
-        [one.structure.closed.size > 0 for one in p],
+        [one.structure.forbidden.size > 0 for one in p],
         [one.structure.linear.number > 0 for one in p],
         [bool(one.structure.conflict_sets) for one in p],
         [bool((one.soft.ties.data > 0).any()) for one in p],
         [bool((one.soft.ties.data < 0).any()) for one in p],
-        [one.soft.has_lean for one in p],
+        [one.soft.has_cluster_costs for one in p],
         [one.soft.loads.number > 0 for one in p],
         [bool((one.mass == 0).any()) for one in p],
     ):

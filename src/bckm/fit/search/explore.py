@@ -136,7 +136,7 @@ class _Explorer:
         features = task.problem.points.shape[1]
         self.noise = ROUNDING * float(features * task.problem.variance * task.problem.mass.sum())
         costs = s.n_items * s.n_clusters
-        self.brief = costs <= SMALL or not task.engine.swift
+        self.brief = costs <= SMALL or not task.engine.cheap_step
 
     def run(
         self,
@@ -147,7 +147,7 @@ class _Explorer:
         at, whole = self.found, self.search == "global"
         self.breeds = fresh is not None and self.moves is not None and self.search != "local"
         plan = [(seed, False) for seed in seeds]
-        if self.breeds and whole and len(seeds) == 1 and not self.task.engine.swift:
+        if self.breeds and whole and len(seeds) == 1 and not self.task.engine.cheap_step:
             plan.append((seeds[0], True))  # given centers: never worse than what they lead to
         if at.finished == 0:
             for seed, all_steps in plan[at.begun :]:
@@ -183,7 +183,7 @@ class _Explorer:
             at.since = 0 if self.better(at.population.best, before) else at.since + 1
             self.noted()
         best = at.population.runs[0]
-        if best.bound is None and not self.task.engine.swift:  # the engine has not seen it yet
+        if best.bound is None and not self.task.engine.cheap_step:  # the engine has not seen it yet
             assigner = self.task.engine.prepare(self.task.problem)
             self.keep(self.improved(assigner, self.loop(assigner, best.centers, best)), assigner)
         least = min(at.least, at.population.best)
@@ -209,7 +209,7 @@ class _Explorer:
 
     def start(self, centers: FloatArray, *, whole: bool = False) -> None:
         task = self.task
-        soon = self.breeds and self.search == "global" and not task.engine.swift
+        soon = self.breeds and self.search == "global" and not task.engine.cheap_step
         if soon and not whole:  # an answer soon, without a slow engine
             self.grow(Child(match(task.problem, centers) if task.free else centers, task.start))
             return
@@ -230,7 +230,7 @@ class _Explorer:
     def grow(self, child: Child) -> None:
         """Make a clustering of a child; only the best get all steps, or any of a slow engine."""
         task = self.task
-        assigner = task.engine.prepare(task.problem) if task.engine.swift else None
+        assigner = task.engine.prepare(task.problem) if task.engine.cheap_step else None
         if assigner is None:
             run = self.approach(child)
         else:
@@ -279,7 +279,7 @@ class _Explorer:
             self.found.population.add(run)
         self.take(run)
         if assigner is not None:
-            if run is self.found.run and self.task.engine.swift:
+            if run is self.found.run and self.task.engine.cheap_step:
                 self.bound(run, assigner)
             self.found.counters += assigner.counters
         self.found.number, self.hand = self.found.number + 1, None

@@ -112,8 +112,8 @@ def native_rules(s: Structure) -> native.Rules:
         _whole(s.lower),
         _whole(s.upper),
         *_lists(s.neighbors if s.conflict_sets else nothing),
-        *_lists(rows.columns),
-        _floats(rows.columns.data),
+        *_lists(rows.by_column),
+        _floats(rows.by_column.data),
         rows.lower,
         rows.upper,
         *_loads(s.loads),
@@ -125,12 +125,12 @@ def native_soft(soft: Soft) -> native.Soft:
     return native.Soft(
         *_lists(soft.ties),
         _floats(soft.ties.data),
-        *_lists(soft.lean),
-        _floats(soft.lean.data),
-        float(soft.base.sum()),
+        *_lists(soft.cluster_cost),
+        _floats(soft.cluster_cost.data),
+        float(soft.base_cost.sum()),
         *_loads(soft.loads),
-        _floats(soft.low),
-        _floats(soft.up),
+        _floats(soft.lower_penalty),
+        _floats(soft.upper_penalty),
     )
 
 

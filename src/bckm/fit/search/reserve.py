@@ -35,7 +35,7 @@ def reserved(
     s = problem.structure
     quick = not missing and not problem.sparse and s.n_clusters <= MANY
     soon = deadline.left == np.inf and s.n_items * s.n_clusters <= SMALL
-    if engine.swift or not quick or soon or deadline.passed:
+    if engine.cheap_step or not quick or soon or deadline.passed:
         return None
     moves, labels = LocalSearch(problem), start
     for number in range(PASSES):
