@@ -28,7 +28,7 @@ from examples import (
     sales_territories,
     school_classes,
 )
-from tests import drawing, drawing_rules
+from tests.support import instances, rule_instances
 
 ENGINES = {  # the name in the file, and the one of the library
     "auto": "auto",
@@ -70,9 +70,9 @@ def _told(result: Any) -> Answer:
         "inertia": float(result.inertia),
         "penalty": float(result.penalty),
         "lower_bound": float(result.lower_bound),
-        "violated": len(result.given_up),
+        "violated": len(result.violated),
         "status": plain(result.status),
-        "assignment": plain(result.assignment),
+        "assignment": plain(result.assignment_status),
     }
 
 
@@ -112,14 +112,14 @@ def _drawn() -> Iterator[Fit]:
         for solver in ANY:
 
             def run(seed: int = seed, solver: str = solver) -> Answer:
-                one = drawing_rules.draw([15, seed], samples=10)
+                one = rule_instances.draw([15, seed], samples=10)
                 return _fit(one.X, one.k, one.constraints, solver, one.weight, **_once(solver))
 
             yield Fit(f"drawn, {solver}", f"{seed}", run)
     for seed in range(40):
 
         def hard(seed: int = seed) -> Answer:
-            one = drawing.draw(seed)
+            one = instances.draw(seed)
             return _fit(one.X, one.k, one.constraints, weight=one.weight, n_init=2)
 
         yield Fit("drawn, hard rules", f"{seed}", hard)
@@ -403,7 +403,7 @@ def _doors() -> Iterator[Fit]:
             p = plant(40, 3, 2, 8)
             rules = kind(p)
             result = bckm.kmeans(p.X, p.k, rules, random_state=0, n_jobs=1)
-            proof = bckm.certify(result)
+            proof = bckm.certify(result, p.X, rules)
             return {"data": digest(p.X), "lower_bound": float(proof.lower_bound)}
 
         yield Fit("certify", kind.__name__, bound)
