@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
 
-.PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-sizes bench-search experiments clean
+.PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-sizes bench-search regression dist experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/bckm demo
@@ -88,6 +88,16 @@ bench-search: $(VENV)/.dev-installed
 	$(INSTALL) '.[bench]'
 	$(BIN)/python -m benchmarks.search $(or $(MODE),quick) $(if $(INSTANCES),--instances $(INSTANCES)) \
 	  $(if $(DATASETS),--datasets $(DATASETS)) $(OPTIONS)
+
+# Do two versions give the same answers? `make regression OUT=a.json` writes those of this one (about
+# three minutes); `make regression COMPARE="a.json b.json"` fails if two such files differ
+regression: $(VENV)/.dev-installed
+	$(BIN)/python -m benchmarks.regression $(if $(COMPARE),compare $(COMPARE),write \
+	  $(or $(OUT),results/regression.json) $(if $(INSTANCES),--instances $(INSTANCES))) $(OPTIONS)
+
+# sdist and wheel into dist/, looked into, installed into fresh environments and tried there
+dist: $(VENV)/.dev-installed
+	$(BIN)/python release/dist.py
 
 # The paper's experiments into results/; DATA=folder of .npz files for its table, QUICK=1 for a part
 experiments: $(VENV)/.dev-installed

@@ -1,0 +1,1 @@
+"""Whether two versions of the library give the same answers."""
