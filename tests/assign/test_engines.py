@@ -18,6 +18,7 @@ BATCH = 100
 BATCHES = 24
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_engines_against_brute_force(batch):
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
@@ -68,6 +69,7 @@ RANGES = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("costs", RANGES)
 def test_exact_under_costs_of_any_range(costs):
     """Solvers work with absolute tolerances: a claim of optimality must survive any costs."""
@@ -119,6 +121,7 @@ def test_draws_hold_both_kinds_in_number():
     assert 100 < feasible < 250
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(60))
 def test_whole_fit_is_verified_by_brute_force(seed):
     """Labels of a fit are among the labels that obey, and no step of any engine rises."""

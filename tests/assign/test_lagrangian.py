@@ -46,6 +46,7 @@ def tied_cost(problem, cost, labels):
     return cost[np.arange(labels.size), labels].sum() + problem.soft.coupled(labels)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(60))
 def test_a_forest_finds_the_best_labels_of_links(seed):
     rng = np.random.default_rng(seed)

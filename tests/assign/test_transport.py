@@ -41,6 +41,7 @@ def moves(rng, problem, centers, found):
     yield "elsewhere", problem.points[rng.integers(len(problem.points), size=k)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_drawn_instances_against_scipy(batch):
     proven = Counter()
@@ -107,6 +108,7 @@ def large(seed):
     return X, k, lower, upper, weight
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [seed for seed in range(12) if seed != 4])  # 30 s
 def test_many_samples_are_proven_step_by_step(seed):
     import bckm

@@ -11,6 +11,7 @@ from bckm.problem.problem import Problem
 from tests.support.transport import draw, optimum, prove, slots
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("batch", range(6))
 def test_the_route_by_highs_reaches_the_same_optimum(batch):
     priced = seen = 0

@@ -278,6 +278,7 @@ def test_long_fits_of_many_starts_are_left_out():
     assert any("left out" in one for one in heard)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(bool(missing), reason="takes minutes without the compiled kernels")
 def test_quick_runs_every_mode(tmp_path, capsys):
     assert main(["quick", "--out", str(tmp_path)]) == 0

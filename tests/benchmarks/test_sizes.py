@@ -175,6 +175,7 @@ def test_memory_is_that_of_the_fit(tmp_path, monkeypatch):
     assert 60 * 2**20 < row["memory"] < 80 * 2**20
 
 
+@pytest.mark.full
 def test_a_process_of_its_own(tmp_path):
     data, start = map(str, write(Case("tiny", "uniform", 200, 3, d=2), tmp_path))
     request = measure.Request("lloyd", data, start, 0, 200, 4, 0.0, 1)

@@ -18,9 +18,12 @@ CASES = {
     "threads": [0],
     "limits": [0],
 }
+LONG = {"kills"}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] * (name in LONG)) for name in CASES]
+)
 def test_some_cases_hold(name, monkeypatch):
     monkeypatch.setattr(kills, "EACH", 2)
     monkeypatch.setattr(limits, "LIMITS", (0.0,))

@@ -347,6 +347,7 @@ def test_other_features_are_refused(X, method):
 # weights --------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", range(5))
 def test_twice_the_weight_is_twice_the_inertia(X, solver, seed):
@@ -358,6 +359,7 @@ def test_twice_the_weight_is_twice_the_inertia(X, solver, seed):
     assert twice.inertia_ == pytest.approx(2 * once.inertia_)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_weight_is_a_repetition(seed):
     rng = np.random.default_rng(seed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
@@ -12,10 +14,10 @@ from bckm.kernels import missing
 # bounds that the data of every check can obey: the smallest have 10 samples
 MODELS = [
     ConstrainedKMeans(),
+    ConstrainedKMeans(3, size_min=3, size_max=60),
     ConstrainedKMeans(init="random", search="none"),
     *([] if missing else [ConstrainedKMeans(search="local")]),
     ConstrainedKMeans(2, size_min=5),
-    ConstrainedKMeans(3, size_min=3, size_max=60),
     ConstrainedKMeans(3, size_min=0, tol=0),
     *(ConstrainedKMeans(3, size_min=3, solver=solver) for solver in ("exact", "pump", "greedy")),
 ]
@@ -34,8 +36,19 @@ def expected_failures(model: ConstrainedKMeans) -> dict[str, str]:
 
 
 # strict: a check that is listed as failing but passes is a failure as well
-@parametrize_with_checks(MODELS, expected_failed_checks=expected_failures, xfail_strict=True)
+checks = partial(
+    parametrize_with_checks, expected_failed_checks=expected_failures, xfail_strict=True
+)
+
+
+@checks(MODELS[:2])
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.full
+@checks(MODELS[2:])
+def test_scikit_learn_check_of_other_parameters(estimator, check):
     check(estimator)
 
 
@@ -45,6 +58,7 @@ def failures(model: object) -> set[str]:
     return {entry["check_name"] for entry in report if entry["status"] == "failed"}
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")  # those of KMeans are not ours to mend
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_kmeans_of_scikit_learn_fails_what_is_expected_to_fail(init):

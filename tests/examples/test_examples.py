@@ -15,6 +15,7 @@ from examples import (
     school_classes,
 )
 
+pytestmark = pytest.mark.full
 FOLDER = Path(__file__).parents[2] / "examples"
 
 
