@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import time
 import zipfile
 
 import numpy as np
@@ -134,8 +135,10 @@ def test_misleading_names(name):
 
 
 def test_many_empty_cells_take_no_time():
+    started = time.process_time()
     guarded([""] * 200_000 + ["=1"])
     guarded([" " * 200_000, "x"])
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "npz", "xlsx"])
