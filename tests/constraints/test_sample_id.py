@@ -96,6 +96,7 @@ def test_values_by_id(door, series):
     assert bckm.verify(labels, 2, rules, sample_id=IDS) == []
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -31,6 +31,7 @@ PLANTED = {  # name: links, number of clusters, size of the minimal conflict
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize(("n", "rules"), [(420, 100), (4000, 5000)])
 @pytest.mark.parametrize("sizes", [{}, {"size_min": 20}])
@@ -89,6 +90,7 @@ def _obeyed(rules, labels, k):
     return True
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("batch", range(8))
 def test_conflicts_of_drawn_instances_are_minimal(batch):
     seen = 0
@@ -143,6 +145,7 @@ def test_sum_bounds_in_words():
     assert "may hold at most 60 load, but the data have 66" in answer.message
 
 
+@pytest.mark.full
 def test_chain_of_100000_must_links():
     links = [(p, p + 1) for p in range(99_999)]
     assert bckm.check(100_001, 2, bckm.Constraints(must_link=links))

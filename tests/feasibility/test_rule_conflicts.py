@@ -210,6 +210,7 @@ def demand(kind):
     return np.stack([rng.lognormal(0, 1, N), rng.integers(1, 20, N)], axis=1)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["real", "decimal", "two resources"])
 def test_capacities_of_many_samples(links, kind):
     amount = demand(kind)
@@ -222,6 +223,7 @@ def test_capacities_of_many_samples(links, kind):
     assert bckm.verify(answer.labels, K, asked) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "asked",
     [

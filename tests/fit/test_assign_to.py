@@ -33,6 +33,7 @@ EVEN = Constraints(size_min=28, size_max=32)
 # -- a batch ----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("seed", range(150))
 def test_a_batch_against_brute_force(seed):
     drawn = draw(20_000 + seed)
@@ -162,6 +163,7 @@ def test_a_batch_has_prices_too(priced):
 # -- predict ----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_predict_uses_prices(priced, seed):
     X = blobs(seed)

@@ -81,6 +81,7 @@ def fit_of(solver, search, **more):
     return partial(bckm.kmeans, data(), K, ENGINES[solver], **(options | more))
 
 
+@pytest.mark.sampled(8)
 @fits
 def test_killed_again_and_again(solver, search, tmp_path):
     """Each call lives a little longer than the one before it, until one comes through."""
@@ -106,6 +107,7 @@ def test_killed_again_and_again(solver, search, tmp_path):
         assert len(heard) < len(steps)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("solver", ENGINES)
 @pytest.mark.parametrize("search", ["none"] if missing else ["none", "auto"])
 def test_the_same_with_and_after(solver, search, tmp_path):
@@ -119,6 +121,7 @@ def test_the_same_with_and_after(solver, search, tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("search", SEARCHES)
 def test_killed_at_every_step(search, tmp_path):
     fit, steps = fit_of("transport", search), []
@@ -142,6 +145,7 @@ SPECIAL = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("solver", "search"), [("transport", "auto"), ("greedy", "none" if missing else "global")]
 )
@@ -478,10 +482,12 @@ def kill(what, number, seed):
     return counts
 
 
+@pytest.mark.full
 def test_kill_9_while_saving():
     assert kill("save", 15, 0)["writing"] > 0
 
 
+@pytest.mark.full
 @compiled
 def test_kill_9_of_a_fit():
     counts = kill("fit", 5, 0)

@@ -93,6 +93,7 @@ HARD_FITS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("case", "slack"), HARD_FITS)
 def test_every_step_of_a_hard_fit_is_proven(case, slack):
     X, k, options = case(np.random.default_rng(0))
@@ -178,6 +179,7 @@ def test_transport_and_exact_agree(seed):
         assert one.assignment_status == "optimal"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("n", [200, 2000])
 def test_unequal_bounds_in_any_order(n):
     rng = np.random.default_rng(1)
@@ -224,6 +226,7 @@ def test_a_stop_in_the_middle_of_a_fit():
     assert found.prices is None
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("wait", [0.0, 0.5])
 def test_a_real_ctrl_c_inside_settle(wait):
@@ -267,6 +270,7 @@ print("after", time.perf_counter() - began)
 # -- prediction -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_predict_knows_the_labels_of_the_fit(seed):
     k = 6

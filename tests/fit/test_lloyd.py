@@ -64,6 +64,7 @@ def timeless(steps):
 # -- the result -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @solvers
 @instances
 def test_a_result_is_what_it_says(solver, instance):
@@ -93,6 +94,7 @@ def test_a_result_is_what_it_says(solver, instance):
         assert found.solver == ("exact" if solver == "auto" else solver)
 
 
+@pytest.mark.sampled(4)
 @solvers
 @instances
 def test_the_lower_bound_holds_for_the_final_centers(solver, instance):
@@ -110,6 +112,7 @@ def test_the_lower_bound_holds_for_the_final_centers(solver, instance):
         assert found.assignment_status is Status.OPTIMAL
 
 
+@pytest.mark.sampled(5)
 @solvers
 @instances
 def test_labels_are_feasible_at_every_step_and_a_stop_returns_them(solver, instance):
@@ -224,6 +227,7 @@ def test_the_nearest_assignment_is_taken_when_it_obeys():
 # -- starts and seeds -------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @solvers
 @instances
 def test_starts_are_a_prefix_and_the_best_one_wins(solver, instance):
@@ -251,6 +255,7 @@ def test_starts_are_a_prefix_for_generators_too(make):
     assert len({step.objective for step in few if step.iteration == 1}) > 1
 
 
+@pytest.mark.sampled(3)
 @solvers
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_the_same_seed_gives_the_same_result(solver, init):
@@ -380,6 +385,7 @@ def test_without_bounds_label_i_stays_with_center_i_too(solver, order):
         assert found.centers.ravel() == pytest.approx(np.array([0.0, 100, 200])[list(order)])
 
 
+@pytest.mark.full
 def test_every_label_obeys_its_own_bound():
     X, _ = drawn(0)
     for sizes in ([1, 2, 3, 34], [34, 3, 2, 1], [10, 20, 5, 5]):
@@ -411,6 +417,7 @@ def test_no_cluster_is_empty_otherwise(solver):
         assert found.sizes.min() >= 1
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 @pytest.mark.parametrize("distinct", [1, 2, 5])
@@ -595,6 +602,7 @@ def feasible_problems():
             yield problem, centers
 
 
+@pytest.mark.full
 def test_bounds_of_exchanges_hold_and_are_sorted():
     close = 0
     for problem, centers in feasible_problems():
@@ -618,6 +626,7 @@ def test_bounds_of_exchanges_hold_and_are_sorted():
     assert close > 50, "bounds that prune nothing would be of no use"
 
 
+@pytest.mark.full
 def test_prices_find_the_same_exchange_with_less_work():
     found, same, calls = 0, 0, np.zeros(2, int)
     for problem, centers in feasible_problems():

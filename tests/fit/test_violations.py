@@ -40,6 +40,7 @@ def case(seed):
     return rng, X, weight, item
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(25))
 def test_links_and_places_are_single_moves(seed):
     rng, X, weight, item = case(seed)
@@ -79,6 +80,7 @@ def test_links_and_places_are_violated_at_all():
     assert kinds == {"MustLink", "CannotLink", "Fixed", "Forbidden"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(5))
 def test_bounds_are_the_cheapest_moves(seed):
     """One unit too much, or too little: one move of a sample."""

@@ -89,6 +89,7 @@ class Instance:
         return proof.cost
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(60))
 def test_any_budget_gives_the_optimum(seed):
     drawn = Instance(seed)
@@ -116,6 +117,7 @@ def test_small_budgets_look_at_few_points():
     assert many > 5
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(60))
 def test_points_of_several_samples_are_split(seed):
     drawn = Instance(seed, n=25, heavy=True)
@@ -148,6 +150,7 @@ def test_all_samples_at_one_point():
     assert sizes.tolist() == [20, 40, 40] or sizes.tolist() == [30, 30, 40]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_threads_change_nothing(seed):
     found = []

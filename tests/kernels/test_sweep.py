@@ -47,6 +47,7 @@ def assert_best(value, known):
         assert (known.slack <= rest.min(axis=1) - own + rounding).all()
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("k", [1, 2, 5, 8, 9, 33, 100])
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 16, 30, 129])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -216,6 +217,7 @@ def state_of(X, k, weight=None, threads=1):
     return TransportState(native.Points(X, pull=weight), None, bounds, extremes, threads)
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("seed", range(150))
 def test_what_is_known_stays_true_while_prices_and_centres_move(seed):
     rng = np.random.default_rng(seed)

@@ -12,6 +12,8 @@ from sklearn.linear_model import Ridge as TheirRidge
 from bckm.methods import BCLS
 from bckm.methods.bcls import Ridge, solve_copy
 
+pytestmark = pytest.mark.full
+
 
 def test_copy_solves_its_equation():
     rng = np.random.default_rng(0)

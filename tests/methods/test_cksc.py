@@ -9,6 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from bckm.methods import CKSC, cksc
 
+pytestmark = pytest.mark.full
+
 
 def linked(y, share, rng):
     """Random pairs of a share of the samples, linked by their classes."""

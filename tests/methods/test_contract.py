@@ -15,11 +15,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bckm import Constraints, verify
 from bckm.methods import BCLS, BKM, CKM, CKSC, COP, HKC, KM, METHODS, COPFailure, MethodFailure
 
+pytestmark = pytest.mark.sampled(2)
+
 CLASSES = [KM, HKC, COP, BKM, CKM, CKSC, BCLS]
 KNOW_LINKS = [COP, CKM, CKSC]
 
 
 # no check is expected to fail
+@pytest.mark.full
 @parametrize_with_checks([cls() for cls in CLASSES])
 def test_scikit_learn_check(estimator, check):
     check(estimator)

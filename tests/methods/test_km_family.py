@@ -12,6 +12,8 @@ from scipy.spatial.distance import cdist
 from bckm.methods import BKM, CKM, COP, CKMFailure, COPFailure
 from bckm.methods.bkm import assign_to_slots
 
+pytestmark = pytest.mark.sampled(2)
+
 
 def total(cost, labels):
     return cost[np.arange(labels.size), labels].sum()

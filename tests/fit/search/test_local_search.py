@@ -42,6 +42,7 @@ def from_family(name, n, seed=0):
 # --- what is promised, on instances of every kind ---
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(4))
 def test_small_instances(batch):
     """From any labels that obey; N <= 9 with all kinds of rules, ties and duplicates."""
@@ -59,6 +60,7 @@ def test_small_instances(batch):
     assert finished >= 0.9 * seen > 20
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("seed", range(60))
 def test_rules_around_random_labels(seed):
     start = planted(seed)
@@ -84,6 +86,7 @@ def test_fixed_centers(seed):
     assert found.finished
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("seed", range(40))
 def test_soft_rules(seed, fixed):
@@ -231,6 +234,7 @@ def test_rows_permuted(seed):
     np.testing.assert_array_equal(again, found[order])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("k", [6, 40])
 def test_threads_change_nothing(k, soft):
@@ -459,6 +463,7 @@ def test_an_item_without_mass_has_wishes():
 # --- larger ---
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["sizes", "conflicts", "cliques"])
 def test_larger(kind):
     rng = np.random.default_rng(0)

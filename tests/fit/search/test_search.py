@@ -149,6 +149,7 @@ def usable(solver, X, k, rules):
 # -- the result -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(12)
 @modes
 @every_kind
 def test_every_mode_solver_and_kind_of_rules(search, kind, hasty):
@@ -167,6 +168,7 @@ def test_every_mode_solver_and_kind_of_rules(search, kind, hasty):
             assert {step.kind for step in steps} == {"assign"}
 
 
+@pytest.mark.full
 @modes
 def test_tiny_instances_of_all_kinds(search, hasty):
     seen = 0
@@ -184,6 +186,7 @@ def test_tiny_instances_of_all_kinds(search, hasty):
     assert seen > 20
 
 
+@pytest.mark.sampled(2)
 @searching
 @pytest.mark.parametrize("max_iter", [1, 2, 3])
 def test_no_start_has_more_iterations_than_allowed(search, max_iter, hasty):
@@ -245,6 +248,7 @@ def test_a_local_search_leaves_no_better_move():
 # -- quality ----------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_search_is_never_worse_and_often_better(hasty):
     better = dict.fromkeys(SEARCHING, 0)
     for seed in range(3):
@@ -331,6 +335,7 @@ def test_a_seed_decides_everything(search, kind, hasty):
     assert len(different) == 3, "the seed matters"
 
 
+@pytest.mark.sampled(3)
 @searching
 @pytest.mark.parametrize("make", [int, np.random.default_rng, np.random.RandomState])
 def test_the_first_starts_are_those_without_search(search, make, hasty):
@@ -361,6 +366,7 @@ def test_threads_change_nothing(sizes):
         assert any(step.kind == "moves" for step in one.history)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("search", ["local", "auto"])
 def test_a_far_time_limit_changes_nothing(search):
     X, asked = kinds(6)
@@ -429,6 +435,7 @@ def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
         assert found.lower_bound <= found.inertia
 
 
+@pytest.mark.sampled(2)
 @searching
 @pytest.mark.parametrize("kind", ["uneven", "all"])
 def test_ctrl_c_between_steps_gives_the_best_so_far(search, kind, monkeypatch):
@@ -457,6 +464,7 @@ def test_ctrl_c_between_steps_gives_the_best_so_far(search, kind, monkeypatch):
             assert found.inertia <= min(step.objective for step in steps) * (1 + 1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("solver", ["transport", "greedy"])
 def test_ctrl_c_in_a_child_that_is_the_best_so_far(solver):
     """It would be worth all steps."""
@@ -503,6 +511,7 @@ def test_ctrl_c_inside_the_moves_gives_the_best_so_far(search, monkeypatch):
     check(found, steps, X, asked["all"], K)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("solver", ["transport", "greedy"])
 def test_a_real_ctrl_c_during_a_global_search(solver):
@@ -596,6 +605,7 @@ def test_fixed_bounds_keep_label_i_with_row_i(search, solver):
         assert cdist(found.centers, centers).argmin(axis=1).tolist() == [0, 1, 2]
 
 
+@pytest.mark.sampled(2)
 @searching
 @pytest.mark.parametrize("solver", ["auto", "exact", "greedy"])
 def test_fixed_bounds_see_the_engine_and_are_never_worse(search, solver):
@@ -620,6 +630,7 @@ def test_fixed_bounds_see_the_engine_and_are_never_worse(search, solver):
                 assert found.assignment_status is Status.OPTIMAL
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("search", ["none", "local", "auto"])
 @pytest.mark.parametrize("bounds", ["matched", "given"])
 def test_given_centers_leave_nothing_to_chance(search, bounds):
@@ -634,6 +645,7 @@ def test_given_centers_leave_nothing_to_chance(search, bounds):
             same(first, fit(random_state=seed))
 
 
+@pytest.mark.full
 def test_a_global_search_from_given_centers_is_never_worse(hasty):
     lower = 0
     for seed in range(3):
@@ -646,6 +658,7 @@ def test_a_global_search_from_given_centers_is_never_worse(hasty):
     assert lower > 5
 
 
+@pytest.mark.sampled(4)
 @searching
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sizes", [6, [3, 5, 7, 9], [4, 8, 4, 8]], ids=str)
@@ -670,6 +683,7 @@ def test_prices_belong_to_the_labels(search, weighted, sizes, hasty):
     assert bound, "sizes matter here"
 
 
+@pytest.mark.sampled(1)
 @searching
 def test_predict_returns_the_labels_of_the_fit(search, hasty):
     for seed in range(3):
@@ -769,6 +783,7 @@ EDGES = {
 }
 
 
+@pytest.mark.sampled(10)
 @searching
 @pytest.mark.parametrize("edge", EDGES)
 def test_edges(search, edge, hasty):
@@ -972,6 +987,7 @@ def test_a_wrong_search_names_the_choices(wrong):
         bckm.ConstrainedKMeans(2, search=wrong).fit(X)
 
 
+@pytest.mark.sampled(2)
 @modes
 def test_the_estimator_hands_search_on(search, hasty):
     X, asked = kinds(13)
