@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*/*.[ch]pp)
 
 .PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-sizes bench-search regression dist experiments clean
 
@@ -49,7 +49,7 @@ sanitize: $(VENV)/.dev-installed
 	$(BIN)/$(PACKAGES) > "$$($(SANITIZE)/venv/bin/$(PACKAGES))/borrowed.pth"
 	$(SANITIZE)/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation \
 	  --force-reinstall -C build-dir=$(SANITIZE)/cmake -C cmake.build-type=Debug \
-	  -C cmake.define.BCKM_SANITIZE=ON .
+	  -C cmake.define.BCKM_SANITIZE=ON -C cmake.define.BCKM_DEVELOP=ON .
 	LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZE)/venv/bin/python -m pytest -q -m "not slow" tests/kernels
 
