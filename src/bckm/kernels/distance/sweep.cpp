@@ -165,6 +165,7 @@ SweepResult sweep(const Points& points, const PricedCenters& priced, const Point
     const std::int64_t chunks = (points.n + chunk_size - 1) / chunk_size;
     threads = static_cast<int>(std::min<std::int64_t>(threads, chunks));
     std::vector<Worker> workers;
+    workers.reserve(threads);
     for (int w = 0; w < threads; ++w) workers.push_back(task.worker());
     // added in the order of chunks, whatever the number of threads
     std::vector<double> sums(chunks, 0.0);

@@ -294,6 +294,7 @@ void add_moves(nb::module_& module) {
 NB_MODULE(_native, module) {
     bckm::StopCheck::find_main_thread();
     module.doc() = "Compiled kernels of bckm; use them through bckm.kernels.";
+    // NOLINTNEXTLINE(bugprone-unused-raii, bugprone-throw-keyword-missing): it registers the class
     nb::exception<bckm::Stopped>(module, "Stopped");
     module.def("isa", [] { return bckm::name(bckm::best_isa()); });
     add_distance(module);
