@@ -114,7 +114,7 @@ experiments: $(VENV)/.dev-installed
 	$(BIN)/python -m experiments all $(if $(DATA),--data $(DATA)) $(if $(QUICK),--quick)
 
 clean:
-	rm -rf build docs/generated $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf build docs/generated src/bckm/kernels/_native.pyi $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -85,6 +85,14 @@ def test_threads_change_nothing():
     assert found[0] == found[1] == found[2] == found[3]
 
 
+def test_arrays_outlive_the_result_they_belong_to():
+    X, centers, label, _ = drawn(8, 5000, 2, 3000)
+    sums = native.totals(native.Points(X), label, centers, None, 1).sums
+    others = [native.totals(native.Points(2 * X), label, centers, None, 1).sums for _ in range(3)]
+    assert not np.shares_memory(sums, others[0])
+    np.testing.assert_allclose(2 * sums, others[-1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("bad", ["short", "large", "negative"])
 def test_bad_labels(bad):
     X, centers, label, _ = drawn(7, 50, 2, 3)
