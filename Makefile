@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard src/bckm/kernels/*.[ch]pp)
+KERNELS := $(wildcard src/bckm/kernels/*/*.[ch]pp)
+SOURCES := pyproject.toml CMakeLists.txt $(KERNELS)
 
 .PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-sizes bench-search regression dist experiments clean
 
@@ -20,11 +21,20 @@ test-full: test
 	  tests/assign/test_engines.py tests/estimator tests/archive tests/certificate/test_certify.py \
 	  tests/constraints tests/construct tests/core tests/fit tests/problem tests/storage
 
-lint: $(VENV)/.dev-installed
+lint: $(VENV)/.dev-installed build/.tidy
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run --Werror $(KERNELS)
+
+# clang-tidy, again only when a kernel has changed; the compiler's commands are those of the last
+# build, so nothing is done where there is no compiler
+build/.tidy: .clang-tidy $(KERNELS) | $(VENV)/.dev-installed
+	@for commands in build/*/compile_commands.json; do \
+	  [ ! -e "$$commands" ] || $(BIN)/clang-tidy --quiet -p "$${commands%/*}" $(filter %.cpp,$^) \
+	    > $@.txt 2>&1 || { cat $@.txt; exit 1; }; done
+	@mkdir -p build && touch $@
 
 # The pages of docs/ into build/docs, the examples run for their gallery; any warning is an error
 docs: $(VENV)/.docs-installed
@@ -49,7 +59,7 @@ sanitize: $(VENV)/.dev-installed
 	$(BIN)/$(PACKAGES) > "$$($(SANITIZE)/venv/bin/$(PACKAGES))/borrowed.pth"
 	$(SANITIZE)/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation \
 	  --force-reinstall -C build-dir=$(SANITIZE)/cmake -C cmake.build-type=Debug \
-	  -C cmake.define.BCKM_SANITIZE=ON .
+	  -C cmake.define.BCKM_SANITIZE=ON -C cmake.define.BCKM_DEVELOP=ON .
 	LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZE)/venv/bin/python -m pytest -q -m "not slow" tests/kernels
 
@@ -104,7 +114,7 @@ experiments: $(VENV)/.dev-installed
 	$(BIN)/python -m experiments all $(if $(DATA),--data $(DATA)) $(if $(QUICK),--quick)
 
 clean:
-	rm -rf build docs/generated $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf build docs/generated src/bckm/kernels/_native.pyi $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -1,5 +1,6 @@
 """The compiled module as such: how it is found and left out, its threads, its variants."""
 
+import ast
 import importlib.metadata
 import multiprocessing
 import os
@@ -147,7 +148,7 @@ def test_an_unknown_variant_is_refused():
 
 def test_variants_share_no_code_with_the_rest():
     """A weak symbol in a variant may replace the one that all machines run."""
-    names = ("sweep_tile", "row_loops")
+    names = ("tile_kernel", "row_loops")
     objects = [path for name in names for path in (ROOT / "build").glob(f"cp*/**/{name}.cpp.o")]
     if not objects or not shutil.which("nm"):
         pytest.skip("no build directory beside the sources, or no nm")
@@ -158,6 +159,15 @@ def test_variants_share_no_code_with_the_rest():
         symbols = [line.split() for line in listed.stdout.splitlines()]
         assert any(kind == "T" for _, kind, _ in symbols)
         assert [name for _, kind, name in symbols if kind in "uVW"] == [], path.parent
+
+
+@needs_native
+def test_the_stub_is_that_of_the_module():
+    stub = ROOT / "src/bckm/kernels/_native.pyi"
+    if not stub.exists():
+        pytest.skip("no editable installation")
+    declared = {getattr(node, "name", None) for node in ast.parse(stub.read_text()).body} - {None}
+    assert declared == {name for name in dir(native) if not name.startswith("_")}
 
 
 def test_without_compiled_kernels_everything_works():

@@ -13,16 +13,16 @@ pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)
 
 
 class Instance:
-    """Points, each for some samples, with centres, bounds and prices to begin with."""
+    """Points, each for some samples, with centers, bounds and prices to begin with."""
 
     def __init__(self, seed, n=60, heavy=False):
         rng = np.random.default_rng(seed)
         k, d = int(rng.integers(2, 9)), int(rng.integers(1, 5))
-        self.X, self.centres = rng.normal(size=(n, d)), rng.normal(size=(k, d))
+        self.X, self.centers = rng.normal(size=(n, d)), rng.normal(size=(k, d))
         if seed % 4 == 1:
-            self.X, self.centres = np.round(self.X), np.round(self.centres)  # ties
+            self.X, self.centers = np.round(self.X), np.round(self.centers)  # ties
         if seed % 4 == 2:
-            self.centres[0] += 30.0
+            self.centers[0] += 30.0
         self.pull = rng.random(n) if seed % 5 == 0 else None
         self.supply = rng.integers(1, 12, n) if heavy else None
         self.samples = n if self.supply is None else int(self.supply.sum())
@@ -33,12 +33,12 @@ class Instance:
         self.points = native.Points(self.X, None, self.pull, self.supply)
 
     def settle(self, budget=1000, seconds=1e9, threads=1):
-        """Look and settle; labels of samples and the answer."""
+        """Sweep and settle; labels of points and the result."""
         known = Known(self.points.n)
-        sweep(self.points, self.centres, self.prices, known)
+        sweep(self.points, self.centers, self.prices, known)
         answer = native.settle(
             self.points,
-            self.centres,
+            self.centers,
             self.prices,
             known.label,
             known.slack,
@@ -54,9 +54,7 @@ class Instance:
         """Points and labels of single samples."""
         supply = np.ones(len(label), int) if self.supply is None else self.supply
         rest, point, labels = supply.copy(), [], []
-        splits = zip(
-            answer["split_point"], answer["split_cluster"], answer["split_units"], strict=True
-        )
+        splits = zip(answer.split_point, answer.split_cluster, answer.split_units, strict=True)
         for p, cluster, units in splits:
             assert units > 0
             assert cluster != label[p]
@@ -70,7 +68,7 @@ class Instance:
 
     def check(self, label, answer):
         """Assert feasible and optimal; the cost."""
-        assert not answer["stopped"]
+        assert not answer.stopped
         point, labels = self.expand(label, answer)
         sizes = np.bincount(labels, minlength=len(self.lower))
         assert (sizes >= self.lower).all()
@@ -79,11 +77,11 @@ class Instance:
         proof = prove(
             self.X[point],
             pull[point],
-            self.centres,
+            self.centers,
             self.lower,
             self.upper,
             labels,
-            answer["prices"],
+            answer.prices,
         )
         assert proof.cost - proof.value <= 1e-12 * proof.cost + proof.noise
         return proof.cost
@@ -94,13 +92,13 @@ class Instance:
 def test_any_budget_gives_the_optimum(seed):
     drawn = Instance(seed)
     pull = np.ones(60) if drawn.pull is None else drawn.pull
-    cost = pull[:, None] * cdist(drawn.X, drawn.centres, "sqeuclidean")
+    cost = pull[:, None] * cdist(drawn.X, drawn.centers, "sqeuclidean")
     best = optimum(cost, drawn.lower, drawn.upper)
     rows = []
     for budget in (-1, 1, 2, 5, 20, 60, 10_000):
         label, answer = drawn.settle(budget)
         assert drawn.check(label, answer) == pytest.approx(best, rel=1e-12)
-        rows.append(answer["rows"])
+        rows.append(answer.rows)
     assert rows[1] <= rows[-1] <= 60
 
 
@@ -111,8 +109,8 @@ def test_small_budgets_look_at_few_points():
         drawn = Instance(seed, n=400)
         label, answer = drawn.settle(1)
         drawn.check(label, answer)
-        few += 0 < answer["rows"] < 380
-        many += answer["rows"] > 40
+        few += 0 < answer.rows < 380
+        many += answer.rows > 40
     assert few > 20
     assert many > 5
 
@@ -122,7 +120,7 @@ def test_small_budgets_look_at_few_points():
 def test_points_of_several_samples_are_split(seed):
     drawn = Instance(seed, n=25, heavy=True)
     pull = np.ones(25) if drawn.pull is None else drawn.pull
-    cost = pull[:, None] * cdist(drawn.X, drawn.centres, "sqeuclidean")
+    cost = pull[:, None] * cdist(drawn.X, drawn.centers, "sqeuclidean")
     best = optimum(np.repeat(cost, drawn.supply, axis=0), drawn.lower, drawn.upper)
     for budget in (1, 3, 100):
         label, answer = drawn.settle(budget)
@@ -130,22 +128,20 @@ def test_points_of_several_samples_are_split(seed):
 
 
 def test_splits_do_occur():
-    splits = [
-        Instance(seed, n=25, heavy=True).settle()[1]["split_point"].size for seed in range(60)
-    ]
+    splits = [Instance(seed, n=25, heavy=True).settle()[1].split_point.size for seed in range(60)]
     assert np.count_nonzero(splits) > 30
 
 
 def test_all_samples_at_one_point():
-    X, centres = np.zeros((1, 2)), np.eye(3, 2)
+    X, centers = np.zeros((1, 2)), np.eye(3, 2)
     points = native.Points(X, None, None, np.array([100]))
     known = Known(1)
-    sweep(points, centres, np.zeros(3), known)
+    sweep(points, centers, np.zeros(3), known)
     lower, upper = np.array([20, 30, 10]), np.array([30, 40, 40])
     answer = native.settle(
-        points, centres, np.zeros(3), known.label, known.slack, lower, upper, 5, 1e9, 1
+        points, centers, np.zeros(3), known.label, known.slack, lower, upper, 5, 1e9, 1
     )
-    sizes = np.bincount(answer["split_cluster"], answer["split_units"], 3)
+    sizes = np.bincount(answer.split_cluster, answer.split_units, 3)
     sizes[known.label[0]] += 100 - sizes.sum()
     assert sizes.tolist() == [20, 40, 40] or sizes.tolist() == [30, 30, 40]
 
@@ -157,19 +153,19 @@ def test_threads_change_nothing(seed):
     for threads in (1, 2, 3):
         drawn = Instance(seed, n=20_000, heavy=seed % 2 == 0)
         label, answer = drawn.settle(200, threads=threads)
-        found.append((label.tobytes(), answer["prices"].tobytes(), answer["rows"]))
+        found.append((label.tobytes(), answer.prices.tobytes(), answer.rows))
     assert found[0] == found[1] == found[2]
 
 
 def test_no_time_leaves_the_labels():
     drawn = Instance(2, n=200)
     known = Known(200)
-    sweep(drawn.points, drawn.centres, drawn.prices, known)
+    sweep(drawn.points, drawn.centers, drawn.prices, known)
     label, answer = drawn.settle(seconds=0.0)
-    assert answer["stopped"]
+    assert answer.stopped
     assert (label == known.label).all()
-    assert np.isfinite(answer["prices"]).all()
-    assert answer["split_point"].size == 0
+    assert np.isfinite(answer.prices).all()
+    assert answer.split_point.size == 0
 
 
 def test_nothing_to_do():
@@ -178,8 +174,8 @@ def test_nothing_to_do():
     drawn.lower, drawn.upper = np.zeros_like(drawn.lower), np.full_like(drawn.upper, 50)
     label, answer = drawn.settle()
     drawn.check(label, answer)
-    assert answer["paths"] == answer["rounds"] == 0
-    assert (answer["prices"] == 0).all()
+    assert answer.paths == answer.rounds == 0
+    assert (answer.prices == 0).all()
 
 
 BAD = {
@@ -198,16 +194,16 @@ BAD = {
     "lower above upper": lambda a: a["lower"].__setitem__(0, a["upper"][0] + 1),
     "too few": lambda a: a.update(lower=0 * a["lower"], upper=a["upper"] // 2),
     "too many": lambda a: a.update(lower=a["lower"] + 60, upper=a["upper"] + 60),
-    "centres with other features": lambda a: a.update(centres=np.zeros((len(a["prices"]), 9))),
+    "centers with other features": lambda a: a.update(centers=np.zeros((len(a["prices"]), 9))),
 }
 
 
 def arguments_of(drawn):
     known = Known(drawn.points.n)
-    sweep(drawn.points, drawn.centres, drawn.prices, known)
+    sweep(drawn.points, drawn.centers, drawn.prices, known)
     return {
         "points": drawn.points,
-        "centres": drawn.centres,
+        "centers": drawn.centers,
         "prices": drawn.prices,
         "label": known.label,
         "slack": known.slack,

@@ -143,8 +143,9 @@ def totals(
         cost = float((weight * to_own(points, centers, labels)).sum())
         return Totals(sums, np.bincount(labels, weight, k).astype(np.float64), cost)
     if not missing:
-        cloud, centers = native.Points(points, pull=weight), np.ascontiguousarray(centers)
-        return Totals(*native.totals(cloud, labels.astype(np.int32), centers, None, threads)[:3])
+        weighted, centers = native.Points(points, cost_weight=weight), np.ascontiguousarray(centers)
+        found = native.totals(weighted, labels.astype(np.int32), centers, None, threads)
+        return Totals(found.sums, found.mass, found.cost)
     shape, starts = (k, labels.size), np.arange(labels.size + 1)
     sums = np.asarray(sp.csc_array((weight, labels, starts), shape) @ points)
     cost = 0.0

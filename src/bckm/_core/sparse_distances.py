@@ -2,8 +2,9 @@
 
 |x - c|^2 is the sum of (x_t - c_t)^2 over the entries of x and of c_t^2 over all other features.
 The latter is |c|^2 less the sum of c_t^2 over the entries: two sums of the same rounded squares,
-each carried in two numbers, so that their difference has all its digits. `kernels/sparse.hpp` does
-it for all centers at a time; without the kernels it is done here, one center after the other.
+each carried in two numbers, so that their difference has all its digits.
+`kernels/distance/sparse_distances.hpp` does it for all centers at a time; without the kernels it is
+done here, one center after the other.
 """
 
 from __future__ import annotations
@@ -13,24 +14,30 @@ import numpy as np
 from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm.kernels import missing, native
 
-NOTHING = 2.0**-98  # share of |c|^2 that rounding may leave of none of it; as in sparse.hpp
+NOTHING = 2.0**-98  # share of |c|^2 that rounding may leave of none of it; as in the kernel
 
 
 def to_all(points: Sparse, centers: FloatArray) -> FloatArray:
     """Squared distance of each point to each center, (n, k)."""
     if not missing:
-        centers = np.ascontiguousarray(centers, np.float64)
-        return native.sparse(points.indptr, points.indices, points.data, centers)
+        return _native(points, centers)
     rows = _rows(points)
     columns = [_to_one(points, rows, center) for center in np.asarray(centers, np.float64)]
     return np.stack(columns, axis=1)
 
 
+def _native(points: Sparse, centers: FloatArray, labels: IntArray | None = None) -> FloatArray:
+    centers = np.ascontiguousarray(centers, np.float64)
+    found: FloatArray = native.sparse_distances(
+        points.indptr, points.indices, points.data, centers, labels
+    )
+    return found
+
+
 def to_own(points: Sparse, centers: FloatArray, labels: IntArray) -> FloatArray:
     """Squared distance of each point to the center of its cluster, (n,)."""
     if not missing:
-        centers, labels = np.ascontiguousarray(centers, np.float64), labels.astype(np.int64)
-        return native.sparse(points.indptr, points.indices, points.data, centers, labels)
+        return _native(points, centers, labels.astype(np.int64))
     squares = np.empty(labels.size)
     for cluster in np.unique(labels):
         members = np.flatnonzero(labels == cluster)

@@ -83,7 +83,8 @@ class TransportState:
     Attributes
     ----------
     label, runner, margin, slack : arrays (n,)
-        Best and second best cluster, their difference, and a proven bound; see `sweep.hpp`.
+        Best and second best cluster, their difference, and a proven bound; see
+        `kernels/distance/sweep.hpp`.
     units : array (k,)
         Samples in each cluster.
     evaluated : int
@@ -145,7 +146,7 @@ class TransportState:
         if self.centers is None or not np.array_equal(centers, self.centers):
             self.cost = 0.0
         try:
-            gained, evaluated, regret, change = native.sweep(
+            swept = native.sweep(
                 self.points,
                 centers,
                 prices,
@@ -165,11 +166,11 @@ class TransportState:
             self.centers = None
             raise TimeUp from None
         self.centers, self.prices = centers, prices
-        self.units = self.units + gained
-        self.evaluated += evaluated
-        self.cost += change
+        self.units = self.units + swept.gained
+        self.evaluated += swept.evaluated
+        self.cost += swept.change
         self.radii_current = self.radii_current and keep  # radii belong to labels
-        return float(regret)
+        return float(swept.regret)
 
     def relabel(self, before: NDArray[np.int32]) -> None:
         """Take note of labels that were changed from outside."""
@@ -184,7 +185,7 @@ class TransportState:
         """Newton step; None where no sample is near enough to a border to measure a curvature."""
         bounds, prices, gradient = self.bounds, self.prices, self.gradient
         active = (gradient != 0) | (prices != 0) | (bounds.lower == bounds.upper)
-        return native.border_step(
+        step: FloatArray | None = native.newton_step(
             self.points,
             prices,
             self.label,
@@ -194,17 +195,16 @@ class TransportState:
             active,
             self.threads,
         )
+        return step
 
     def totals_at_centers(self) -> Totals:
         """Totals of the labels at the last centers; makes the next change of centers cheaper."""
         if self.radius is None:
             self.radius = np.empty(self.points.n, np.float32)
         assert self.centers is not None
-        sums, mass, cost, self.reach = native.totals(
-            self.points, self.label, self.centers, self.radius, self.threads
-        )
-        self.radii_current = True
-        return Totals(sums, mass, cost)
+        totals = native.totals(self.points, self.label, self.centers, self.radius, self.threads)
+        self.reach, self.radii_current = totals.reach, True
+        return Totals(totals.sums, totals.mass, totals.cost)
 
     def _drift(self, centers: FloatArray, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
         """By how much slacks may have shrunk: constant + slope * radius, for each label.

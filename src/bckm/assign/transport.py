@@ -3,8 +3,8 @@
 min sum_j c[j, y_j] subject to l_i <= #{j : y_j = i} <= u_i is a transportation problem. Each step
 evaluates the points at the last prices, raises the dual by Newton steps (`_transport_state`; first
 on parts of the points where the prices are far off), finishes exactly along shortest paths between
-clusters (`kernels/settle.hpp`) and proves it: evaluated at the final prices, the points give the
-dual value, which equals the cost.
+clusters (`kernels/transport/settle.hpp`) and proves it: evaluated at the final prices, the points
+give the dual value, which equals the cost.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class TransportAssigner(Assigner):
         units = round(float(state.units.sum()))
         lower, upper = _integral_bounds(state.bounds, units)
         settled = self._paths(state, centers, lower, upper, self._budget(units), deadline)
-        state.evaluate(centers, settled["prices"], deadline)
+        state.evaluate(centers, settled.prices, deadline)
 
     def _paths(
         self,
@@ -177,7 +177,7 @@ class TransportAssigner(Assigner):
         upper: IntArray,
         rows: int,
         deadline: Deadline,
-    ) -> native.Settled:
+    ) -> native.SettleResult:
         before = state.label.copy()
         left = min(deadline.left, 1e9)
         settled = native.settle(
@@ -193,7 +193,7 @@ class TransportAssigner(Assigner):
             state.threads,
         )
         state.relabel(before)
-        self.counters["paths"] += settled["paths"]
+        self.counters["paths"] += settled.paths
         return settled
 
     def _budget(self, rows: int) -> int:
@@ -207,19 +207,19 @@ class TransportAssigner(Assigner):
         k = self.structure.n_clusters
         budget = self._budget(ROWS * k + 4 * int(state.infeasibility))
         settled = self._paths(state, centers, self.lower, self.upper, budget, deadline)
-        if settled["stopped"]:
+        if settled.stopped:
             bound = state.totals_at_centers().cost - state.bounds.complementary_slack(
                 state.units, state.prices
             )
             return self._time_cut(centers, start, bound)
         # a cluster that need not hold anything has no subsidy: an empty one far away might get any
-        prices = np.where(self.lower == 0, np.minimum(settled["prices"], 0.0), settled["prices"])
+        prices = np.where(self.lower == 0, np.minimum(settled.prices, 0.0), settled.prices)
         regret = state.evaluate(centers, prices, deadline, keep=True)
         totals = state.totals_at_centers()
         cost = totals.cost
         labels = self.groups.expand(state.label, settled)
         units = state.units
-        if settled["split_point"].size:  # some samples of a point went elsewhere
+        if settled.split_point.size:  # some samples of a point went elsewhere
             regret += self._split_regret(centers, prices, settled)
             totals = self._totals(labels, centers)
             cost = totals.cost
@@ -254,16 +254,16 @@ class TransportAssigner(Assigner):
         return find_totals(problem.points, problem.cost_weight, labels, centers, problem.threads)
 
     def _split_regret(
-        self, centers: FloatArray, prices: FloatArray, settled: native.Settled
+        self, centers: FloatArray, prices: FloatArray, settled: native.SettleResult
     ) -> float:
         """What samples that left the others of their point cost above their best cluster."""
         problem, first = self.problem, self.groups.first
         assert first is not None
-        rows = first[settled["split_point"]]
+        rows = first[settled.split_point]
         squares = squared_distances(problem.points[rows], centers)
         value = squares * problem.cost_weight[rows, None] - prices
-        here = value[np.arange(rows.size), settled["split_cluster"]]
-        return float(settled["split_units"] @ (here - value.min(axis=1)))
+        here = value[np.arange(rows.size), settled.split_cluster]
+        return float(settled.split_units @ (here - value.min(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,15 +291,13 @@ class _Groups:
             return cls(n)
         return cls(n, first, supply)
 
-    def expand(self, label: NDArray[np.int32], settled: native.Settled) -> IntArray:
+    def expand(self, label: NDArray[np.int32], settled: native.SettleResult) -> IntArray:
         """Labels of samples from those of points."""
         if self.supply is None or self.first is None:
             return label.astype(np.int64)
         labels = np.repeat(label.astype(np.int64), self.supply)
         end = self.first + self.supply
-        parts = zip(
-            settled["split_point"], settled["split_cluster"], settled["split_units"], strict=True
-        )
+        parts = zip(settled.split_point, settled.split_cluster, settled.split_units, strict=True)
         for point, cluster, units in parts:
             labels[end[point] - units : end[point]] = cluster
             end[point] -= units

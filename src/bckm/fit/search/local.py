@@ -65,7 +65,7 @@ class LocalSearch:
             f"the moves between {k:,} clusters",
             "Use search='none', or fewer clusters or n_jobs.",
         )
-        self._points = native.Points(problem.points, pull=problem.mass)
+        self._points = native.Points(problem.points, cost_weight=problem.mass)
         self._rules = native_rules(problem.structure)
         self._soft = native_soft(problem.soft)
 
@@ -95,8 +95,8 @@ class LocalSearch:
             min(deadline.left, 1e9),
             self._problem.threads,
         )
-        counts = Counter({kind: int(found[kind]) for kind in KINDS})
-        descent = Descent(after.astype(np.int64), counts, found["work"], found["finished"])
+        counts = Counter({kind: getattr(found, kind) for kind in KINDS})
+        descent = Descent(after.astype(np.int64), counts, found.work, found.finished)
         if not self._problem.structure.sums_hold(descent.labels):
             # sums of more than twice the digits of a number: nothing is gained where rules break
             descent = replace(descent, labels=labels, finished=False)

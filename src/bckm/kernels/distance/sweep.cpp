@@ -1,0 +1,185 @@
+#include "distance/sweep.hpp"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "distance/exact_costs.hpp"
+#include "distance/packed.hpp"
+#include "runtime/pool.hpp"
+
+namespace bckm {
+namespace {
+
+constexpr std::int64_t chunk_size = 4096;
+constexpr double unit64 = 1.2e-16;  // relative rounding of float64, 2^-53
+
+// Scratch memory and results of one worker.
+struct Worker {
+    explicit Worker(const Packed& packed, std::int64_t k)
+        : tile(packed), costs(padded(k)), listed(chunk_size), gained(k, 0) {}
+
+    Tile tile;
+    std::vector<double> costs;
+    std::vector<std::int32_t> listed;
+    std::vector<std::int64_t> gained;
+    std::int64_t evaluated = 0;
+    TileBest leaders;
+};
+
+float below(double value) {
+    // a float that is certainly not above the value
+    const double down = value - 1.3e-7 * std::fabs(value);
+    return static_cast<float>(std::clamp(down, -3.0e38, 3.0e38));
+}
+
+class Sweep {
+public:
+    Sweep(const Points& points, const PricedCenters& priced, const PointState& state,
+          const Drift& drift, bool keep_labels)
+        : points(points), priced(priced), state(state), keep_labels(keep_labels),
+          packed(priced, points.cost_weight != nullptr),
+          fixed_decay(drift.fixed, drift.fixed + priced.k),
+          slope_decay(drift.slope, drift.slope + priced.k) {
+        const auto any = [](const std::vector<float>& decay) {
+            return std::any_of(decay.begin(), decay.end(), [](float f) { return f != 0.0f; });
+        };
+        moving = any(fixed_decay) || any(slope_decay);
+    }
+
+    // Returns the regret or the change of this chunk.
+    double chunk(std::int64_t number, Worker& worker) const {
+        const std::int64_t from = number * chunk_size, to = std::min(points.n, from + chunk_size);
+        const std::int64_t listed = list(from, to, worker.listed.data());
+        double sum = 0.0;
+        const int size = packed.kernel.samples;
+        worker.evaluated += listed;
+        for (std::int64_t s = 0; s < listed; s += size) {
+            const int filled = static_cast<int>(std::min<std::int64_t>(size, listed - s));
+            worker.tile.fill(points, filled, [&](int r) { return from + worker.listed[s + r]; });
+            packed.kernel.run(worker.tile.values(), packed.dims, packed.centers.data(),
+                              packed.bias.data(), packed.width, worker.leaders);
+            for (int r = 0; r < filled; ++r) sum += decide(from + worker.listed[s + r], r, worker);
+        }
+        return sum;
+    }
+
+    Worker worker() const { return Worker(packed, priced.k); }
+
+private:
+    // Lowers slacks by the drift and lists the points (counted from `from`) that have none left.
+    // Without branches: this runs over all points, however few are listed.
+    std::int64_t list(std::int64_t from, std::int64_t to, std::int32_t* listed) const {
+        if (moving)
+            row_loops().decay(state.label + from, fixed_decay.data(), slope_decay.data(),
+                              state.radius ? state.radius + from : nullptr, to - from,
+                              state.slack + from);
+        std::int64_t count = 0;
+        for (std::int64_t j = from; j < to; ++j) {
+            listed[count] = static_cast<std::int32_t>(j - from);
+            count += !(state.slack[j] > 0.0f);
+        }
+        return count;
+    }
+
+    // Accepts the result of the tile if its error bound permits, else evaluates in float64.
+    double decide(std::int64_t j, int r, Worker& worker) const {
+        const TileBest& tile = worker.leaders;
+        const double gap = static_cast<double>(tile.second[r]) - tile.best[r] -
+                           packed.error_bound(worker.tile.square(r), tile.best[r], tile.second[r]);
+        if (gap > 0.0 && (!keep_labels || tile.label[r] == state.label[j])) {
+            const double square_scale = packed.scale * packed.scale;
+            state.slack[j] = below(gap * square_scale);
+            note_runner_up(j, tile.label[r], tile.runner_up[r],
+                           (static_cast<double>(tile.second[r]) - tile.best[r]) * square_scale);
+            return relabel(j, tile.label[r], worker);
+        }
+        return evaluate_exactly(j, worker);
+    }
+
+    double evaluate_exactly(std::int64_t j, Worker& worker) const {
+        double* value = worker.costs.data();
+        exact_costs(priced, points.row(j), points.weight(j), value);
+        for (std::int64_t i = 0; i < priced.k; ++i) value[i] -= priced.prices[i];
+        const std::int32_t best = argmin(value, -1);
+        const std::int32_t label = keep_labels ? state.label[j] : best;
+        const std::int32_t other = priced.k > 1 ? argmin(value, label) : label;
+        const double size =
+            std::fabs(value[label]) + std::fabs(value[other]) + 2.0 * priced.max_price;
+        const double rounding = (priced.dims + 4.0) * unit64 * size;
+        note_runner_up(j, label, other, value[other] - value[label]);
+        state.slack[j] = priced.k > 1 ? below(value[other] - value[label] - rounding) : 3.0e38f;
+        if (keep_labels) return static_cast<double>(points.units(j)) * (value[label] - value[best]);
+        return relabel(j, label, worker);
+    }
+
+    void note_runner_up(std::int64_t j, std::int32_t label, std::int32_t runner_up,
+                        double lead) const {
+        state.runner_up[j] = runner_up;
+        state.margin[j] =
+            static_cast<float>(lead + priced.prices[runner_up] - priced.prices[label]);
+    }
+
+    // Returns by how much the cost grows.
+    double relabel(std::int64_t j, std::int32_t label, Worker& worker) const {
+        const std::int32_t before = state.label[j];
+        if (label == before) return 0.0;
+        state.label[j] = label;
+        worker.gained[before] -= points.units(j);
+        worker.gained[label] += points.units(j);
+        const double* x = points.row(j);
+        double change = 0.0;
+        for (std::int64_t t = 0; t < priced.dims; ++t) {
+            const double now = x[t] - priced.centers[label * priced.dims + t];
+            const double then = x[t] - priced.centers[before * priced.dims + t];
+            change += now * now - then * then;
+        }
+        return points.weight(j) * static_cast<double>(points.units(j)) * change;
+    }
+
+    std::int32_t argmin(const double* value, std::int64_t except) const {
+        double least = DBL_MAX;
+        std::int64_t where = except == 0 && priced.k > 1 ? 1 : 0;
+        for (std::int64_t i = 0; i < priced.k; ++i)
+            if (value[i] < least && i != except) {
+                least = value[i];
+                where = i;
+            }
+        return static_cast<std::int32_t>(where);
+    }
+
+    const Points& points;
+    const PricedCenters& priced;
+    const PointState& state;
+    bool keep_labels;
+    Packed packed;
+    std::vector<float> fixed_decay, slope_decay;
+    bool moving;  // whether prices or centers have moved at all
+};
+
+}  // namespace
+
+SweepResult sweep(const Points& points, const PricedCenters& priced, const PointState& state,
+                  const Drift& drift, bool keep_labels, int threads) {
+    const Sweep task(points, priced, state, drift, keep_labels);
+    const std::int64_t chunks = (points.n + chunk_size - 1) / chunk_size;
+    threads = static_cast<int>(std::min<std::int64_t>(threads, chunks));
+    std::vector<Worker> workers;
+    workers.reserve(threads);
+    for (int w = 0; w < threads; ++w) workers.push_back(task.worker());
+    // added in the order of chunks, whatever the number of threads
+    std::vector<double> sums(chunks, 0.0);
+    parallel(chunks, threads, [&](std::int64_t chunk, int worker) {
+        sums[chunk] = task.chunk(chunk, workers[worker]);
+    });
+    SweepResult result;
+    result.gained.assign(priced.k, 0);
+    for (const Worker& w : workers) {
+        result.evaluated += w.evaluated;
+        for (std::int64_t i = 0; i < priced.k; ++i) result.gained[i] += w.gained[i];
+    }
+    for (const double sum : sums) (keep_labels ? result.regret : result.change) += sum;
+    return result;
+}
+
+}  // namespace bckm

@@ -1,0 +1,195 @@
+#include "transport/newton_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "runtime/pool.hpp"
+
+namespace bckm {
+namespace {
+
+constexpr double longest_step = 3.0;  // depths that a step goes at most
+constexpr double samples_per_excess =
+    2.0;                               // samples near the border for each one too many or too few
+constexpr double least_samples = 8.0;  // samples from which a curvature is measured
+constexpr double ridge = 1e-4;         // of the mean degree, for clusters without any border
+constexpr double accuracy = 1e-3;      // the curvature is no more accurate than this
+constexpr int max_rounds = 100;
+
+// Four bins per factor of two, straight from the bits of a float; 64 such factors are enough.
+constexpr int mantissa_bits = 21, bins = 256;
+
+int raw_bin(float gap) {
+    if (!(gap > 0.0f)) return 0;
+    std::uint32_t bits;
+    std::memcpy(&bits, &gap, sizeof bits);
+    return static_cast<int>(bits >> mantissa_bits);
+}
+
+float end_of(int raw) {
+    const std::uint32_t bits = static_cast<std::uint32_t>(raw + 1) << mantissa_bits;
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// Samples near borders, counted in a fixed number of parts, so that sums do not depend on threads.
+class Survey {
+public:
+    Survey(const Borders& borders, int threads)
+        : points(borders.points), label(borders.label), runner_up(borders.runner_up),
+          borders(borders), k(borders.k), threads(threads), n(borders.points.n),
+          parts(n < 50000 ? 1 : 4), lowest(lowest_bin()) {}
+
+    std::vector<float> depths(const double* gradient) const {
+        std::vector<std::vector<std::int64_t>> part(parts);
+        parallel(parts, threads, [&](std::int64_t p, int) {
+            std::vector<std::int64_t>& samples = part[p];
+            samples.assign(k * bins, 0);
+            for (std::int64_t j = begin(p); j < begin(p + 1); ++j) {
+                const int bin = std::clamp(raw_bin(gap(j)) - lowest, 0, bins - 1);
+                const std::int64_t units = points.units(j);
+                samples[label[j] * bins + bin] += units;
+                samples[runner_up[j] * bins + bin] += units;
+            }
+        });
+        std::vector<float> depth(k, 0.0f);
+        for (std::int64_t a = 0; a < k; ++a) {
+            const double goal =
+                std::max(least_samples, samples_per_excess * std::fabs(gradient[a]));
+            double sum = 0.0;
+            for (int bin = 0; bin < bins && sum < goal; ++bin) {
+                std::int64_t here = 0;
+                for (const auto& samples : part) here += samples[a * bins + bin];
+                sum += static_cast<double>(here);
+                if (here > 0) depth[a] = end_of(bin + lowest);
+            }
+        }
+        return depth;
+    }
+
+    // (k, k), samples per unit of price
+    std::vector<double> edges(const std::vector<float>& depth) const {
+        std::vector<std::vector<double>> part(parts);
+        parallel(parts, threads, [&](std::int64_t p, int) {
+            std::vector<double>& edge = part[p];
+            edge.assign(k * k, 0.0);
+            for (std::int64_t j = begin(p); j < begin(p + 1); ++j) {
+                const float deep = std::max(depth[label[j]], depth[runner_up[j]]);
+                if (gap(j) > deep || label[j] == runner_up[j]) continue;
+                const double density = static_cast<double>(points.units(j)) / (2.0 * deep);
+                edge[label[j] * k + runner_up[j]] += density;
+                edge[runner_up[j] * k + label[j]] += density;
+            }
+        });
+        for (std::int64_t p = 1; p < parts; ++p)
+            for (std::size_t e = 0; e < part[0].size(); ++e) part[0][e] += part[p][e];
+        return std::move(part[0]);
+    }
+
+private:
+    std::int64_t begin(std::int64_t part) const { return n * part / parts; }
+
+    // so that the largest gap of some points falls into the last bin
+    int lowest_bin() const {
+        int highest = 0;
+        for (std::int64_t j = 0; j < n; j += n / 1000 + 1)
+            highest = std::max(highest, raw_bin(gap(j)));
+        return std::max(0, highest - bins + 1);
+    }
+
+    float gap(std::int64_t j) const {
+        const double* prices = borders.prices;
+        return borders.margin[j] + static_cast<float>(prices[label[j]] - prices[runner_up[j]]);
+    }
+
+    const Points& points;
+    const std::int32_t *label, *runner_up;
+    const Borders& borders;
+    std::int64_t k;
+    int threads;
+    std::int64_t n, parts;
+    int lowest;
+};
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+}
+
+// Edges of each node: most pairs of clusters have no border.
+struct Neighbors {
+    std::vector<std::size_t> begin{0}, node;
+    std::vector<double> weight;
+
+    Neighbors(const std::vector<double>& edge, std::size_t k) {
+        for (std::size_t a = 0; a < k; ++a) {
+            for (std::size_t b = 0; b < k; ++b)
+                if (edge[a * k + b] != 0.0) {
+                    node.push_back(b);
+                    weight.push_back(edge[a * k + b]);
+                }
+            begin.push_back(node.size());
+        }
+    }
+};
+
+// Conjugate gradients, preconditioned by the degrees.
+std::vector<double> solve(const Neighbors& near, const std::vector<double>& degree,
+                          const double* gradient, const bool* active) {
+    const std::size_t k = degree.size();
+    std::vector<double> x(k, 0.0), residual(k, 0.0), z(k, 0.0), direction(k, 0.0), product(k, 0.0);
+    for (std::size_t i = 0; i < k; ++i)
+        if (active[i]) {
+            residual[i] = gradient[i];
+            direction[i] = z[i] = residual[i] / degree[i];
+        }
+    double weight = dot(residual, z);
+    const double enough = accuracy * accuracy * weight;
+    for (int round = 0; round < max_rounds && weight > enough; ++round) {
+        for (std::size_t a = 0; a < k; ++a) {
+            double sum = degree[a] * direction[a];
+            for (std::size_t e = near.begin[a]; e < near.begin[a + 1]; ++e)
+                sum -= near.weight[e] * direction[near.node[e]];
+            product[a] = active[a] ? sum : 0.0;
+        }
+        const double length = weight / dot(direction, product);
+        for (std::size_t i = 0; i < k; ++i) {
+            x[i] += length * direction[i];
+            residual[i] -= length * product[i];
+            z[i] = residual[i] / degree[i];
+        }
+        const double next = dot(residual, z);
+        for (std::size_t i = 0; i < k; ++i) direction[i] = z[i] + next / weight * direction[i];
+        weight = next;
+    }
+    return x;
+}
+
+}  // namespace
+
+bool newton_step(const Borders& borders, const double* gradient, const bool* active, double* step,
+                 int threads) {
+    const std::int64_t k = borders.k;
+    const Survey survey(borders, threads);
+    const std::vector<float> depth = survey.depths(gradient);
+    const std::vector<double> edge = survey.edges(depth);
+    std::vector<double> degree(k, 0.0);
+    double mean = 0.0;
+    for (std::int64_t a = 0; a < k; ++a) {
+        for (std::int64_t b = 0; b < k; ++b) degree[a] += edge[a * k + b];
+        mean += degree[a] / static_cast<double>(k);
+    }
+    if (!(mean > 0.0) || !std::isfinite(mean)) return false;
+    for (double& d : degree) d = d > 0.0 ? d * (1.0 + ridge) : ridge * mean;
+    const std::vector<double> x =
+        solve(Neighbors(edge, static_cast<std::size_t>(k)), degree, gradient, active);
+    const double limit = longest_step * *std::max_element(depth.begin(), depth.end());
+    for (std::int64_t i = 0; i < k; ++i) step[i] = std::clamp(x[i], -limit, limit);
+    return true;
+}
+
+}  // namespace bckm

@@ -1,0 +1,34 @@
+// The exact end of an assignment step under size bounds: successive shortest paths.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "distance/points.hpp"
+
+namespace bckm {
+
+struct SettleResult {
+    std::vector<double> prices;  // (k,)
+    // samples of one point that are in another cluster than its label says
+    std::vector<std::int64_t> split_point, split_cluster, split_units;
+    std::int64_t rows = 0;    // points whose exact costs were needed
+    std::int64_t paths = 0;   // augmenting paths
+    std::int64_t rounds = 0;  // searches for shortest paths
+    bool stopped = false;     // by `stop`: labels are as they were
+};
+
+// From labels that are optimal at the given prices to labels that are optimal within the bounds.
+//
+// `label[j]` is the best cluster of point j at those prices, `slack[j]` a proven lower bound on
+// what any other cluster costs more; `units` samples have each label. Points with the least slack
+// are made explicit: their exact costs are computed. All others are represented by their bound, a
+// *virtual* move; where a shortest path would use one, more points become explicit. So the result
+// is exact, however few points were evaluated. `label` is changed in place.
+SettleResult settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
+                    const float* slack, const std::int64_t* units, const std::int64_t* lower,
+                    const std::int64_t* upper, std::int64_t budget, int threads,
+                    const std::function<bool()>& stop);
+
+}  // namespace bckm
