@@ -90,6 +90,7 @@ def test_every_display_draws_where_it_is_told(display):
     assert found.ax_ is axes[2]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_every_display_comes_from_an_estimator(display):
     X = np.random.default_rng(0).normal(size=(30, 2))
@@ -100,6 +101,7 @@ def test_every_display_comes_from_an_estimator(display):
     draw(display.from_estimator(model.fit(X, constraints=rules), X, rules))
 
 
+@pytest.mark.full
 def test_bounds_of_an_estimator_are_drawn():
     X = np.random.default_rng(0).normal(size=(30, 2))
     kg = np.linspace(1.0, 2.0, 30)
@@ -111,6 +113,7 @@ def test_bounds_of_an_estimator_are_drawn():
     assert display.amount.upper.tolist() == [20] * 3
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_of_a_person_is_drawn_as_it_is(text):
     kg = bckm.AttributeSum(np.ones(20), upper=9, name=text)

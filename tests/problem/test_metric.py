@@ -241,6 +241,7 @@ def everywhere(seed):
     }
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("search", ["none", "auto"])
 @pytest.mark.parametrize("sizes", [{}, {"size_min": 13, "size_max": 17}])
 @pytest.mark.parametrize("data", [DATA, *map(everywhere, range(3))], ids=["rays", "a", "b", "c"])

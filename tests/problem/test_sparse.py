@@ -73,6 +73,7 @@ def same(one, other):
     assert type(one.centers) is np.ndarray
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("solver", "asked"), CASES)
 def test_the_same_answer_as_for_dense_data(solver, asked, seed):
@@ -313,6 +314,7 @@ def test_auto_is_none():
     assert {step.kind for step in found.history} == {"assign"}
 
 
+@pytest.mark.full
 def test_certify(never_dense):
     dense, rules = words(0, n=30), bckm.Constraints(size_min=6, size_max=9)
     wide = sp.hstack([sp.csr_array(dense), sp.csr_array((30, 1_000_000))], format="csr")

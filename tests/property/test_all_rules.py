@@ -130,6 +130,7 @@ def look(seed, *, often=1):
         look_at_fit(drawn, truth, seed)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_all_rules_against_brute_force(batch):
     for seed in range(batch * BATCH, (batch + 1) * BATCH):

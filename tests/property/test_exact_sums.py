@@ -8,6 +8,8 @@ import pytest
 import bckm
 from tests.support.exact_sums import draw, wishes
 
+pytestmark = pytest.mark.sampled(1)
+
 SOLVERS = ("exact", "lagrangian", "greedy", "pump", "auto")
 FEW, BATCH, BATCHES = 6, 25, 4
 

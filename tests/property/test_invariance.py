@@ -6,6 +6,8 @@ import pytest
 import bckm
 from tests.support.families import FAMILIES
 
+pytestmark = pytest.mark.sampled(8)
+
 SOLVERS = ("auto", "transport", "exact", "pump", "greedy")
 
 
@@ -131,6 +133,7 @@ def test_weights_scaled(solver):
         assert two.inertia == pytest.approx(one.inertia * scale, rel=1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_order_of_unequal_bounds_does_not_matter(solver):
     """Blobs of 10, 30, 60 and 100 samples with exactly these sizes asked in any order."""

@@ -9,6 +9,8 @@ from scipy.sparse import csr_array
 import bckm
 from tests.support import exact_costs as exactly
 
+pytestmark = pytest.mark.sampled(4)
+
 LAYOUTS = pytest.mark.parametrize("layout", [np.asarray, csr_array], ids=["dense", "sparse"])
 CLOSE = Fraction(1, 10**9)
 SOLVERS = ("auto", "exact", "lagrangian", "pump", "greedy", "transport", "nearest")

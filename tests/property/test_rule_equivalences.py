@@ -6,6 +6,8 @@ import pytest
 import bckm
 from bckm import AttributeSum, Constraints, Quota, Stay
 
+pytestmark = pytest.mark.sampled(2)
+
 SEEDS = range(12)
 N, K = 24, 3
 

@@ -35,6 +35,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("page", "least"),
     [("tutorial", 60), ("choosing", 15), ("moving", 15), ("index", 5), ("files", 25)],
@@ -43,6 +44,7 @@ def test_examples_run(page, least, folder):  # some write files
     assert run_examples(DOCS / f"{page}.md") >= least
 
 
+@pytest.mark.full
 def test_commands_run(folder):
     assert run_commands(DOCS / "command-line.md", folder) >= 20
 

@@ -14,6 +14,7 @@ CHOOSE = import_module("bckm.assign.choose")  # the name is that of a function, 
 PAGE = (DOCS / "rules.md").read_text("utf-8")
 
 
+@pytest.mark.full
 def test_examples_run():
     assert run_examples(DOCS / "rules.md") > 40
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -32,7 +33,9 @@ def drawn_study(seed: int) -> bckm.Study | None:
     return bckm.Study.of(result, case.X, case.constraints, sample_id=ids, sample_weight=case.weight)
 
 
-STUDIES = [study for seed in range(60) if (study := drawn_study(seed)) is not None]
+@functools.cache
+def drawn_studies() -> list[bckm.Study]:
+    return [study for seed in range(60) if (study := drawn_study(seed)) is not None]
 
 
 def blobs(n: int, k: int, d: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -42,8 +45,8 @@ def blobs(n: int, k: int, d: int = 2, seed: int = 0) -> tuple[np.ndarray, np.nda
 
 
 def test_all_forms_of_drawn_studies() -> None:
-    assert len(STUDIES) > 20
-    for study in STUDIES:
+    assert len(drawn_studies()) > 20
+    for study in drawn_studies():
         found = report.summary(study)
         json.dumps(found, allow_nan=False)
         assert found["sizes"] == study.result.sizes.tolist()
@@ -55,7 +58,7 @@ def test_all_forms_of_drawn_studies() -> None:
 
 
 def test_reports_are_repeatable_and_leave_the_study_alone() -> None:
-    study = STUDIES[0]
+    study = drawn_studies()[0]
     before = study.X.copy(), study.result.labels.copy()
     assert report.html(study) == report.html(study)
     assert np.array_equal(before[0], study.X)
@@ -184,7 +187,7 @@ def test_broken_rules_are_told_aloud() -> None:
 
 
 def test_the_gap_is_that_of_the_last_assignment() -> None:
-    for study in STUDIES:
+    for study in drawn_studies():
         result, gap = study.result, report.summary(study)["gap"]
         if result.lower_bound > 0:
             assert gap == pytest.approx(max(0, 1 - result.lower_bound / result.objective))
@@ -254,7 +257,7 @@ def test_an_empty_cluster_has_no_numbers() -> None:
 
 
 def test_text_without_blocks_is_ascii_and_keeps_to_the_width() -> None:
-    for study in STUDIES[:10]:
+    for study in drawn_studies()[:10]:
         found = report.text(study, width=60, blocks=False)
         assert found.isascii()
         assert max(map(len, found.splitlines())) <= 60
@@ -271,7 +274,7 @@ def test_text_keeps_to_the_width_with_long_names() -> None:
 
 
 def test_write_goes_by_the_suffix(tmp_path: Path) -> None:
-    study = STUDIES[0]
+    study = drawn_studies()[0]
     for name, start in (("a.html", "<!DOC"), ("a.MD", "# "), ("a.json", "{"), ("a.txt", "Clus")):
         report.write(study, tmp_path / name)
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
