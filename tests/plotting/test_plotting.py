@@ -19,7 +19,7 @@ from bckm.plotting import (
     SizesDisplay,
 )
 from bckm.plotting._clusters import degrees, hull
-from bckm.plotting._drawing import figures, thinned
+from bckm.plotting._drawing import figures
 from bckm.plotting._numbers import pushed_apart
 from bckm.study import views
 from tests.support.studies import random_study, study_of
@@ -429,11 +429,11 @@ def test_silhouettes_are_sorted_within_clusters():
 
 
 def test_ticks_are_thinned_to_round_numbers():
-    assert thinned(5) == [0, 1, 2, 3, 4]
-    assert thinned(50)[:3] == [0, 2, 4]
-    assert thinned(200)[:3] == [0, 10, 20]
-    assert thinned(1) == [0]
-    assert len(thinned(100_000)) <= 25
+    assert views.thinned(5, 25) == [0, 1, 2, 3, 4]
+    assert views.thinned(50, 25)[:3] == [0, 2, 4]
+    assert views.thinned(200, 25)[:3] == [0, 10, 20]
+    assert views.thinned(1, 25) == [0]
+    assert len(views.thinned(100_000, 25)) <= 25
 
 
 @pytest.mark.parametrize(

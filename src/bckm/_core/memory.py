@@ -14,14 +14,7 @@ NEGLIGIBLE = 2**26  # not worth a look at the system
 def require(needed: int, what: str, remedy: str) -> None:
     """Raise MemoryError, with numbers and a remedy, where more is needed than is available.
 
-    Parameters
-    ----------
-    needed : int
-        Bytes.
-    what : str
-        What they are for.
-    remedy : str
-        What a person can do, one sentence.
+    `what` says what the bytes are for, `remedy`, a sentence, what a person can do.
     """
     if needed < NEGLIGIBLE:
         return

@@ -33,16 +33,9 @@ def smallest(values: FloatArray) -> float:
 def allowed(bound: float, least: float, held: float, tolerance: float = TOLERANCE) -> float:
     """How far a sum may be beyond its bound.
 
-    Parameters
-    ----------
-    bound : float
-        The bound.
-    least : float
-        The smallest amount of any sample.
-    held : float
-        What the cluster holds, amounts without their signs.
-    tolerance : float
-        Zero where each unit beyond a bound is paid for: then only rounding is allowed.
+    `least` is the smallest amount of any sample, `held` what the cluster holds, amounts without
+    their signs. Where each unit beyond a bound is paid for, `tolerance` is zero: only rounding is
+    allowed.
     """
     return tolerance * max(abs(bound), least) + ROUNDING * held
 

@@ -26,18 +26,6 @@ def atomic(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "wb") -> Ite
     exception the old one is there as before. Text is UTF-8, its line ends are left as they are. A
     link is followed; what is no file (a pipe, ``/dev/null``) is written to directly.
 
-    Parameters
-    ----------
-    path : str or path
-        Its folder must be there.
-    mode : {"w", "wb"}
-        Text or bytes.
-
-    Yields
-    ------
-    file
-        To write to, within the ``with``.
-
     Examples
     --------
     >>> import pathlib, tempfile

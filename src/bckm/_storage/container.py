@@ -183,21 +183,8 @@ def _put(array: NDArray[Any], where: tuple[str, ...], arrays: dict[str, NDArray[
 def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Container:
     """Read what `write_container` wrote.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    kinds : collection of str
-        What it may be about.
-
-    Raises
-    ------
-    DamagedFileError
-        If it is no such file, or no longer; also where it is of a newer version.
-    ValueError
-        If it is about something else.
-    OSError
-        If it cannot be read at all.
+    Raises `DamagedFileError` if it is no such file, or no longer, or of a newer version; ValueError
+    if it is about none of the `kinds`.
     """
     shown = clean(os.fspath(path))
     if os.path.isdir(path):

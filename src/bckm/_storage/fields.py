@@ -18,12 +18,7 @@ LARGEST = 2**63 - 1
 class Fields:
     """A mapping of a file; each value is what it is asked for as, or a `ValueError`.
 
-    Parameters
-    ----------
-    tree : mapping
-        As it was read.
-    name : str
-        What messages call it.
+    `name` is what messages call it.
     """
 
     def __init__(self, tree: Any, name: str) -> None:

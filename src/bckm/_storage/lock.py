@@ -33,15 +33,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     means nothing. Where there is no folder, or nothing can be written to it, there is nothing to
     guard. A file system without locks is told of, and not guarded.
 
-    Parameters
-    ----------
-    path : str or path
-        What is guarded; it need not be there.
-
-    Raises
-    ------
-    FileInUseError
-        If somebody else holds it.
+    Raises `FileInUseError` if somebody else holds it. The path itself need not be there.
 
     Examples
     --------

@@ -24,13 +24,6 @@ OUTPUT = "bckm-demo-labels.csv"
 def main(output: str = OUTPUT, report: str | None = None) -> bckm.Result:
     """Cluster the bundled customers, print what was asked and what came out, write the labels.
 
-    Parameters
-    ----------
-    output : str
-        Where to write the labels as CSV.
-    report : str, optional
-        Where to write a report, .html or .md.
-
     Examples
     --------
     >>> import tempfile, pathlib

@@ -42,12 +42,7 @@ def utf8(stream: Any) -> bool:
 def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) -> None:
     """Refuse before a long fit what would fail after it, or would overwrite its input.
 
-    Parameters
-    ----------
-    inputs : list of str
-        Files that are read.
-    outputs : list of pairs
-        Options and what they name: a file, - for standard output, None for nothing.
+    `outputs` are options and what they name: a file, - for standard output, None for nothing.
     """
     given = {os.path.realpath(path) for path in inputs if path != "-"}
     taken: dict[str, str] = {}

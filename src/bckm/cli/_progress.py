@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bckm._core.terminal import clean, say
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 EVERY = 2.0  # seconds between two lines where there is no terminal
 
 
-class Progress(Protocol):
-    """Hears of phases, steps and remarks."""
+class Progress:
+    """Hears of phases and steps; this one says nothing."""
 
     def phase(self, words: str) -> None:
         """Something new begins."""
@@ -29,20 +29,7 @@ class Progress(Protocol):
         """The end."""
 
 
-class Quiet:
-    """Says nothing."""
-
-    def phase(self, words: str) -> None:
-        """Something new begins."""
-
-    def step(self, step: Step) -> None:
-        """The fit has made a step."""
-
-    def close(self) -> None:
-        """The end."""
-
-
-class Lines:
+class Lines(Progress):
     """Plain lines: phases at once, steps now and then."""
 
     def __init__(self, time_limit: float | None) -> None:
@@ -65,11 +52,8 @@ class Lines:
             )
             say(f"  {words}, {left}" if left else f"  {words}", err=True)
 
-    def close(self) -> None:
-        """Nothing is open."""
 
-
-class Bar:
+class Bar(Progress):
     """A bar with phase, iteration, objective and remaining time."""
 
     def __init__(self, time_limit: float | None) -> None:
@@ -158,5 +142,5 @@ def _width() -> int:
 def progress_to(quiet: bool, time_limit: float | None) -> Progress:
     """What fits the place that standard error leads to."""
     if quiet:
-        return Quiet()
+        return Progress()
     return Bar(time_limit) if sys.stderr.isatty() else Lines(time_limit)

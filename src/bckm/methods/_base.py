@@ -190,14 +190,7 @@ class Method(ClusterMixin, BaseEstimator):
 def seeds(task: Task, init: Any, n_init: Any) -> FloatArray:
     """First centers (k, d), in the units of the points of `task`.
 
-    Parameters
-    ----------
-    task : Task
-        What to cluster.
-    init : {"k-means", "k-means++"} or array (k, d)
-        Converged plain k-means (the paper's choice), its seeding alone, or centers.
-    n_init : int
-        Starts of the plain k-means; the best is kept.
+    `init` as in `bckm.methods`; `n_init` starts of the plain k-means, of which the best is kept.
     """
     number = read_whole(n_init, "n_init")
     if isinstance(init, str):
@@ -238,16 +231,7 @@ def alternate(
     may rise, and an assignment that is no function of the costs alone may run in circles. Labels
     that were seen before end it, since all that follows would repeat.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its items are assigned; its centers are their means.
-    centers : array (k, d)
-        First centers.
-    assign : callable
-        Labels of items from centers.
-    max_iter : int
-        Largest number of assignments.
+    `assign` gives labels of items from centers, at most `max_iter` times.
     """
     seen: set[bytes] = set()
     labels = np.zeros(problem.structure.n_items, np.int64)

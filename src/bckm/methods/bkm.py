@@ -78,13 +78,7 @@ class BKM(Method):
 
 
 def assign_to_slots(cost: FloatArray) -> IntArray:
-    """Labels of least cost among those with balanced sizes.
-
-    Parameters
-    ----------
-    cost : array (n, k)
-        Cost of each sample in each cluster.
-    """
+    """Labels of least cost among those with balanced sizes."""
     n, k = cost.shape
     slots = np.repeat(np.arange(k), n // k + (np.arange(k) < n % k))  # (n,)
     # every sample is assigned once, so a row shift changes no argmin; it keeps digits

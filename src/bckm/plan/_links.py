@@ -27,13 +27,8 @@ KINDS = {
 def read_links_file(path: str, read: Reader) -> Constraints:
     """Read links by id; those with a confidence are soft.
 
-    Parameters
-    ----------
-    path : str
-        A table with the columns kind ("together" or "apart"), a, b, and optionally confidence:
-        empty or "inf" for a link that must hold.
-    read : Reader
-        The data, whose ids the links name.
+    The table has the columns kind ("together" or "apart"), a, b, and optionally confidence: empty
+    or "inf" for a link that must hold.
     """
     table = read_table(path)
     kinds = table.texts("kind")

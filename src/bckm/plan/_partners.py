@@ -23,12 +23,7 @@ MOST = 0.9  # share of the values that must be ids to take a column for one of p
 def read_partners(column: str, read: Reader) -> list[Link]:
     """Pairs of each row and the rows that a column names in it.
 
-    Parameters
-    ----------
-    column : str
-        Its cells hold an id, several with semicolons or commas between, a list, or nothing.
-    read : Reader
-        The data, whose ids the column names.
+    Cells hold an id, several with semicolons or commas between, a list, or nothing.
     """
     pairs: dict[frozenset[int], tuple[int, int]] = {}
     place = {name: row for row, name in enumerate(read.names)}

@@ -108,19 +108,6 @@ def heading(ax: Axes, title: str, note: str = "") -> None:
         say(remark, note, 2 * TITLE)
 
 
-def thinned(count: int, room: int = 25) -> list[int]:
-    """Which of so many numbered ticks to label: all, or every second, fifth, tenth, ..."""
-    step, factors = 1, (2, 5, 10)
-    while count / step > room:
-        step = next(
-            10**power * factor
-            for power in range(12)
-            for factor in factors
-            if 10**power * factor > step
-        )
-    return list(range(0, count, step))
-
-
 def figures(value: float, digits: int = 4) -> str:
     """A number as people write it: 1,234 or 0.0123."""
     if value == 0 or not abs(value) < 1e15:

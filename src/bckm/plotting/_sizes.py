@@ -9,9 +9,9 @@ import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import plural
-from bckm.plotting._drawing import INK, PALE, Display, figures, heading, say, thinned, tidy
+from bckm.plotting._drawing import INK, PALE, Display, figures, heading, say, tidy
 from bckm.study import Study
-from bckm.study.views import COLORS, WRONG, Amount, amounts, clean
+from bckm.study.views import COLORS, WRONG, Amount, amounts, clean, thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

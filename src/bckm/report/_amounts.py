@@ -33,9 +33,9 @@ def _whole_percent(value: float) -> str:
 def held(amount: views.Amount) -> list[str]:
     """What each cluster holds."""
     write, found = writer(amount), []
-    for i, (value, wrong) in enumerate(zip(amount.values.tolist(), amount.broken, strict=True)):
-        low = -np.inf if amount.lower is None else float(amount.lower[i])
-        bound = low if value < low or amount.upper is None else float(amount.upper[i])
+    rows = np.stack([amount.values, *amount.limits], axis=1).tolist()
+    for (value, low, high), wrong in zip(rows, amount.broken, strict=True):
+        bound = low if value < low or amount.upper is None else high
         if not wrong:
             found.append(write(value))
         elif amount.kind == "share":

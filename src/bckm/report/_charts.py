@@ -37,8 +37,7 @@ _WIDTH = 480.0  # of small pictures; wide ones have 640
 def amount_chart(amount: views.Amount) -> Element:
     """Columns of what clusters hold, before the band of what they may hold."""
     k = amount.values.size
-    lower = _filled(amount.lower, k, -np.inf)
-    upper = _filled(amount.upper, k, np.inf)
+    lower, upper = amount.limits
     low, high = _extent(amount.values, lower, upper)
     left = 14.0 + 6.6 * max(len(exact(value)) for value in ticks(low, high))
     frame = Frame(left, 20, _WIDTH - left - 8, 146, (-0.5, k - 0.5), (low, high))
@@ -47,19 +46,15 @@ def amount_chart(amount: views.Amount) -> Element:
     return picture(
         _WIDTH,
         206,
-        _told(amount, lower, upper),
+        _told(amount),
         y_axis(frame, writer(amount) if amount.kind == "share" else exact),
         band,
         el("g", columns, class_="columns"),
         edges,
         words,
-        x_axis(frame, _every(k, frame.width, 26), lambda i: f"{i:.0f}"),
+        x_axis(frame, views.thinned(k, max(frame.width / 26, 1.0)), lambda i: f"{i:.0f}"),
         text(left + frame.width / 2, 202, "cluster", class_="axis"),
     )
-
-
-def _filled(bound: FloatArray | None, k: int, free: float) -> FloatArray:
-    return np.full(k, free) if bound is None else bound
 
 
 def _extent(values: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[float, float]:
@@ -125,22 +120,15 @@ def _columns(frame: Frame, amount: views.Amount) -> tuple[list[Child], list[Chil
     return found, told
 
 
-def _every(k: int, width: float, room: float) -> list[float]:
-    """Clusters whose numbers fit below a picture."""
-    most = max(width / room, 1.0)
-    step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 10**9) if k / s <= most or s > k)
-    return [float(i) for i in range(0, k, step)]
-
-
-def _told(amount: views.Amount, lower: FloatArray, upper: FloatArray) -> str:
+def _told(amount: views.Amount) -> str:
     write, limit = writer(amount), bound_writer(amount)
     found = amount.values[np.isfinite(amount.values)]
     said = f"{plain([Name(amount.name)])} of {counted(amount.values.size, 'cluster')}"
     if found.size:
         said += f": {between(found.min(), found.max(), write)}"
     if amount.bounded:
-        least, most = float(lower.min()), float(upper.max())
-        said += f"; allowed: {between(least, most, limit)}"
+        lower, upper = amount.limits
+        said += f"; allowed: {between(float(lower.min()), float(upper.max()), limit)}"
         wrong = np.flatnonzero(amount.broken)
         said += f"; beyond its bounds: {counted(wrong.size, 'cluster')}" if wrong.size else ""
     return said + "."

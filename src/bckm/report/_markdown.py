@@ -172,11 +172,11 @@ def _called(one: views.Amount) -> str:
 
 def _range(one: views.Amount) -> list[str]:
     limit, words = bound_writer(one), held(one)
-    low = float("-inf") if one.lower is None else float(one.lower.min())
-    high = float("inf") if one.upper is None else float(one.upper.max())
+    lower, upper = one.limits
     wrong = ", ".join(str(i) for i in np.flatnonzero(one.broken)) or "none"
     least, most = int(np.nanargmin(one.values)), int(np.nanargmax(one.values))
-    return [words[least], words[most], between(low, high, limit), wrong]
+    allowed = between(float(lower.min()), float(upper.max()), limit)
+    return [words[least], words[most], allowed, wrong]
 
 
 def _profile(facts: Facts) -> list[str]:

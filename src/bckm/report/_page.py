@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from bckm.report import _figures
 from bckm.report._amounts import bound_writer, held
 from bckm.report._charts import color_class
@@ -200,16 +198,14 @@ def _title(amount: views.Amount) -> str:
 
 
 def _uniform(amount: views.Amount) -> bool:
-    bounds = [one for one in (amount.lower, amount.upper) if one is not None]
-    return all((one == one[0]).all() for one in bounds)
+    return all((bound == bound[0]).all() for bound in amount.limits)
 
 
 def _bounds(amount: views.Amount, i: int | None = None) -> Child:
     """What a cluster may hold, or all of them where that is the same; else nothing."""
     if not amount.bounded or (i is None) != _uniform(amount):
         return None
-    low = -np.inf if amount.lower is None else float(amount.lower[i or 0])
-    high = np.inf if amount.upper is None else float(amount.upper[i or 0])
+    low, high = (float(bound[i or 0]) for bound in amount.limits)
     return el("small", between(low, high, bound_writer(amount)))
 
 

@@ -83,8 +83,7 @@ def _aligned(cells: Sequence[str], left: bool = False) -> list[str]:
 def _column(one: views.Amount, blocks: bool) -> list[str]:
     """Numbers, bars and bounds of an amount, with its name on top."""
     k = one.values.size if one.values.size <= CLUSTERS + 2 else CLUSTERS
-    low = np.full(one.values.size, -np.inf) if one.lower is None else one.lower
-    high = np.full(one.values.size, np.inf) if one.upper is None else one.upper
+    low, high = one.limits
     known = np.concatenate([one.values, high[np.isfinite(high)], [0.0]])
     most = float(known.max()) or 1.0
     numbers = _aligned(held(one)[:k])

@@ -53,16 +53,8 @@ def read_csv(
 ) -> Table:
     """A table of texts.
 
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    source : str
-        For messages.
-    encoding, delimiter, decimal : str, optional
-        What the file does not say itself; found out by default.
-    likely : str
-        The delimiter when nothing else can be seen.
+    What the file does not say itself, and nobody else, is found out; `likely` is the delimiter when
+    nothing else can be seen.
     """
     text, kept = decoded(data, source, encoding)
     check_memory(_memory_of(text), source)
@@ -204,12 +196,7 @@ def _check_widths(records: _Records, width: int, source: str) -> None:
 def csv_bytes(table: Table, delimiter: str | None = None) -> tuple[bytes, int]:
     """The file, and how many cells got an apostrophe because they looked like formulas.
 
-    Parameters
-    ----------
-    table : Table
-        What is to be written.
-    delimiter : str, optional
-        By default the one of the file it came from, else a comma.
+    The delimiter is by default the one of the file it came from, else a comma.
     """
     layout = table.origin if isinstance(table.origin, Layout) else Layout()
     if delimiter is not None:

@@ -17,12 +17,8 @@ _RELATION = re.compile(r"<(?:\w+:)?Relationship\s[^<>]*>")
 def n_cells(parts: Mapping[str, bytes], title: str) -> int:
     """Cells between the first and the last one that a sheet of an .xlsx file holds.
 
-    Parameters
-    ----------
-    parts : mapping of str to bytes
-        The members of the file; of another kind of file none.
-    title : str
-        Of the sheet. If it is not clear which member that is, the farthest one counts.
+    `parts` are the members of the file. If it is not clear which of them is the sheet of this
+    title, the farthest one counts.
     """
     sheets = {n: one for n, one in parts.items() if re.match(r"/?xl/worksheets/[^/]+$", n)}
     mine = _member(parts, title)

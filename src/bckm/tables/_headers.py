@@ -11,14 +11,8 @@ from bckm.tables.errors import TableError, shown
 def checked_names(names: Sequence[str], source: str, *, numbers: bool = False) -> tuple[str, ...]:
     """Column names, all there and different.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The cells of the header; an empty one becomes ``column 3``.
-    source : str
-        For messages.
-    numbers : bool
-        Whether the names may all be numbers; else the header is thought to be missing.
+    An empty one becomes ``column 3``. Unless `numbers` are admitted, a header of numbers alone is
+    thought to be missing.
     """
     if not numbers and _all_numbers(names):
         listed = ", ".join(shown(name) for name in names[:3])

@@ -21,14 +21,7 @@ _REMEDY = "Take fewer rows or columns, or a machine with more memory."
 def check_size(size: float, limit: int, source: str, remedy: str = "") -> None:
     """Refuse a file that holds more than the limit, when it is unpacked.
 
-    Parameters
-    ----------
-    size, limit : number
-        Bytes.
-    source : str
-        The file.
-    remedy : str
-        What else can be done than to raise the limit.
+    Sizes are in bytes; `remedy` is what else can be done than to raise the limit.
     """
     if size > limit:
         enough = f"{-(-int(size) // 10**9)}GB"

@@ -14,9 +14,9 @@ import numpy as np
 
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, members
-from bckm.tables._table import Table
+from bckm.tables._table import Table, typed_cells
 from bckm.tables._text import expressible, without_nul
-from bckm.tables.cells import is_text, listed, text_of, typed
+from bckm.tables.cells import is_text, text_of
 from bckm.tables.errors import TableError, shown
 
 _NAMES = ("feature_names", "columns")  # arrays that may name the columns of the matrix
@@ -193,9 +193,7 @@ def _array(table: Table, name: str) -> Array:
     cells = table.cells(name)
     if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
         return cells
-    cells = listed(cells)
-    if table.format in ("csv", "tsv") and name not in table.added:
-        cells = typed(cells)
+    cells = typed_cells(table, name)
     present = [cell for cell in cells if cell is not None]
     if present and all(isinstance(cell, bool | int | float | np.number) for cell in present):
         full = [np.nan if cell is None else cell for cell in cells]

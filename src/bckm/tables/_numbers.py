@@ -49,14 +49,8 @@ class Parsed:
 def parse(cells: Cells, decimal: str | None, other: Callable[[], str | None]) -> Parsed:
     """Read a column as numbers.
 
-    Parameters
-    ----------
-    cells : sequence
-        As they were read.
-    decimal : {".", ",", "either"}
-        What stands before the decimals of a text.
-    other : callable
-        Asked in doubt: a column of the file that has decimal commas beyond doubt, or None.
+    `decimal` (".", "," or "either") stands before the decimals of a text. `other` is asked in
+    doubt: a column of the file that has decimal commas beyond doubt, or None.
     """
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
         return _array(cells)

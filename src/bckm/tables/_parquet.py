@@ -11,9 +11,9 @@ import numpy as np
 
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, check_size
-from bckm.tables._table import Table
+from bckm.tables._table import Table, typed_cells
 from bckm.tables._text import expressible
-from bckm.tables.cells import Cells, listed, text_of, typed
+from bckm.tables.cells import Cells, text_of
 from bckm.tables.errors import TableError, needed, shown
 
 
@@ -162,9 +162,7 @@ def _array(arrow: Any, table: Table, name: str) -> Any:
     cells = table.cells(name)
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
         return arrow.array(cells)
-    cells = listed(cells)
-    if table.format in ("csv", "tsv") and name not in table.added:
-        cells = typed(cells)
+    cells = typed_cells(table, name)
     try:
         if {type(cell) for cell in cells} - {type(None)} > {bool}:
             raise TypeError("true would become 1")

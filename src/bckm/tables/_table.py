@@ -11,7 +11,7 @@ import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
 from bckm.tables._numbers import Parsed, has_decimal_commas, parse
-from bckm.tables.cells import Cells, text_of, texts_of
+from bckm.tables.cells import Cells, listed, text_of, texts_of, typed
 from bckm.tables.errors import TableError, UnknownColumnError, shown
 
 FORMATS = ("csv", "tsv", "parquet", "xlsx", "jsonl", "npz")
@@ -305,8 +305,8 @@ row 3; ids must be different.
         return found
 
     def _places(self, rows: Sequence[int]) -> str:
-        listed = ", ".join(self.place(row) for row in rows[:_SHOWN])
-        return listed + (f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else "")
+        some = ", ".join(self.place(row) for row in rows[:_SHOWN])
+        return some + (f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else "")
 
     def _not_numbers(self, name: str, parsed: Parsed) -> str:
         rows = np.flatnonzero(parsed.bad).tolist()
@@ -347,3 +347,10 @@ def _remedy(values: Sequence[Any], one: bool, decimal: str) -> str:
         return "the decimal sign is a comma, so remove separators of thousands"
     it = ("it", "the cell", "another column") if one else ("them", "the cells", "other columns")
     return f"correct {it[0]}, leave {it[1]} empty, or choose {it[2]}"
+
+
+def typed_cells(table: Table, name: str) -> list[Any]:
+    """Values of a column for files that know types: texts that are numbers become numbers."""
+    cells = listed(table.cells(name))
+    plain = table.format in ("csv", "tsv") and name not in table.added
+    return typed(cells) if plain else cells

@@ -17,9 +17,9 @@ from bckm.tables._extent import n_cells
 from bckm.tables._formulas import risky
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, check_memory, check_size, members
-from bckm.tables._table import Table
+from bckm.tables._table import Table, typed_cells
 from bckm.tables._text import expressible
-from bckm.tables.cells import Cells, listed, text_of, typed
+from bckm.tables.cells import Cells, text_of
 from bckm.tables.errors import OptionError, TableError, near, needed, shown
 
 _MOST_ROWS = 1_048_576  # of a sheet, with the header
@@ -162,7 +162,7 @@ def to_bytes(table: Table) -> bytes:
     put = _writer(book, sheet)
     bold = book.add_format({"bold": True})
     for j, name in enumerate(table.names):
-        cells = _cells(table, name)
+        cells = typed_cells(table, name)
         _check_lengths(name, cells)
         sheet.set_column(j, j, _width(name, cells))
         sheet.write_string(0, j, _letters(name), bold)
@@ -171,13 +171,6 @@ def to_bytes(table: Table) -> bytes:
     sheet.freeze_panes(1, 0)
     book.close()
     return out.getvalue()
-
-
-def _cells(table: Table, name: str) -> Cells:
-    cells = listed(table.cells(name))
-    if table.format in ("csv", "tsv") and name not in table.added:
-        return typed(cells)
-    return cells
 
 
 def _check_lengths(name: str, cells: Cells) -> None:

@@ -15,7 +15,7 @@ from bckm.study.views._course import (
 )
 from bckm.study.views._links import DrawnLink, Links, links, shown
 from bckm.study.views._plane import Plane, plane
-from bckm.study.views._style import COLORS, MARKERS, WRONG, Style, clean, matched, palette
+from bckm.study.views._style import COLORS, MARKERS, WRONG, Style, clean, matched, palette, thinned
 
 __all__ = [
     "COLORS",
@@ -39,4 +39,5 @@ __all__ = [
     "profile",
     "shown",
     "silhouette",
+    "thinned",
 ]

@@ -64,6 +64,13 @@ class Amount:
         return self.lower is not None or self.upper is not None
 
     @property
+    def limits(self) -> tuple[FloatArray, FloatArray]:
+        """Both bounds of each cluster, (k,); infinite where it has none."""
+        k = self.values.size
+        lower = np.full(k, -np.inf) if self.lower is None else self.lower
+        return lower, np.full(k, np.inf) if self.upper is None else self.upper
+
+    @property
     def broken(self) -> BoolArray:
         """Clusters beyond their bounds, (k,)."""
         return np.isin(np.arange(self.values.size), list(self.outside))

@@ -194,17 +194,21 @@ def _comparable(x: float, y: float) -> bool:
 
 
 def _main(study: Study) -> Plane:
-    points = np.asarray(read_metric(study.metric).embedded(study.scaled), float)
-    share = np.ones(len(points)) if study.sample_weight is None else study.sample_weight
-    share = share / share.max() if share.max() > 0 else np.ones(len(points))
+    rows = np.asarray(read_metric(study.metric).embedded(study.scaled), float)
+    share = np.ones(len(rows)) if study.sample_weight is None else study.sample_weight
+    share = share / share.max() if share.max() > 0 else np.ones(len(rows))
     share = share / share.sum()
     # the data may be far from the origin: differences are taken before anything is squared
-    middle = points[0] + share @ (points - points[0])
-    rows = points - middle
-    unit = float(np.abs(rows).max())
+    first = rows[0].copy()
+    rows -= first  # `scaled` is a copy
+    shift = share @ rows
+    rows -= shift
+    middle, unit = first + shift, float(np.abs(rows).max())
     if unit <= 4 * np.finfo(float).eps * np.abs(middle).max():  # equal rows, but for rounding
         unit = np.inf
-    axes, explained = _components(rows / unit * np.sqrt(share)[:, None])
+    weighted = rows / unit
+    weighted *= np.sqrt(share)[:, None]
+    axes, explained = _components(weighted)
     points, centers = rows @ axes, (study.result.embedded - middle) @ axes
     x_label, y_label = (
         f"component {at} ({100 * share:.0f} %)" for at, share in enumerate(explained, start=1)
@@ -227,7 +231,7 @@ def _components(rows: FloatArray) -> tuple[FloatArray, tuple[float, float]]:
 
         _, values, vectors = randomized_svd(rows, 2, random_state=0)
         values = np.square(values)
-    whole, found, share = float(np.square(rows).sum()), np.zeros((d, 2)), [0.0, 0.0]
+    whole, found, share = float(np.vdot(rows, rows)), np.zeros((d, 2)), [0.0, 0.0]
     for at, (value, axis) in enumerate(zip(values[:2], vectors, strict=False)):
         if value > _NOTHING * max(values[0], 1e-300):
             size = np.abs(axis)

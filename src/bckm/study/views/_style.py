@@ -97,6 +97,19 @@ def _spread(places: FloatArray, before: IntArray, number: int) -> IntArray:
     return found
 
 
+def thinned(count: int, room: float) -> list[int]:
+    """Which of so many numbers to write where `room` of them fit: all, or every second, fifth, ...
+
+    Examples
+    --------
+    >>> from bckm.study.views import thinned
+    >>> thinned(12, 4.5)
+    [0, 5, 10]
+    """
+    steps = (10**power * factor for power in range(18) for factor in (1, 2, 5))
+    return list(range(0, count, next(step for step in steps if count / step <= room)))
+
+
 def matched(labels: Any, reference: Any, n_clusters: int) -> IntArray:
     """Which clusters of `reference` those of `labels` are: as many samples in common as possible.
 
