@@ -53,7 +53,7 @@ def test_options_offer_what_the_library_takes():
     """They are written twice, since help is not to import what computes."""
     from bckm.assign import ENGINES
     from bckm.cli.fit import fit
-    from bckm.fit.search.explore import SEARCHES
+    from bckm.fit.kmeans import SEARCHES
     from bckm.plan import _model as plan
     from bckm.problem.metric import METRICS
     from bckm.problem.scaling import SCALINGS

@@ -26,8 +26,7 @@ from bckm.archive._words import METRICS, params_read, params_written, read, writ
 from bckm.assign.choose import ENGINES
 from bckm.estimator import ConstrainedKMeans
 from bckm.estimator.label_bounds import Bounds, _Total
-from bckm.fit.kmeans import LABEL_BOUNDS
-from bckm.fit.search.explore import SEARCHES
+from bckm.fit.kmeans import LABEL_BOUNDS, SEARCHES
 from bckm.problem.metric import read_metric
 
 _SIDES = ("size_min", "size_max")

@@ -16,7 +16,7 @@ from bckm.assign.base import optimality_tolerance
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.feasibility import feasible_start
-from bckm.fit.kmeans import result_of
+from bckm.fit.outcome import result_of
 from bckm.fit.result import Result
 from bckm.fit.search.reserve import reserved
 from bckm.problem.metric import read_metric
