@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from bckm._core.deadline import Deadline
-from bckm._core.validation import read_not_negative, read_time_limit, read_whole
 from bckm.assign import choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
@@ -17,6 +16,7 @@ from bckm.feasibility import feasible_start
 from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint, identity
 from bckm.fit.lloyd import Limits
 from bckm.fit.outcome import fitted
+from bckm.fit.parameters import documented, read_setting
 from bckm.fit.result import Result, Step
 from bckm.fit.search.attempt import Search
 from bckm.fit.search.explore import explore
@@ -26,11 +26,9 @@ from bckm.kernels import missing
 from bckm.problem.metric import read_metric
 from bckm.problem.problem import Problem
 
-SEARCHES = ("auto", "none", "local", "global")
-LABEL_BOUNDS = ("matched", "given")
-
 
 @alone_with_checkpoint
+@documented
 def kmeans(
     X: Any,  # noqa: N803
     n_clusters: int,
@@ -67,54 +65,7 @@ def kmeans(
         Number of clusters, k.
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for.
-    solver : {"auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"}
-        Engine of the assignment steps. "auto" is "transport" where nothing but sizes are
-        asked; else "exact" with a work limit for each step where proofs are quick; else, above all
-        for capacities and quotas, "lagrangian": labels with a bound, close to the optimum.
-    init : {"k-means++", "random"} or array of shape (n_clusters, n_features)
-        First centers. Where links join samples into groups that must be pairwise apart, the first
-        start of "k-means++" begins with these groups. Given centers are the only start, and no
-        others are bred from them unless ``search="global"`` is asked for.
-    n_init : int or "auto"
-        Number of starts; the best is returned. "auto" is 10 for "random"; for "k-means++" it is 1,
-        but up to 20 for small problems, where a start costs next to nothing.
-    search : {"auto", "none", "local", "global"}
-        What is done to find better clusterings than the alternation finds. "none": nothing.
-        "local": each start goes on with moves of few samples whose change of the inertia is
-        computed exactly, until none helps. "auto": some of that, and a few further starts bred from
-        those at hand; in all at most about three times as long as "none". "global": these go on
-        until 200 in a row bring nothing better; with a `time_limit`, again from new starts until
-        it is over or the same best clustering was found three times. Sparse data, or an
-        installation without the compiled kernels: "auto" does nothing, "local" and "global" are
-        refused.
-    metric : {"euclidean", "cosine", "latlon", "haversine"}
-        What distances are. "cosine": only the direction of a sample counts; k-means of the rows
-        divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "latlon": X has two
-        columns, latitude and longitude in degrees; k-means of points on a sphere of radius
-        6371.0088 km, so that the inertia is in km^2. "haversine": the same in radians, as in
-        scikit-learn, on a sphere of radius 1. Distances are chords, which are shorter than arcs by
-        0.1 % at 1,000 km. `init`, if an array, and the
-        centers of the result are in the terms of X.
-    label_bounds : {"matched", "given"}
-        Label i always obeys bound i. "matched" chooses which of the found clusters becomes label i;
-        "given" ties label i to row i of `init`, which must then be an array.
-    max_iter : int
-        Iterations per start.
-    tol : float
-        Stop when the squared movement of the centers falls below this share of the mean variance
-        of the features; 0 iterates until nothing changes.
-    time_limit : float, optional
-        Seconds for the whole call; the best labels found by then are returned.
-    sample_weight : array of shape (n_samples,), optional
-        Weights in the objective; bounds count samples, or their demand.
-    sample_id : sequence of length n_samples, optional
-        Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
-        frame. Rules about positions do not look at it.
-    n_jobs : int, optional
-        Threads that compiled code may use: None and -1 take all cores that this process may use,
-        -2 all but one. No result depends on it.
-    random_state : int, Generator, RandomState or None
-        Seed. Each start draws from its own generator.
+    {parameters}
     on_step : callable, optional
         Called with each `Step`. Ctrl-C (or KeyboardInterrupt raised here) ends the fit with the
         best labels so far; before feasible labels are known it is passed on.
@@ -162,16 +113,12 @@ def kmeans(
     True
     """
     began = time.perf_counter()
-    max_iter = read_whole(max_iter, "max_iter")
-    tol = read_not_negative(tol, "tol")
-    deadline = Deadline.after(read_time_limit(time_limit))
+    max_iter, tol = read_setting("max_iter", max_iter), read_setting("tol", tol)
+    search = read_setting("search", search)
+    label_bounds = read_setting("label_bounds", label_bounds)
+    deadline = Deadline.after(read_setting("time_limit", time_limit))
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step must be callable; got {on_step!r}.")
-    if not isinstance(search, str) or search not in SEARCHES:
-        names = ", ".join(map(repr, SEARCHES))
-        raise ValueError(f"search must be one of {names}; got {search!r}.")
-    if label_bounds not in LABEL_BOUNDS:
-        raise ValueError(f"label_bounds must be 'matched' or 'given'; got {label_bounds!r}.")
     kept = None if checkpoint is None else Checkpoint(checkpoint)
     constraints = located(as_constraints(constraints), X, sample_id)
     space = read_metric(metric)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ import numpy as np
 from bckm._core.arrays import nearest, rows_of, squared_distances, totals
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm._core.validation import read_centers, read_whole
+from bckm._core.validation import read_centers
 from bckm.constraints.rules import MovedMax
+from bckm.fit.parameters import PARAMETERS, read_setting
 from bckm.kernels import missing
 from bckm.problem.cliques import clique_cover
 from bckm.problem.metric import Metric
@@ -111,33 +111,24 @@ def _generators(random_state: Any, number: int) -> list[np.random.Generator]:
         return random_state.spawn(number)
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
-    if random_state is not None:
-        whole = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
-        if not whole or random_state < 0:
-            raise ValueError(
-                "random_state must be a whole number, at least 0, a generator or None; "
-                f"got {random_state!r}."
-            )
-    seeds = np.random.SeedSequence(random_state).spawn(number)
+    seeds = np.random.SeedSequence(read_setting("random_state", random_state)).spawn(number)
     return [np.random.default_rng(seed) for seed in seeds]
 
 
 def given_centers(init: Any, problem: Problem, space: Metric) -> FloatArray | None:
     """Centers from `init` in the units of the problem; None when they are to be chosen."""
     if isinstance(init, str):
-        if init not in SEEDINGS:
-            raise ValueError(f"init must be 'k-means++', 'random' or an array; got {init!r}.")
+        read_setting("init", init)
         return None
     shape = (problem.structure.n_clusters, space.n_features(problem.points.shape[1]))
-    choices = "'k-means++', 'random' or an array"
-    given = read_centers(init, "init", choices, shape)
+    given = read_centers(init, "init", PARAMETERS["init"].expected, shape)
     return problem.given_centers(space.embedded(given, "init"), "init")
 
 
 def number_of_starts(n_init: Any, init: Any, search: str, problem: Problem) -> int:
     """Read `n_init`; "auto" is more than one start where starts are cheap."""
-    if not (isinstance(n_init, str) and n_init == "auto"):
-        return read_whole(n_init, "n_init")
+    if (number := read_setting("n_init", n_init)) != "auto":
+        return int(number)
     if search == "global" or (isinstance(init, str) and init == "random"):
         return RANDOM_STARTS
     if missing or problem.sparse:  # no start is cheap

@@ -18,8 +18,8 @@ from bckm import AttributeSum, Constraints, LinearRows, Status, verify
 from bckm._core.deadline import Deadline
 from bckm.assign import ENGINES
 from bckm.assign.base import Engine
-from bckm.fit.kmeans import SEARCHES
 from bckm.fit.lloyd import Limits, Run
+from bckm.fit.parameters import PARAMETERS
 from bckm.fit.search import explore
 from bckm.fit.search.attempt import Search
 from bckm.fit.search.evolve import FEWEST, MOST, Child, Population, displaced, mixed
@@ -37,7 +37,7 @@ SEARCHING = ("local", "auto", "global")
 SOLVERS = ("auto", *ENGINES)
 N, K = 24, 4
 
-modes = pytest.mark.parametrize("search", SEARCHES)
+modes = pytest.mark.parametrize("search", PARAMETERS["search"].choices)
 searching = pytest.mark.parametrize("search", SEARCHING)
 pytestmark = pytest.mark.skipif(bool(missing), reason=missing or "there")
 
