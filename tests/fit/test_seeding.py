@@ -7,7 +7,7 @@ from bckm import Constraints, Stay, kmeans
 from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline
 from bckm.fit import seeding
-from bckm.fit.seeding import anchors, homes, match, scatter, spread
+from bckm.fit.seeding import Starts, anchors, homes, match, scatter, spread
 from bckm.problem.problem import Problem
 
 
@@ -148,3 +148,14 @@ def test_forbidden_places_alone_say_nothing_of_homes():
     assert homes(problem).items.size == 0
     assert problem.pinned
     assert not Problem.build(X, 4, Constraints(size_max=[3, 4, 5, 6])).pinned
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.Philox, np.random.MT19937])
+def test_generators_are_those_that_spawn_would_give(bits):
+    """In any order, and however much was drawn: each run of a search has its own."""
+    rng = np.random.Generator(bits(7)).spawn(2)[1]
+    starts = Starts((), None, rng)
+    drawn = {number: starts.generator(number).random(3).tolist() for number in (4, 0, 2)}
+    rng.random(5)
+    spawned = [child.random(3).tolist() for child in rng.spawn(5)]
+    assert drawn == {number: spawned[number] for number in drawn}

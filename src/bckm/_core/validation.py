@@ -135,6 +135,15 @@ def read_not_negative(value: Any, what: str) -> float:
     return float(value)
 
 
+def read_seed(value: Any, what: str) -> int:
+    """Read a seed: a whole number, at least 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+        raise ValueError(
+            f"{what} must be a whole number, at least 0, a generator or None; got {value!r:.60}."
+        )
+    return int(value)
+
+
 def read_time_limit(value: Any) -> float | None:
     """Read a time limit in seconds; None means none."""
     return None if value is None else read_not_negative(value, "time_limit")

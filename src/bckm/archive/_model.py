@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from numbers import Integral
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from bckm._core.validation import (
-    read_centers,
     read_cluster_count,
-    read_jobs,
-    read_not_negative,
     read_numbers,
     read_size_pair,
-    read_time_limit,
-    read_whole,
 )
 from bckm._storage.fields import Fields, mapping_of, narrow, scalar
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
 from bckm.archive._words import METRICS, params_read, params_written, read, written
-from bckm.assign.choose import ENGINES
 from bckm.estimator import ConstrainedKMeans
 from bckm.estimator.label_bounds import Bounds, _Total
-from bckm.fit.kmeans import LABEL_BOUNDS
-from bckm.fit.search.explore import SEARCHES
+from bckm.fit.parameters import SETTINGS, read_setting
 from bckm.problem.metric import read_metric
 
 _SIDES = ("size_min", "size_max")
@@ -81,31 +73,6 @@ def _sizes(value: Any, what: str) -> None:
         raise ValueError(f"{what} must be one number, or one per cluster.")
 
 
-def _one_of(words: Collection[str]) -> Callable[[Any, str], None]:
-    def check(value: Any, what: str) -> None:
-        if not isinstance(value, str) or value not in words:
-            raise ValueError(f"{what} must be one of {', '.join(words)}; got {value!r:.60}.")
-
-    return check
-
-
-def _init(value: Any, what: str) -> None:
-    if isinstance(value, str):
-        _one_of(("k-means++", "random"))(value, what)
-    else:
-        read_centers(value, what)
-
-
-def _n_init(value: Any, what: str) -> None:
-    if not isinstance(value, str) or value != "auto":
-        read_whole(value, what)
-
-
-def _seed(value: Any, what: str) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, Integral)):
-        raise ValueError(f"{what} must be a whole number or None; got {value!r:.60}.")
-
-
 def _verbose(value: Any, what: str) -> None:
     if not isinstance(value, int | np.integer | np.bool_):
         raise ValueError(f"{what} must be a whole number; got {value!r:.60}.")
@@ -116,17 +83,7 @@ _PARAMS: dict[str, Callable[[Any, str], object]] = {
     "n_clusters": lambda value, _: read_cluster_count(value),
     "size_min": _sizes,
     "size_max": _sizes,
-    "solver": _one_of(("auto", *ENGINES)),
-    "init": _init,
-    "n_init": _n_init,
-    "search": _one_of(SEARCHES),
-    "metric": lambda value, _: read_metric(value),
-    "label_bounds": _one_of(LABEL_BOUNDS),
-    "max_iter": read_whole,
-    "tol": read_not_negative,
-    "time_limit": lambda value, _: read_time_limit(value),
-    "n_jobs": lambda value, _: read_jobs(value),
-    "random_state": _seed,
+    **{setting.name: lambda value, name: read_setting(name, value) for setting in SETTINGS},
     "verbose": _verbose,
 }
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from bckm.fit.parameters import PARAMETERS
+
 if TYPE_CHECKING:
     from bckm.plan import Plan
     from bckm.tables import Table
@@ -53,6 +55,25 @@ def _columns_of(ctx: click.Context, _: click.Parameter, incomplete: str) -> list
 
 def _column(name: str, text: str, **more: Any) -> Callable[[F], F]:
     return click.option(name, metavar="COLUMN", help=text, shell_complete=_columns_of, **more)
+
+
+_TYPES = {
+    "count": click.IntRange(1),
+    "amount": click.FloatRange(0),
+    "seconds": click.FloatRange(0, min_open=True),
+    "seed": click.IntRange(0),
+    "threads": click.INT,
+}
+
+
+def fit_option(name: str) -> Callable[[F], F]:
+    """Return the option of a parameter of `bckm.kmeans`."""
+    parameter = PARAMETERS[name]
+    text, default = parameter.help, parameter.default
+    if default is not None and "Default" not in text:
+        text += f" Default: {default}."
+    kind = _TYPES.get(parameter.kind) or click.Choice(parameter.choices)
+    return click.option(f"--{parameter.option}", type=kind, help=text)
 
 
 # whether it is there is seen when it is read, with a near name if it is not
@@ -133,12 +154,7 @@ feature_options = _all(
         help="Bring columns to comparable sizes: by mean and standard deviation, or by median and "
         "quartiles. Default: none.",
     ),
-    click.option(
-        "--metric",
-        type=click.Choice(["euclidean", "cosine", "latlon", "haversine"]),
-        help="Distance; latlon takes latitude, then longitude, in degrees (haversine: in radians). "
-        "Default: euclidean.",
-    ),
+    fit_option("metric"),
     click.option(
         "--missing",
         type=click.Choice(["error", "mean", "median"]),

@@ -19,6 +19,7 @@ from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
 from bckm.cli._options import (
     data_argument,
     feature_options,
+    fit_option,
     json_option,
     plan_of,
     quiet_option,
@@ -39,6 +40,7 @@ from bckm.cli._outputs import (
 )
 from bckm.cli._progress import Progress, progress_to
 from bckm.cli.check import tell
+from bckm.fit.parameters import PARAMETERS
 
 if TYPE_CHECKING:
     from bckm.fit.result import Result
@@ -72,23 +74,15 @@ FAR = 0.05  # gap of the last assignment from which on a person is told
 @click.option("--summary", type=_PATH, help="The numbers, in JSON.")
 @click.option("--write-rules", type=_PATH, help="The options as a rules file, TOML.")
 @click.option("--title", help="Of the report.")
-@click.option("--seed", type=click.IntRange(0), help="Of what is drawn at random. Default: 0.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds.")
+@fit_option("random_state")
+@fit_option("time_limit")
 @click.option("--checkpoint", type=_PATH, help="File to go on from after a killed run.")
-@click.option(
-    "--search",
-    type=click.Choice(["auto", "none", "local", "global"]),
-    help="How hard to look for better clusters. Default: auto.",
-)
-@click.option("--n-init", type=click.IntRange(1), help="Starts; the best counts.")
-@click.option(
-    "--solver",
-    type=click.Choice(["auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"]),
-    help="Engine of the assignments. Default: auto.",
-)
-@click.option("--max-iter", type=click.IntRange(1), help="Iterations of a start. Default: 300.")
-@click.option("--tol", type=click.FloatRange(0), help="When to stop. Default: 1e-4.")
-@click.option("--jobs", type=int, help="Threads; all cores.")
+@fit_option("search")
+@fit_option("n_init")
+@fit_option("solver")
+@fit_option("max_iter")
+@fit_option("tol")
+@fit_option("n_jobs")
 @quiet_option
 @json_option
 @reading_options
@@ -172,7 +166,8 @@ def _fitted(
     progress.phase("looking whether the rules can be obeyed")
     if given["checkpoint"] and Path(given["checkpoint"]).exists():
         progress.phase(f"going on from {given['checkpoint']}")
-    settings = {"seed": 0, "solver": "auto", "search": "auto", **plan.fit}
+    defaults = {name: PARAMETERS[name].default for name in ("solver", "search")}
+    settings = {"seed": 0, **defaults, **plan.fit}
     try:
         result = _kmeans(asked, settings, given, progress)
     except InfeasibleError as error:

@@ -14,10 +14,12 @@ from bckm.estimator._fitted import FittedCenters
 from bckm.estimator._rows import gather
 from bckm.estimator.label_bounds import Bounds
 from bckm.fit.kmeans import kmeans
+from bckm.fit.parameters import SETTINGS, documented
 from bckm.fit.result import Result, Step
 from bckm.problem.metric import read_metric
 
 
+@documented
 class ConstrainedKMeans(FittedCenters):
     """k-means under rules, as a scikit-learn estimator.
 
@@ -42,9 +44,7 @@ class ConstrainedKMeans(FittedCenters):
         Bounds on the number of samples in each cluster: one for all, or one per cluster. With a
         `demand` in `fit` they bound its sums and need not be whole; of r resources each has its own
         bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
-    solver, init, n_init, search, metric, label_bounds, max_iter, tol, time_limit, n_jobs, \
-            random_state :
-        As in `bckm.kmeans`.
+    {parameters}
     verbose : int, default=0
         Above 0, each step of a fit is a line on standard output.
 
@@ -226,6 +226,7 @@ class ConstrainedKMeans(FittedCenters):
             sample_id=sample_id,
         )
         rules = own & asked.constraints
+        settings = {setting.name: getattr(self, setting.name) for setting in SETTINGS}
         seed = self.random_state
         if seed is None:  # scikit-learn's custom: np.random.seed makes a fit repeatable
             seed = check_random_state(None)
@@ -233,18 +234,8 @@ class ConstrainedKMeans(FittedCenters):
             X,
             self.n_clusters,
             rules,
-            solver=self.solver,
-            init=self.init,
-            n_init=self.n_init,
-            search=self.search,
-            metric=self.metric,
-            label_bounds=self.label_bounds,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            time_limit=self.time_limit,
+            **(settings | {"random_state": seed}),
             sample_weight=sample_weight,
-            n_jobs=self.n_jobs,
-            random_state=seed,
             on_step=_write if self.verbose else None,
         )
         self._copy(result)

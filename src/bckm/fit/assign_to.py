@@ -16,13 +16,15 @@ from bckm.assign.base import optimality_tolerance
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.feasibility import feasible_start
-from bckm.fit.kmeans import result_of
+from bckm.fit.outcome import result_of
+from bckm.fit.parameters import documented
 from bckm.fit.result import Result
 from bckm.fit.search.reserve import reserved
 from bckm.problem.metric import read_metric
 from bckm.problem.problem import Problem
 
 
+@documented
 def assign_to(
     X: Any,  # noqa: N803
     centers: Any,
@@ -50,13 +52,10 @@ def assign_to(
     constraints : Constraints, optional
         What labels must obey. No cluster is empty unless ``size_min=0`` is asked for; fewer samples
         than clusters need it.
-    solver : {"auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"}
-        Engine. "auto" proves optimality within a work limit where that may succeed, "exact" at any
-        price; "lagrangian" gives a bound, close to the optimum.
-    metric, sample_weight, sample_id, n_jobs :
-        As in `bckm.kmeans`; centers are in the terms of X.
-    time_limit : float, optional
-        Seconds; the best labels found by then are returned.
+    solver : str, default="auto"
+        Engine, as in `bckm.kmeans`. "auto" proves optimality within a work limit where that may
+        succeed, "exact" at any price; "lagrangian" gives a bound, close to the optimum.
+    {parameters}
 
     Returns
     -------

@@ -12,7 +12,6 @@ import hashlib
 import os
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import fields as fields_of
 from dataclasses import is_dataclass
@@ -25,16 +24,13 @@ import scipy.sparse as sp
 import bckm
 from bckm._core.arrays import blocks
 from bckm._core.terminal import clean
-from bckm._core.types import IntArray
 from bckm._core.validation import read_data, read_weight
 from bckm._storage.container import read_container, write_container
-from bckm._storage.fields import Fields, narrow
+from bckm._storage.fields import Fields
 from bckm._storage.lock import alone
 from bckm.assign import Engine
 from bckm.exceptions import DamagedFileError, UnsupportedError
-from bckm.fit.lloyd import Run
-from bckm.fit.search.found import Found
-from bckm.fit.steps import history_tree, read_history, read_status, status_word
+from bckm.fit.search.state import State
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
 
@@ -44,8 +40,7 @@ T = TypeVar("T")
 KIND = "checkpoint"
 EVERY = 5.0  # seconds between two writes, at least,
 SHARE = 20  # and so many times as long as a write takes
-ROUNDED = 1e-6  # of a cost, at most: more is another cost
-_COUNTS = ("number", "drawn", "begun", "since", "finished", "agree")
+FORMAT = 2  # of the state in the file
 _WORDS = {
     "data": "for other data",
     "weights": "for other sample weights",
@@ -75,11 +70,6 @@ class Checkpoint:
     ----------
     path : str or path
         What is there, if anything, must be the state of the same fit.
-
-    Attributes
-    ----------
-    start : array (m,) or None
-        Feasible labels, which may have taken long to find.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -99,8 +89,7 @@ class Checkpoint:
                 raise self._damaged(error) from None
         self._same: Mapping[str, Any] = {}
         self._entropy: int | None = None
-        self.start: IntArray | None = None
-        self._latest: Found | None = None
+        self._latest: State | None = None
         self._due = time.perf_counter() + EVERY
 
     def seed(self, random_state: Any) -> Any:
@@ -118,8 +107,8 @@ class Checkpoint:
             self._entropy = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
         return self._entropy
 
-    def resume(self, problem: Problem, same: Mapping[str, Any]) -> Found | None:
-        """What the same fit found before; None where there is nothing yet.
+    def resume(self, problem: Problem, same: Mapping[str, Any]) -> State | None:
+        """Where the same fit was before; None where there is nothing yet.
 
         Parameters
         ----------
@@ -149,27 +138,25 @@ class Checkpoint:
                     "to begin anew."
                 )
         try:
-            self.start = _labels(self._fields, "start", problem)
-            return _found(self._fields.of("found"), problem)
+            return State.from_tree(self._fields.of("state"), problem)
         except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
             raise self._damaged(error) from None
 
-    def note(self, found: Found) -> None:
+    def note(self, state: State) -> None:
         """Keep the state between two runs; write it if that was not done for a while."""
-        self._latest = found.copy()
+        self._latest = state
         if time.perf_counter() >= self._due:
             self.write()
 
     def write(self) -> None:
         """Write the last state that was noted, if it is not written yet."""
-        if self._latest is None or self.start is None:
+        if self._latest is None:
             return
         began = time.perf_counter()
         tree = {
             "fit": dict(self._same),
             "entropy": self._entropy,
-            "start": narrow(self.start),
-            "found": _found_tree(self._latest),
+            "state": self._latest.to_tree(),
         }
         try:
             write_container(self.path, KIND, tree)
@@ -203,7 +190,7 @@ def identity(
     points: Any,
     sample_weight: Any,
     init: Any,
-    settings: Mapping[str, Any],
+    **settings: Any,
 ) -> dict[str, Any]:
     """Everything that decides the result of a fit, for comparison.
 
@@ -215,11 +202,12 @@ def identity(
         The data.
     init : str or array
         As in `kmeans`.
-    settings : mapping
-        Further parameters, as text, numbers or None.
+    **settings : str, int, float or None
+        Further parameters.
     """
     n = problem.structure.item.size
     return {
+        "format": FORMAT,
         "samples": n,
         "features": int(problem.points.shape[1]),
         "clusters": problem.structure.n_clusters,
@@ -239,6 +227,8 @@ def _difference(name: str, before: Any, now: Any) -> str:
         return _WORDS[name]
     if name in ("samples", "features", "clusters"):
         return f"for {before!r} {name}, this fit has {now!r}"
+    if name == "format":
+        return "by another version of bckm"
     if name == "library":
         return f"by bckm {clean(str(before))}, this is {now}"
     if name == "kernels":
@@ -274,76 +264,3 @@ def _add(total: Any, thing: Any) -> None:
             _add(total, one)
     else:
         total.update(f"{thing!r};".encode("utf-8", "backslashreplace"))
-
-
-def _found_tree(found: Found) -> dict[str, Any]:
-    runs = list({id(run): run for run in (found.run, *found.population.runs)}.values())
-    place = {id(run): at for at, run in enumerate(runs)}
-    return {
-        "runs": [_run_tree(run) for run in runs],  # the best one first
-        "population": narrow([place[id(run)] for run in found.population.runs]),
-        "counters": dict(found.counters),
-        **{name: getattr(found, name) for name in _COUNTS},
-        "plain": found.plain,
-        "spent": found.spent,
-        "least": float(found.least),
-        "bred": found.bred,
-    }
-
-
-def _found(fields: Fields, problem: Problem) -> Found:
-    runs = [_run(Fields(tree, "a run"), problem) for tree in fields.all("runs")]
-    members = fields.whole_numbers("population")
-    if not runs or members.max(initial=-1) >= len(runs):
-        raise ValueError("there are fewer runs than it names")
-    counters = fields.of("counters")
-    found = Found(
-        runs[0],
-        Counter({name: counters.whole(name) for name in counters.tree}),
-        plain=fields.number("plain"),
-        spent=fields.number("spent"),
-        least=fields.number("least"),
-        bred=fields.flag("bred"),
-        **{name: fields.whole(name) for name in _COUNTS},  # type: ignore[arg-type]
-    )
-    found.population.runs = [runs[at] for at in members.tolist()]
-    return found
-
-
-def _run_tree(run: Run) -> dict[str, Any]:
-    return {
-        "labels": narrow(run.labels),
-        "centres": run.centers,
-        "cost": float(run.cost),
-        "bound": None if run.bound is None else float(run.bound),
-        "prices": run.prices,
-        "priced": run.priced,
-        "status": status_word(run.status),
-        "history": history_tree(run.history),
-    }
-
-
-def _run(fields: Fields, problem: Problem) -> Run:
-    k, d = problem.structure.n_clusters, problem.points.shape[1]
-    run = Run(
-        labels=_labels(fields, "labels", problem),
-        centers=fields.floats("centres", (k, d)),
-        cost=fields.number("cost"),
-        bound=None if fields["bound"] is None else fields.number("bound"),
-        prices=None if fields["prices"] is None else fields.floats("prices", (k,)),
-        priced=fields.flag("priced"),
-        status=read_status(fields.text("status")),
-        history=list(read_history(fields.of("history"))),
-    )
-    costs = problem.within(run.labels, run.centers)
-    if not abs(run.cost - costs) <= ROUNDED * max(costs, problem.scatter):
-        raise ValueError(f"its labels cost {costs:g}, not {run.cost:g}")
-    return run
-
-
-def _labels(fields: Fields, key: str, problem: Problem) -> IntArray:
-    s = problem.structure
-    labels = fields.whole_numbers(key, s.n_items)
-    if labels.max() >= s.n_clusters or not s.feasible(labels):
-        raise ValueError("its labels break a rule")
-    return labels

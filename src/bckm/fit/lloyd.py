@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,9 +36,9 @@ class Limits:
     deadline: Deadline
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Run:
-    """State and outcome of one start.
+    """A clustering, how it came about and how that ended.
 
     `cost` is that of the labels at the centers; `bound` bounds it from below where an assignment
     to these very centers was made, that is when the loop ended because nothing changed; `prices`
@@ -52,7 +52,7 @@ class Run:
     prices: FloatArray | None = None
     priced: bool = False
     status: Status = Status.ITERATION_LIMIT
-    history: list[Step] = field(default_factory=list)
+    history: tuple[Step, ...] = ()
 
 
 def alternate(
@@ -97,29 +97,25 @@ def alternate(
     began = time.perf_counter() if began is None else began
     deadline = limits.deadline
     still = limits.tol * problem.variance
-    run = run_from(problem, start, centers)
-    known, run.history = history is not None, list(history or ())
-    done = len(run.history)
+    run = replace(run_from(problem, start, centers), history=tuple(history or ()))
+    known, done = history is not None, len(run.history)
     try:
         for iteration in range(1, limits.max_iter + 1):
             if deadline.passed:
-                run.status = Status.TIME_LIMIT
-                return run
+                return replace(run, status=Status.TIME_LIMIT)
             found = assigner(centers, run.labels, deadline)
             if known and not _better(found, run):
-                run.bound, run.prices = found.bound, found.prices
+                run = replace(run, bound=found.bound, prices=found.prices)
                 swap = _exchange(assigner, centers, run, found, deadline) if exchange else None
                 if swap is None:
-                    run.status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
-                    return run
+                    status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
+                    return replace(run, status=status)
                 found, centers = swap.assignment, centers[swap.order]
             if not known and deadline.passed and np.array_equal(found.labels, run.labels):
-                run.status = Status.TIME_LIMIT  # there was no time for a step
-                return run
+                return replace(run, status=Status.TIME_LIMIT)  # there was no time for a step
             after = run_from(problem, found.labels, centers, found.totals)
             if known and after.cost >= run.cost:  # round-off, no progress
-                run.status = Status.CONVERGED
-                return run
+                return replace(run, status=Status.CONVERGED)
             step = Step(
                 start=number,
                 iteration=done + iteration,
@@ -130,19 +126,18 @@ def alternate(
                 moved=problem.structure.samples(found.labels != run.labels),
                 seconds=time.perf_counter() - began,
             )
-            after.history, after.priced = [*run.history, step], found.prices is not None
-            run, known = after, True
+            priced = found.prices is not None
+            run, known = replace(after, history=(*run.history, step), priced=priced), True
             if on_step is not None:
                 on_step(step)
             shift = float(np.square(run.centers - centers).sum())
             centers = run.centers
             if limits.tol > 0 and shift <= still:
-                run.status = Status.CONVERGED
-                return run
+                return replace(run, status=Status.CONVERGED)
     except KeyboardInterrupt:
-        run.status = Status.INTERRUPTED
+        return replace(run, status=Status.INTERRUPTED)
     except TimeUp:
-        run.status = Status.TIME_LIMIT
+        return replace(run, status=Status.TIME_LIMIT)
     return run
 
 

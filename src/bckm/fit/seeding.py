@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from bckm._core.arrays import nearest, rows_of, squared_distances, totals
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
+from bckm._core.validation import read_centers
 from bckm.constraints.rules import MovedMax
+from bckm.fit.parameters import PARAMETERS, read_setting
+from bckm.kernels import missing
 from bckm.problem.cliques import clique_cover
+from bckm.problem.metric import Metric
 from bckm.problem.problem import Problem
 
 ENOUGH = 20_000  # items from which seeds are drawn, and counted; more where clusters are many
 ENOUGH_EACH = 100
 SHARE = 0.3  # of the time that is left, after which the rest of the seeds is drawn at once
+RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most
+SMALL = 20_000  # items x clusters of all starts together, if one alone is not more
+SLOWER = 8  # a step where sums are bounded takes so many times as long
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +35,113 @@ class Seeds:
 
     centers: FloatArray
     complete: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """Where a fit begins.
+
+    Attributes
+    ----------
+    seeds : tuple of callables
+        Each returns the first centers of a start, and always the same.
+    fresh : callable or None
+        Draws further first centers; None where no others than the given ones are wanted.
+    rng : Generator
+        Parent of the generators of everything that is drawn after these starts.
+    """
+
+    seeds: tuple[Callable[[], Seeds], ...]
+    fresh: Callable[[np.random.Generator], Seeds] | None
+    rng: np.random.Generator
+
+    def generator(self, number: int) -> np.random.Generator:
+        """The generator of this number: what was drawn from others does not change it."""
+        bits = self.rng.bit_generator
+        seed: Any = bits.seed_seq
+        key = (*seed.spawn_key, number)  # as `rng.spawn` numbers its children
+        child = np.random.SeedSequence(seed.entropy, spawn_key=key, pool_size=seed.pool_size)
+        return np.random.Generator(type(bits)(child))
+
+
+def starts_of(
+    problem: Problem,
+    init: Any,
+    given: FloatArray | None,
+    number: int,
+    random_state: Any,
+    deadline: Deadline,
+    *,
+    others: bool = True,
+) -> Starts:
+    """Prepare starts from the `init` of `kmeans`; nothing is drawn yet.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to solve.
+    init : str or array
+        As in `kmeans`.
+    given : array (k, d) or None
+        The centers that `init` holds, see `given_centers`: the only start.
+    number : int
+        Starts to make of other ones.
+    random_state : int, Generator, RandomState or None
+        As in `kmeans`.
+    deadline : Deadline
+        When long work has to end.
+    others : bool
+        Whether further centers may be drawn.
+    """
+    *generators, rng = _generators(random_state, number + 1)
+    choose = SEEDINGS["k-means++" if given is not None else init]
+    fresh = partial(choose, problem, deadline=deadline) if others else None
+    if given is not None:
+        return Starts((lambda: Seeds(given),), fresh, rng)
+
+    def seeds(at: int) -> Seeds:  # the same ones each time: the generator stays as it is
+        return choose(problem, deepcopy(generators[at]), deadline, at == 0)
+
+    return Starts(tuple(partial(seeds, at) for at in range(number)), fresh, rng)
+
+
+def _generators(random_state: Any, number: int) -> list[np.random.Generator]:
+    """One generator per start, so that a start does not depend on those before it."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state.spawn(number)
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    seeds = np.random.SeedSequence(read_setting("random_state", random_state)).spawn(number)
+    return [np.random.default_rng(seed) for seed in seeds]
+
+
+def given_centers(init: Any, problem: Problem, space: Metric) -> FloatArray | None:
+    """Centers from `init` in the units of the problem; None when they are to be chosen."""
+    if isinstance(init, str):
+        read_setting("init", init)
+        return None
+    shape = (problem.structure.n_clusters, space.n_features(problem.points.shape[1]))
+    given = read_centers(init, "init", PARAMETERS["init"].expected, shape)
+    return problem.given_centers(space.embedded(given, "init"), "init")
+
+
+def number_of_starts(n_init: Any, init: Any, search: str, problem: Problem) -> int:
+    """Read `n_init`; "auto" is more than one start where starts are cheap."""
+    if (number := read_setting("n_init", n_init)) != "auto":
+        return int(number)
+    if search == "global" or (isinstance(init, str) and init == "random"):
+        return RANDOM_STARTS
+    if missing or problem.sparse:  # no start is cheap
+        return 1
+    # a sample of weight two counts like two samples: once
+    heavy = problem.mass > 0
+    if np.count_nonzero(heavy) > SMALL:
+        return 1
+    points = problem.points[heavy]
+    distinct = 1 + int((points[1:] != points[:-1]).any(axis=1).sum())  # equal ones are neighbors
+    # steps with sums take longer
+    most = SMALL // SLOWER if problem.structure.loads.number else SMALL
+    return int(np.clip(most // (distinct * problem.structure.n_clusters), 1, MOST_STARTS))
 
 
 def spread(
@@ -136,6 +254,9 @@ def scatter(
     k_items = min(k, mass.size)
     chosen = rng.choice(mass.size, k_items, replace=False, p=weight / weight.sum())
     return Seeds(rows_of(problem.points, np.resize(chosen, k)))
+
+
+SEEDINGS = {"k-means++": spread, "random": scatter}
 
 
 def _enough(n_clusters: int) -> int:

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from bckm.exceptions import BckmError
-from bckm.problem.metric import METRICS
+from bckm.fit.parameters import PARAMETERS
+from bckm.fit.parameters import SETTINGS as FIT_SETTINGS
 from bckm.problem.scaling import SCALINGS
 from bckm.tables.errors import near as nearest
 
 MISSING = ("error", "mean", "median")
-SOLVERS = ("auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy")
-SEARCHES = ("auto", "none", "local", "global")
 
 
 class PlanError(BckmError, ValueError):
@@ -301,16 +300,19 @@ SETTINGS: dict[str, Callable[[Any], Any]] = {
     "id": _text,
     "columns": _texts,
     "scale": _one_of(SCALINGS),
-    "metric": _one_of(tuple(METRICS)),
+    "metric": _one_of(PARAMETERS["metric"].choices),
     "missing": _one_of(MISSING),
     "weight": _text,
 }
-FIT: dict[str, Callable[[Any], Any]] = {
+_READERS = {
+    "count": _at_least_one,
+    "amount": _not_negative,
+    "seconds": _positive,
     "seed": _whole,
-    "solver": _one_of(SOLVERS),
-    "search": _one_of(SEARCHES),
-    "n_init": _at_least_one,
-    "max_iter": _at_least_one,
-    "tol": _not_negative,
-    "time_limit": _positive,
+}
+# what [fit] may say; the metric belongs to the data, the number of threads to the machine
+FIT: dict[str, Callable[[Any], Any]] = {
+    setting.option.replace("-", "_"): _READERS.get(setting.kind) or _one_of(setting.choices)
+    for setting in FIT_SETTINGS
+    if setting.option and setting.name not in ("metric", "n_jobs")
 }

@@ -19,12 +19,14 @@ from bckm._core.deadline import Deadline
 from bckm.assign import ENGINES
 from bckm.assign.base import Engine
 from bckm.fit.lloyd import Limits, Run
+from bckm.fit.parameters import PARAMETERS
 from bckm.fit.search import explore
+from bckm.fit.search.attempt import Search
 from bckm.fit.search.evolve import FEWEST, MOST, Child, Population, displaced, mixed
-from bckm.fit.search.explore import SEARCHES, Task
-from bckm.fit.search.found import Found, renumber
+from bckm.fit.search.explore import Phase, renumbered
 from bckm.fit.search.local import LocalSearch
-from bckm.fit.seeding import Seeds
+from bckm.fit.search.state import State
+from bckm.fit.seeding import Seeds, Starts, starts_of
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
 from tests.support.families import FAMILIES
@@ -35,7 +37,7 @@ SEARCHING = ("local", "auto", "global")
 SOLVERS = ("auto", *ENGINES)
 N, K = 24, 4
 
-modes = pytest.mark.parametrize("search", SEARCHES)
+modes = pytest.mark.parametrize("search", PARAMETERS["search"].choices)
 searching = pytest.mark.parametrize("search", SEARCHING)
 pytestmark = pytest.mark.skipif(bool(missing), reason=missing or "there")
 
@@ -719,8 +721,7 @@ def test_numbering_keeps_every_rule(kind):
             order[members] = rng.permutation(members)
         run = Run(np.argsort(order)[labels], problem.means(labels, np.zeros((K, 2)))[order], 0.0)
         assert s.feasible(run.labels)
-        run.prices = run.centers[:, 0].copy()
-        renumber(problem, run)
+        run = renumbered(problem, replace(run, prices=run.centers[:, 0].copy()))
         assert s.feasible(run.labels)
         np.testing.assert_allclose(run.centers, problem.means(run.labels, run.centers), rtol=1e-12)
         assert run.prices.tolist() == run.centers[:, 0].tolist()
@@ -735,8 +736,7 @@ def test_numbers_follow_the_first_items_that_weigh():
     place = problem.structure.item  # of each sample
     labels = np.empty(5, np.int64)
     labels[place] = [3, 2, 2, 1, 1]  # a weightless sample alone in 3, nothing in 0
-    run = Run(labels, np.arange(4.0)[:, None], 0.0)
-    renumber(problem, run)
+    run = renumbered(problem, Run(labels, np.arange(4.0)[:, None], 0.0))
     mine = run.labels[place]
     first = int(mine[1] != 0)  # the order of items is that of the values, up or down
     assert mine[1:].tolist() == [first, first, 1 - first, 1 - first]
@@ -815,8 +815,8 @@ def test_a_population_is_small_and_sorted_and_holds_nothing_twice():
     rng = np.random.default_rng(0)
     population, seen = Population(), []
     for cost in rng.integers(1, 300, 500):
-        population.add(run_of(float(cost)))
-        population.add(run_of(cost * (1 + 1e-10)))
+        population = population.add(run_of(float(cost)))
+        population = population.add(run_of(cost * (1 + 1e-10)))
         seen.append(float(cost))
         costs = [run.cost for run in population.runs]
         assert costs == sorted(costs)
@@ -830,15 +830,13 @@ def test_a_population_is_small_and_sorted_and_holds_nothing_twice():
 def test_parents_are_the_better_ones_of_two():
     population = Population()
     for cost in range(1, 11):
-        population.add(run_of(float(cost)))
+        population = population.add(run_of(float(cost)))
     rng = np.random.default_rng(0)
     drawn = np.array([population.parent(rng).cost for _ in range(2000)])
     number = np.bincount(drawn.astype(int), minlength=11)[1:]
     # the first of ten with 19 of 100, the last with 1 of 100
     assert number == pytest.approx(20 * np.arange(19, 0, -2), abs=60)
-    alone = Population()
-    alone.add(run_of(0.0))
-    alone.add(run_of(0.0))
+    alone = Population().add(run_of(0.0)).add(run_of(0.0))
     assert len(alone.runs) == 1
     assert alone.parent(rng) is alone.runs[0]
 
@@ -928,7 +926,7 @@ def test_a_child_has_the_labels_of_the_parent_whose_order_it_has():
     for cost, order in ((1.0, np.arange(6)), (2.0, rng.permutation(6))):
         labels = np.empty(30, np.int64)
         labels[place] = np.repeat(order, 5)
-        population.add(Run(labels, problem.means(labels, np.zeros((6, 1))), cost))
+        population = population.add(Run(labels, problem.means(labels, np.zeros((6, 1))), cost))
     for _ in range(40):
         child = Child.of(problem, population, rng)
         nearest = problem.nearest(child.centers)[0]
@@ -959,19 +957,47 @@ def test_an_engine_that_does_nothing(search, hasty):
     X, asked = kinds(12)
     problem = Problem.build(X, K, asked["even"])
     start = np.arange(N) % K
-    steps = []
-    task = Task(problem, Lazy(), start, Limits(9, 0.0, Deadline()), False, steps.append, 0.0)
-    rng = np.random.default_rng(0)
-    found = explore.explore(
-        task, search, [lambda: Seeds(problem.points[:K])], lambda _: Seeds(problem.points[:K]), rng
+    starts = Starts(
+        (lambda: Seeds(problem.points[:K]),),
+        lambda _: Seeds(problem.points[:K]),
+        np.random.default_rng(0),
     )
-    assert isinstance(found, Found)
-    assert problem.structure.feasible(found.run.labels)
+    asked_for = Search(problem, Lazy(), Limits(9, 0.0, Deadline()), search, starts)
+    found = explore.explore(asked_for, State.first(problem, start))
+    assert problem.structure.feasible(found.best.labels)
     first = problem.within(start, problem.means(start, problem.points[:K]))
     if search == "auto":
-        assert found.run.cost == pytest.approx(first)
+        assert found.best.cost == pytest.approx(first)
     else:
-        assert found.run.cost < 0.9 * first
+        assert found.best.cost < 0.9 * first
+
+
+# -- states -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["transport", "greedy"])
+def test_a_step_depends_on_the_state_alone(solver, hasty):
+    """The same state leads to the same next one, whatever was done in between."""
+    X, asked = kinds(15)
+    problem = Problem.build(X, K, asked["even"])
+    limits = Limits(300, 1e-4, Deadline.after(1e6))
+    starts = starts_of(problem, "k-means++", None, 2, 0, limits.deadline)
+    search = Search(problem, ENGINES[solver](), limits, "global", starts)
+    states, phases = [State.first(problem, np.arange(N) % K)], []
+    while (phase := explore.phase(search, states[-1])) is not Phase.DONE:
+        states.append(explore.step(search, states[-1]))
+        phases.append(phase)
+    assert phases[:3] == [Phase.START, Phase.START, Phase.CHILD]
+    assert phases.count(Phase.CLOSE) == states[-1].n_populations >= explore.AGREE
+    assert explore.phase(search, states[-1]) is Phase.DONE
+    for before, after in list(pairwise(states))[::-1]:
+        again, same = explore.step(search, before), after
+        for name in ("n_runs", "n_drawn", "n_starts", "n_stale", "n_agree", "search_work"):
+            assert getattr(again, name) == getattr(same, name)
+        assert again.best.labels.tolist() == same.best.labels.tolist()
+        assert [run.cost for run in again.population.runs] == [
+            run.cost for run in same.population.runs
+        ]
 
 
 # -- the doors --------------------------------------------------------------------------------
@@ -1014,8 +1040,8 @@ def test_the_estimator_hands_search_on(search, hasty):
 def test_number_of_starts(n, options, starts, monkeypatch):
     seen = []
 
-    def stop(task, search, seeds, fresh, rng):
-        seen.append(sum(1 for _ in seeds))
+    def stop(search, *_):
+        seen.append(len(search.starts.seeds))
         raise ZeroDivisionError
 
     monkeypatch.setattr("bckm.fit.kmeans.explore", stop)

@@ -25,20 +25,18 @@ FEWEST, MOST = 10, 20  # clusterings that survive, and that are held before the 
 SAME = 1e-9  # relative difference of costs below which two clusterings count as one
 
 
+@dataclass(frozen=True, eq=False)
 class Population:
     """Clusterings of different cost, the best first."""
 
-    def __init__(self) -> None:
-        self.runs: list[Run] = []
+    runs: tuple[Run, ...] = ()
 
-    def add(self, run: Run) -> None:
-        """Take a clustering in, unless one like it is there."""
+    def add(self, run: Run) -> Population:
+        """Return a population with a further clustering, unless this one holds one like it."""
         if any(abs(run.cost - other.cost) <= SAME * other.cost for other in self.runs):
-            return
-        self.runs.append(run)
-        self.runs.sort(key=lambda one: one.cost)
-        if len(self.runs) > MOST:
-            del self.runs[FEWEST:]
+            return self
+        runs = sorted((*self.runs, run), key=lambda member: member.cost)
+        return Population(tuple(runs[:FEWEST] if len(runs) > MOST else runs))
 
     @property
     def best(self) -> float:
@@ -60,17 +58,18 @@ class Child:
     @classmethod
     def of(cls, problem: Problem, population: Population, rng: np.random.Generator) -> Child:
         """Mix the centers of two parents, and displace one of them."""
-        one, other = population.parent(rng), population.parent(rng)
-        return cls(displaced(problem, mixed(one.centers, other.centers, rng), rng), one.labels)
+        first, second = population.parent(rng), population.parent(rng)
+        centers = mixed(first.centers, second.centers, rng)
+        return cls(displaced(problem, centers, rng), first.labels)
 
 
-def mixed(one: FloatArray, other: FloatArray, rng: np.random.Generator) -> FloatArray:
+def mixed(first: FloatArray, second: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Match the centers of two clusterings, nearest to each other, and take one of each pair."""
     from scipy.optimize import linear_sum_assignment  # slow to import, not needed by `import bckm`
 
-    partner = linear_sum_assignment(squared_distances(one, other))[1]
-    first = rng.random(len(one)) < 0.5
-    return np.where(first[:, None], one, other[partner])
+    partner = linear_sum_assignment(squared_distances(first, second))[1]
+    from_first = rng.random(len(first)) < 0.5
+    return np.where(from_first[:, None], first, second[partner])
 
 
 def displaced(problem: Problem, centers: FloatArray, rng: np.random.Generator) -> FloatArray:

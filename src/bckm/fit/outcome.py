@@ -1,0 +1,124 @@
+"""What a fit found becomes a `Result`: labels of samples, the units of X, verified."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bckm._core.deadline import TimeUp
+from bckm.assign import Assignment
+from bckm.assign.base import optimality_tolerance
+from bckm.constraints import Constraints
+from bckm.fit.result import Result
+from bckm.fit.search.attempt import Search
+from bckm.fit.search.state import State
+from bckm.fit.violations import soft_violations
+from bckm.problem.metric import Metric
+from bckm.problem.problem import Problem
+from bckm.verification import verify
+
+SMALL = 20_000  # costs (items x clusters) up to which any engine is asked for a bound
+AGREE = 1e-12  # share of the cost by which sums of squares may differ if added up in another way
+
+
+def fitted(
+    search: Search,
+    state: State,
+    constraints: Constraints,
+    space: Metric,
+    points: Any,
+    sample_weight: Any,
+) -> Result:
+    """The result of a search that is over.
+
+    `points` and `sample_weight` are those of the problem; `space` leads from there to X.
+    """
+    problem, engine, deadline = search.problem, search.engine, search.limits.deadline
+    s, best, counters = problem.structure, state.best, state.counters
+    worth = best.priced or engine.cheap_bound or s.n_items * s.n_clusters <= SMALL
+    if worth and best.bound is None and not best.status.stopped:
+        # the last centers are means that nothing was assigned to: what is it worth there? That is
+        # not to depend on what an engine did before, which a checkpoint does not keep
+        with suppress(TimeUp):
+            assigner = engine.prepare(problem)
+            last = assigner(best.centers, best.labels, deadline)
+            counters = counters + assigner.counters
+            best = replace(best, bound=last.bound, prices=last.prices)
+    cost, bound = problem.within(best.labels, best.centers), best.bound
+    if abs(cost - best.cost) <= AGREE * cost:  # as the last step tells it
+        cost = best.cost
+    if bound is None:  # no assignment to the last centers was made: what nearest labels would cost
+        bound = problem.safe_bound(0.0, cost)  # where time is up, there is none for a look at items
+        if not (best.status.stopped or deadline.passed):
+            nearest = float(problem.nearest(best.centers)[1].sum())
+            bound = problem.safe_bound(nearest, cost, best.centers)
+    means = problem.centers_out(best.centers)
+    return result_of(
+        problem,
+        constraints,
+        Assignment(
+            best.labels,
+            cost,
+            min(bound, cost),
+            best.prices,
+            tolerance=optimality_tolerance(problem),
+        ),
+        points,
+        sample_weight,
+        centers=space.centers(means, points, s.expand(best.labels), s.item),
+        embedded=means,
+        status=best.status,
+        history=best.history,
+        seconds=time.perf_counter() - search.began,
+        solver=engine.name,
+        counters=dict(counters),
+    )
+
+
+def result_of(
+    problem: Problem,
+    constraints: Constraints,
+    found: Assignment,
+    data: Any,
+    sample_weight: Any,
+    *,
+    still: bool = False,
+    **rest: Any,
+) -> Result:
+    """Bring an assignment to samples and to the units of X; only labels that obey leave here.
+
+    `data` and `sample_weight` are those of the problem, where `embedded` centers are at home.
+    Centers that are `still` were given, and follow no labels.
+    """
+    labels = problem.structure.expand(found.labels)
+    broken = verify(labels, problem.structure.n_clusters, constraints)
+    if broken:  # cannot happen; if it does, no labels leave the library
+        raise RuntimeError(
+            f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
+        )
+    centers = problem.centers_in(rest["embedded"])
+    violated = soft_violations(problem, constraints, found.labels, centers, still)
+    objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
+    embedded = rest["embedded"]
+    inertia = problem.inertia(found.labels, embedded, data, sample_weight, found.cost)
+    paid = sum(one.penalty for one in violated)
+    dust = float(problem.prices_out(np.array(problem.soft.rounding_penalty)))
+    if abs(paid - penalty) > 1e-6 * objective + dust:
+        raise RuntimeError(
+            f"bckm has a bug: soft rules cost {paid:g}, it counted {penalty:g}. Please report it."
+        )
+    return Result(
+        labels=labels,
+        inertia=inertia,
+        penalty=penalty,
+        violated=violated,
+        lower_bound=min(problem.bound_out(found.bound), inertia + penalty),
+        assignment_status=found.status,
+        sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
+        prices=None if found.prices is None else problem.prices_out(found.prices),
+        **rest,
+    )

@@ -1,0 +1,256 @@
+"""The parameters of a fit, in one table: names, kinds, choices, defaults and what they do.
+
+`kmeans`, `assign_to`, the estimator, the command line, plans and archives take them from here.
+Nothing that takes long is imported, since ``bckm --help`` reads the table too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+T = TypeVar("T", bound=Callable[..., Any])
+Kind = Literal["choice", "count", "amount", "seconds", "threads", "seed", "centers", "samples"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of `bckm.kmeans`.
+
+    Attributes
+    ----------
+    name : str
+        As in Python.
+    kind : str
+        What values it takes beside its choices.
+    default : object
+        Its default.
+    text : str
+        What docstrings say.
+    form : str
+        What docstrings call the type of values other than its choices.
+    choices : tuple of str
+        Words it takes.
+    option : str
+        Its name on the command line and in plans, where it has one,
+    help : str
+        and what the command line says, with the default unless that is `default`.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    text: str
+    form: str = ""
+    choices: tuple[str, ...] = ()
+    option: str = ""
+    help: str = ""
+
+    @property
+    def expected(self) -> str:
+        """What it must be, for messages."""
+        words = ", ".join(map(repr, self.choices))
+        return f"{words} or {self.form}" if self.form else f"one of {words}"
+
+    @property
+    def entry(self) -> str:
+        """What docstrings say of it, in numpydoc's form."""
+        words = ", ".join(f'"{word}"' for word in self.choices)
+        forms = [f"{{{words}}}" if len(self.choices) > 1 else words, self.form]
+        default = f'"{self.default}"' if isinstance(self.default, str) else repr(self.default)
+        first = f"{self.name} : {' or '.join(filter(None, forms))}, default={default}"
+        return f"{first}\n{textwrap.indent(textwrap.fill(self.text, 92), '    ')}"
+
+
+SETTINGS = (
+    Parameter(
+        "solver",
+        "choice",
+        "auto",
+        'Engine of the assignment steps. "auto" is "transport" where only sizes are bounded; else '
+        '"exact" with a work limit for each step where proofs are quick; else, above all for '
+        'capacities and quotas, "lagrangian": labels with a bound, close to the optimum.',
+        form="Engine",
+        choices=("auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"),
+        option="solver",
+        help="Engine of the assignment steps.",
+    ),
+    Parameter(
+        "init",
+        "centers",
+        "k-means++",
+        "First centers. Where links join samples into groups that must be pairwise apart, the "
+        'first start of "k-means++" begins with these groups. Given centers are the only start, '
+        'and no others are bred from them unless ``search="global"`` is asked for.',
+        form="array of shape (n_clusters, n_features)",
+        choices=("k-means++", "random"),
+    ),
+    Parameter(
+        "n_init",
+        "count",
+        "auto",
+        'Number of starts; the best is kept. "auto" is 10 for "random"; for "k-means++" it is 1, '
+        "but up to 20 for small problems, where a start costs next to nothing.",
+        form="int",
+        choices=("auto",),
+        option="n-init",
+        help="Number of starts; the best is kept. Default: 1, up to 20 for small tables.",
+    ),
+    Parameter(
+        "search",
+        "choice",
+        "auto",
+        'How to look for better clusterings than the alternation finds. "none": not at all. '
+        '"local": each start goes on with moves of few samples whose change of the inertia is '
+        'computed exactly, until none helps. "auto": some of that, and a few further starts bred '
+        'from those at hand; in all at most about three times as long as "none". "global": these '
+        "go on until 200 in a row bring nothing better; with a `time_limit`, again from new starts "
+        "until it is over or the same best clustering was found three times. Sparse data, or an "
+        'installation without the compiled kernels: "auto" does nothing, "local" and "global" are '
+        "refused.",
+        choices=("auto", "none", "local", "global"),
+        option="search",
+        help="How hard to look for better clusters.",
+    ),
+    Parameter(
+        "metric",
+        "choice",
+        "euclidean",
+        'What distances are. "cosine": only the direction of a sample counts; k-means of the rows '
+        'divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "latlon": X has two columns, '
+        "latitude and longitude in degrees; k-means of points on a sphere of radius 6371.0088 km, "
+        'so that the inertia is in km^2. "haversine": the same in radians, as in scikit-learn, on '
+        "a sphere of radius 1. Distances are chords, which are shorter than arcs by 0.1 % at 1,000 "
+        "km. Given centers, and those of the result, are in the terms of X.",
+        choices=("euclidean", "cosine", "latlon", "haversine"),
+        option="metric",
+        help="Distance; latlon takes latitude, then longitude, in degrees (haversine: in radians).",
+    ),
+    Parameter(
+        "label_bounds",
+        "choice",
+        "matched",
+        'Label i always obeys bound i. "matched" chooses which of the found clusters becomes label '
+        'i; "given" ties label i to row i of `init`, which must then be an array.',
+        choices=("matched", "given"),
+    ),
+    Parameter(
+        "max_iter",
+        "count",
+        300,
+        "Maximum number of iterations per start.",
+        form="int",
+        option="max-iter",
+        help="Maximum number of iterations per start.",
+    ),
+    Parameter(
+        "tol",
+        "amount",
+        1e-4,
+        "A start ends when the squared movement of the centers falls below this share of the mean "
+        "variance of the features; 0 iterates until nothing changes.",
+        form="float",
+        option="tol",
+        help="Stop a start when its centers move less than this share of the variance.",
+    ),
+    Parameter(
+        "time_limit",
+        "seconds",
+        None,
+        "Seconds for the whole call; the best labels found by then are returned.",
+        form="float",
+        option="time-limit",
+        help="Time limit in seconds; the best clusters found by then are written.",
+    ),
+    Parameter(
+        "n_jobs",
+        "threads",
+        None,
+        "Number of threads of compiled code: None and -1 take all cores that this process may use, "
+        "-2 all but one. No result depends on it.",
+        form="int",
+        option="jobs",
+        help="Number of threads. Default: all cores.",
+    ),
+    Parameter(
+        "random_state",
+        "seed",
+        None,
+        "Random seed. Each start draws from its own generator.",
+        form="int, Generator or RandomState",
+        option="seed",
+        help="Random seed. Default: 0.",
+    ),
+)
+_OF_SAMPLES = (
+    Parameter(
+        "sample_weight",
+        "samples",
+        None,
+        "Weights in the objective; bounds count samples, or their demand.",
+        form="array of shape (n_samples,)",
+    ),
+    Parameter(
+        "sample_id",
+        "samples",
+        None,
+        'Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas '
+        "frame. Rules about positions do not look at it.",
+        form="sequence of length n_samples",
+    ),
+)
+PARAMETERS = {parameter.name: parameter for parameter in (*SETTINGS, *_OF_SAMPLES)}
+
+
+def read_setting(name: str, value: Any) -> Any:
+    """Read the value of a setting; a `ValueError` says what it must be.
+
+    Examples
+    --------
+    >>> from bckm.fit.parameters import read_setting
+    >>> read_setting("search", "local"), read_setting("n_init", "auto"), read_setting("n_init", 5)
+    ('local', 'auto', 5)
+    >>> read_setting("search", "locally")
+    Traceback (most recent call last):
+    ...
+    ValueError: search must be one of 'auto', 'none', 'local', 'global'; got 'locally'.
+    """
+    from bckm._core import validation  # needs NumPy, unlike the table
+
+    parameter = PARAMETERS[name]
+    word = isinstance(value, str)
+    if (word and value in parameter.choices) or (value is None and parameter.default is None):
+        return value
+    if parameter.kind == "choice" or (word and parameter.choices):
+        raise ValueError(f"{name} must be {parameter.expected}; got {value!r:.60}.")
+    readers: dict[str, Callable[[Any, str], Any]] = {
+        "count": validation.read_whole,
+        "amount": validation.read_not_negative,
+        "seconds": validation.read_not_negative,
+        "threads": lambda number, _: validation.read_jobs(number),
+        "seed": validation.read_seed,
+        "centers": validation.read_centers,
+    }
+    return readers[parameter.kind](value, name)
+
+
+def documented(thing: T) -> T:
+    """Put the parameters of a function or class into its docstring, where ``{parameters}`` stands.
+
+    Those are meant that are in the table and that the docstring does not describe itself.
+    """
+    doc = thing.__doc__ or ""  # python -OO leaves none
+    place = re.search(r"^( *)\{parameters\}$", doc, re.M)
+    if place is not None:
+        names = inspect.signature(thing).parameters
+        described = set(re.findall(r"^ *(\w+) : ", doc, re.M))
+        entries = [
+            PARAMETERS[name].entry for name in names if name in PARAMETERS.keys() - described
+        ]
+        text = textwrap.indent("\n".join(entries), place[1])
+        thing.__doc__ = doc[: place.start()] + text + doc[place.end() :]
+    return thing
