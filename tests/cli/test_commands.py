@@ -334,7 +334,7 @@ def test_a_terminal_gets_a_bar(customers, tmp_path):
     assert command.wait() == 4
     os.close(parent)
     text = seen.decode()
-    assert "inertia" in text
+    assert "objective" in text
     assert "|" in text
     assert "left" in text
 

@@ -13,7 +13,7 @@ import pytest
 
 import bckm
 from bckm import report
-from bckm.report import _html
+from bckm._core import html as _html
 from tests.support.hostile import HOSTILE, MARK
 from tests.support.markup import HtmlReader, foreign_html
 

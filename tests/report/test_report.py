@@ -12,11 +12,11 @@ import pytest
 
 import bckm
 from bckm import report
+from bckm._core.html import Css, el
+from bckm._core.names import Name
 from bckm._core.terminal import clean
 from bckm.report import _style
 from bckm.report._facts import Facts, squares
-from bckm.report._html import Css, el
-from bckm.report.words import Name
 from tests.support.instances import draw
 from tests.support.markup import foreign_html
 

@@ -275,6 +275,11 @@ class Constraints(Frozen):
         by = ["by='sample_id'"] if self.by == "sample_id" else []
         return f"Constraints({', '.join([*links, *sizes, *counted.values(), *soft, *by])})"
 
+    def _repr_html_(self) -> str:
+        from bckm.constraints.card import constraints_card
+
+        return constraints_card(self)
+
     def rules(self, n_samples: int, n_clusters: int) -> list[Rule]:
         """List the single hard rules, after checking that they fit the samples and clusters.
 

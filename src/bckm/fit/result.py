@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+import bckm
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
+from bckm.constraints import Constraints
 from bckm.constraints.rules import SoftRule, plural
+
+if TYPE_CHECKING:
+    from bckm.plotting import ClustersDisplay
 
 
 @dataclass(frozen=True)
@@ -182,6 +188,11 @@ class Result:
         many = f"{plural(self.labels.size, 'sample')} in {clusters} of {of}"
         return f"Result({many}, {cost}, {self.status.value})"
 
+    def _repr_html_(self) -> str:
+        from bckm.fit.card import result_card
+
+        return result_card(self)
+
     @property
     def objective(self) -> float:
         """What was minimized: inertia and penalty."""
@@ -200,3 +211,42 @@ class Result:
     def n_iter(self) -> int:
         """Iterations of the start that won."""
         return len(self.history)
+
+    def plot(
+        self,
+        X: Any,  # noqa: N803
+        constraints: Constraints | None = None,
+        *,
+        metric: str = "euclidean",
+        sample_id: Any = None,
+        **options: Any,
+    ) -> ClustersDisplay:
+        """Draw the clusters: on a map, by their two features, or by principal components.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features) or frame
+            What was clustered.
+        constraints : Constraints, optional
+            What was asked; links are drawn.
+        metric, sample_id :
+            As in the fit.
+        **options
+            Those of `bckm.plotting.ClustersDisplay`, for example `ax`.
+
+        Returns
+        -------
+        ClustersDisplay
+            Drawn with matplotlib; its `ax_` and `figure_` are there.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> X = [[0.0, 0.0], [1.0, 0.0], [8.0, 9.0], [9.0, 9.0]]
+        >>> display = bckm.kmeans(X, 2, random_state=0).plot(X)
+        >>> display.ax_.get_xlabel()
+        'feature 0'
+        """
+        # by the public door, which is above this package
+        study = bckm.Study.of(self, X, constraints, metric=metric, sample_id=sample_id)
+        return bckm.plotting.ClustersDisplay.from_study(study, **options)

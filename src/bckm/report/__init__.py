@@ -1,7 +1,7 @@
 """Reports of a `Study` for people: a page, Markdown, a few lines of text, JSON.
 
-Every form tells the same facts (`_facts`). Text from data becomes HTML in one place (`_html`),
-Markdown in one place (`_markdown.safe`), and lines of a terminal in one place
+Every form tells the same facts (`_facts`). Text from data becomes HTML in one place
+(`bckm._core.html`), Markdown in one place (`_markdown.safe`), and lines of a terminal in one place
 (`bckm._core.terminal.clean`).
 """
 

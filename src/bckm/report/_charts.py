@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bckm._core.html import Child, Element, el
+from bckm._core.names import Name, visible
 from bckm._core.types import FloatArray
 from bckm.report._amounts import bound_writer, held, writer
-from bckm.report._html import Child, Element, el
 from bckm.report._svg import (
     Frame,
     box,
@@ -22,7 +23,7 @@ from bckm.report._svg import (
     x_axis,
     y_axis,
 )
-from bckm.report.words import Name, between, counted, exact, number, plain, visible
+from bckm.report.words import between, counted, exact, number, plain
 from bckm.study import Study, views
 
 POINTS = 5_000  # drawn in the plane

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.names import Name, visible
 from bckm._core.types import IntArray
 from bckm.report._facts import gap_of, gap_told
 from bckm.report._markdown import safe, table
-from bckm.report.words import Name, number, plain, seconds, share, visible
+from bckm.report.words import number, plain, seconds, share
 from bckm.study import Study
 from bckm.study.views import matched
 

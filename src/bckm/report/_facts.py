@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bckm._core.arrays import blocks
+from bckm._core.names import Name, Told
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import CannotLink, Fixed, Forbidden, MustLink
@@ -19,9 +20,7 @@ from bckm.problem.metric import read_metric
 from bckm.report._sentences import Words, bare
 from bckm.report._topics import Checked, check_rules
 from bckm.report.words import (
-    Name,
     Sentence,
-    Told,
     between,
     counted,
     measured,

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bckm._core.html import Child, Element, el
+from bckm._core.names import Name
 from bckm.report._charts import LINES, amount_chart, convergence_chart, plane_chart
 from bckm.report._facts import Facts
-from bckm.report._html import Child, Element, el
 from bckm.report._parts import Part, scrolled
 from bckm.report._style import heat_class
-from bckm.report.words import Name, counted, measured, share, signed
+from bckm.report.words import counted, measured, share, signed
 from bckm.study import views
 
 FEATURES = 30  # rows of the profile before the rest is folded away

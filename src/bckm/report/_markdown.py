@@ -11,19 +11,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from bckm._core.names import Name, visible
 from bckm._core.terminal import clean
 from bckm.report._amounts import bound_writer, held
 from bckm.report._facts import PENALTY_AND_SAVED, Cluster, Facts, saved_told, written
 from bckm.report._topics import Topic
-from bckm.report.words import (
-    Name,
-    between,
-    measured,
-    number,
-    share,
-    signed,
-    visible,
-)
+from bckm.report.words import between, measured, number, share, signed
 from bckm.study import views
 
 SHOWN = 10  # sentences about rules of one kind

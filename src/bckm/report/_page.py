@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bckm._core.html import Child, Element, el
+from bckm._core.names import Name, Told, visible
 from bckm.report import _figures
 from bckm.report._amounts import bound_writer, held
 from bckm.report._charts import color_class
 from bckm.report._facts import PENALTY_AND_SAVED, Facts, saved_told, written
-from bckm.report._html import Child, Element, el
 from bckm.report._parts import Part, bullets, table
 from bckm.report._style import stylesheet
 from bckm.report._svg import mark
 from bckm.report._topics import Topic
-from bckm.report.words import Name, Told, between, counted, listed, number, share, visible
+from bckm.report.words import between, counted, listed, number, share
 from bckm.study import views
 
 SHOWN = 5  # sentences before the rest is folded away

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bckm.report._html import Child, Element, el
+from bckm._core.html import Child, Element, el
 from bckm.report.words import Sentence
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.names import Name, Told
 from bckm.constraints.rules import (
     CannotLink,
     Fixed,
@@ -24,9 +25,7 @@ from bckm.constraints.rules import (
     SumBound,
 )
 from bckm.report.words import (
-    Name,
     Sentence,
-    Told,
     between,
     beyond,
     counted,

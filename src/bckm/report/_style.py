@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bckm.report._html import Css
+from bckm._core.html import Css
 from bckm.study import views
 
 _DARK_GROUND = "#12171c"

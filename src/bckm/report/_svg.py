@@ -1,4 +1,4 @@
-"""Pieces of pictures: scales, ticks, axes, marks. Everything is an `Element` of `_html`."""
+"""Pieces of pictures: scales, ticks, axes, marks. Everything is an `Element`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bckm._core.html import Child, Element, el
 from bckm._core.types import FloatArray
-from bckm.report._html import Child, Element, el
 
 
 def short(value: float) -> str:

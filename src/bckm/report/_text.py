@@ -7,9 +7,10 @@ from textwrap import wrap
 
 import numpy as np
 
+from bckm._core.names import Name, shorten
 from bckm.report._amounts import bound_writer, held
 from bckm.report._facts import Facts, saved_told
-from bckm.report.words import Name, between, counted, number, plain, shorten
+from bckm.report.words import between, counted, number, plain
 from bckm.study import views
 
 CLUSTERS = 20  # rows of the table

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+import bckm
 from bckm._core.types import FloatArray
 from bckm._core.validation import read_data, read_weight
 from bckm.constraints import Constraints, as_constraints
@@ -16,6 +17,9 @@ from bckm.constraints.sample_id import located
 from bckm.exceptions import UnsupportedError
 from bckm.fit.result import Result
 from bckm.problem.scaling import Scaling
+
+if TYPE_CHECKING:
+    from bckm.plotting import ClustersDisplay
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +142,11 @@ class Study:
         many = f"{plural(self.n_samples, 'sample')}, {plural(self.n_clusters, 'cluster')}"
         return f"Study({self.title!r}, {many})"
 
+    def _repr_html_(self) -> str:
+        from bckm.study._card import study_card
+
+        return study_card(self)
+
     @property
     def n_samples(self) -> int:
         """Rows of X."""
@@ -161,3 +170,27 @@ class Study:
     def name(self, sample: int) -> str:
         """What a sample is called."""
         return str(sample) if self.sample_id is None else self.sample_id[sample]
+
+    def plot(self, **options: Any) -> ClustersDisplay:
+        """Draw the clusters: on a map, by their two features, or by principal components.
+
+        Parameters
+        ----------
+        **options
+            Those of `bckm.plotting.ClustersDisplay`, for example `ax`.
+
+        Returns
+        -------
+        ClustersDisplay
+            Drawn with matplotlib; its `ax_` and `figure_` are there.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> X = [[0.0, 0.0], [1.0, 0.0], [8.0, 9.0], [9.0, 9.0]]
+        >>> study = bckm.Study.of(bckm.kmeans(X, 2, random_state=0), X, feature_names=["x", "y"])
+        >>> study.plot().ax_.get_xlabel()
+        'x'
+        """
+        # by the public door, which is above this package
+        return bckm.plotting.ClustersDisplay.from_study(self, **options)

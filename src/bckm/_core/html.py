@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from bckm._core.names import Name, visible
 from bckm._core.terminal import clean
-from bckm.report.words import Name, visible
 
 _SVG = frozenset(["circle", "g", "line", "path", "polyline", "rect", "svg", "text"])
 _VOID = frozenset(["meta"])
@@ -38,7 +38,7 @@ class Element:
 
     Examples
     --------
-    >>> from bckm.report._html import el
+    >>> from bckm._core.html import el
     >>> print(el("p", "1 < 2 & ", el("strong", "so"), class_='a"b'))
     <p class="a&quot;b">1 &lt; 2 &amp; <strong>so</strong></p>
     """
@@ -49,7 +49,7 @@ class Element:
         self, tag: str, children: Sequence[Child], attributes: dict[str, str | int | float | None]
     ) -> None:
         if tag not in _TAGS:
-            raise ValueError(f"reports have no element {tag!r}.")
+            raise ValueError(f"pages have no element {tag!r}.")
         self.tag, self.children = tag, children
         self.attributes = {
             _attribute(name): value for name, value in attributes.items() if value is not None
@@ -85,7 +85,7 @@ def el(tag: str, *children: Child, **attributes: str | int | float | None) -> El
 def _attribute(name: str) -> str:
     found = name.rstrip("_").replace("_", "-")
     if found not in _ATTRIBUTES:
-        raise ValueError(f"reports have no attribute {found!r}.")
+        raise ValueError(f"pages have no attribute {found!r}.")
     return found
 
 

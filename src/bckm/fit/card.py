@@ -1,0 +1,52 @@
+"""A result for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bckm._core.card import bars, card, facts
+from bckm._core.html import Child, el
+from bckm._core.names import Name, Told
+from bckm.constraints.rules import plural
+
+if TYPE_CHECKING:
+    from bckm.fit.result import Result
+
+CLUSTERS, VIOLATED = 20, 5  # that are shown
+PROVEN = 1e-9  # gaps below are none
+
+
+def result_card(result: Result) -> str:
+    """The card of a result."""
+    many = f"{plural(result.labels.size, 'sample')} in {plural(result.sizes.size, 'cluster')}"
+    return card(f"Result: {many}", *result_parts(result))
+
+
+def result_parts(result: Result) -> Iterator[Child]:
+    """What a card says about a result."""
+    yield facts(_facts(result))
+    k, sizes = result.sizes.size, result.sizes.tolist()
+    rows = [(f"cluster {i}", size, f"{size:,}") for i, size in enumerate(sizes)]
+    yield bars(rows[:CLUSTERS], max(sizes))
+    if k > CLUSTERS:
+        yield el("div", f"and {k - CLUSTERS:,} more", class_="quiet")
+    if result.violated:
+        dearest = sorted(result.violated, key=lambda one: -one.penalty)
+        few = (
+            "the dearest violated soft rules" if len(dearest) > VIOLATED else "violated soft rules"
+        )
+        yield el("div", few, class_="quiet")
+        yield el("ul", *[el("li", Told(str(one))) for one in dearest[:VIOLATED]])
+
+
+def _facts(result: Result) -> Iterator[tuple[str, Child]]:
+    yield "inertia", f"{result.inertia:,.6g}"
+    if result.penalty:
+        yield "penalty", f"{result.penalty:,.6g} for {plural(len(result.violated), 'soft rule')}"
+        yield "objective", f"{result.objective:,.6g}"
+    gap = "0 (proven)" if result.gap <= PROVEN else f"{result.gap:.2%}"
+    yield "gap of the last step", gap
+    yield "status", f"{result.status.value}: {result.status.message}"
+    yield "solver", Name(result.solver)
+    yield "time", f"{result.seconds:.2f} s"
