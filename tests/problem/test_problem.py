@@ -9,7 +9,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from bckm import AttributeSum, Constraints, LinearRows, kmeans
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
 
 
 def direct_inertia(X, weight, labels, centers):

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from bckm.assign.base import Assigner, Assignment, Engine
-from bckm.problem.problem import Feature
+from bckm.problem.feature import Feature
 
 
 def dual_value(cost, count, lower, upper, prices):

@@ -101,7 +101,7 @@ def _native_nearest(
     points: FloatArray, centers: FloatArray, prices: FloatArray, threads: int
 ) -> NDArray[np.int32]:
     n, still = len(points), np.zeros(len(centers))
-    label, runner, detour = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.float32)
+    label, runner, margin = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.float32)
     unknown = np.full(n, -1.0, np.float32)
     native.sweep(
         native.Points(points),
@@ -109,7 +109,7 @@ def _native_nearest(
         prices,
         label,
         runner,
-        detour,
+        margin,
         unknown,
         None,
         still,

@@ -2,7 +2,7 @@
 
 from bckm.assign.base import Assigner, Assignment, Engine, MatrixAssigner
 from bckm.assign.choose import ENGINES, choose
-from bckm.problem.problem import Feature
+from bckm.problem.feature import Feature
 
 __all__ = [
     "ENGINES",

@@ -14,7 +14,8 @@ from bckm._core.deadline import Deadline
 from bckm._core.memory import require
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
 
 OPTIMALITY = 1e-9  # relative distance of cost and bound at which an assignment counts as optimal
 STEP = 1.5e5  # work of a call beyond what its data take

@@ -11,7 +11,8 @@ from bckm.assign.pump import Pump
 from bckm.assign.transport import Transport
 from bckm.exceptions import UnsupportedError
 from bckm.kernels import missing
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
 
 ENGINES: dict[str, type[Engine]] = {
     engine.name: engine for engine in (Nearest, Transport, Exact, Lagrangian, Pump, Greedy)

@@ -14,7 +14,8 @@ import numpy as np
 from bckm._core.deadline import Deadline
 from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.assign.base import OPTIMALITY, Assignment, Engine, MatrixAssigner
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
 from bckm.problem.structure import Structure
 from bckm.programs.highs import INTEGRAL, TOLERANCE, Model
 from bckm.programs.program import Program

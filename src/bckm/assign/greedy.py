@@ -15,7 +15,8 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.assign.base import Assignment, Engine, MatrixAssigner
 from bckm.construct.placement import place
 from bckm.construct.repair import repair
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
 from bckm.problem.structure import Structure
 
 

@@ -17,7 +17,8 @@ from bckm.assign._dual_lp import DIGITS, Prices, Resources, rounded, trust_regio
 from bckm.assign._link_trees import Forest
 from bckm.assign._mend import mend
 from bckm.assign.base import Assignment, Engine, MatrixAssigner
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
 
 SAMPLE = 10_000  # items from which first prices are found
 CHOICES = 20_000  # columns of an LP, about

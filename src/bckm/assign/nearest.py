@@ -7,7 +7,8 @@ import numpy as np
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign.base import Assignment, Engine, MatrixAssigner
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
 
 
 class NearestAssigner(MatrixAssigner):

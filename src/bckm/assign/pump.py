@@ -28,7 +28,8 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign.base import Assignment, Engine, MatrixAssigner
 from bckm.assign.exact import ExactAssigner
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
 from bckm.programs.highs import INTEGRAL
 from bckm.programs.program import Program
 from bckm.programs.relaxation import LPRelaxation

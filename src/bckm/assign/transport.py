@@ -26,7 +26,8 @@ from bckm.assign._transport_highs import HighsTransportAssigner
 from bckm.assign._transport_state import SizeBounds, TransportState, newton
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
 from bckm.kernels import missing, native
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
 
 COARSER = 8  # each part of the points is an eighth of the one before
 SMALLEST = 8  # points per cluster in the smallest part

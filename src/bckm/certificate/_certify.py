@@ -19,8 +19,9 @@ from bckm.certificate._solve import Solver
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.fit.result import Result
+from bckm.problem.feature import Feature
 from bckm.problem.metric import read_metric
-from bckm.problem.problem import Feature, Problem
+from bckm.problem.problem import Problem
 from bckm.verification import verify
 
 MOST_ITEMS = 2_000

@@ -68,7 +68,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Clustering:
     """What a method found.
 
     Attributes
@@ -157,34 +157,34 @@ class Method(ClusterMixin, BaseEstimator):
             rules = self._constraints(must_link, cannot_link)
             rules.rules(len(X), k)  # refuses links and sizes that do not fit the data
         task = Task(X, k, rules, _random(self.random_state))
-        found = self._cluster(task)
-        self._describe(task, found)
+        clustering = self._cluster(task)
+        self._describe(task, clustering)
         return self
 
     @abstractmethod
-    def _cluster(self, task: Task) -> Found:
+    def _cluster(self, task: Task) -> Clustering:
         """Read the parameters and cluster."""
 
     def _constraints(self, must_link: Any, cannot_link: Any) -> Constraints:
         """What a method that knows rules reads; empty clusters break none."""
         return Constraints(must_link, cannot_link, size_min=0)
 
-    def _describe(self, task: Task, found: Found) -> None:
+    def _describe(self, task: Task, clustering: Clustering) -> None:
         plain = task.plain
-        item_labels = np.empty_like(found.labels)
-        item_labels[plain.structure.item] = found.labels
+        item_labels = np.empty_like(clustering.labels)
+        item_labels[plain.structure.item] = clustering.labels
         fallback = np.full((task.n_clusters, task.X.shape[1]), np.nan)
-        if found.centers is not None:
-            fallback = plain.centers_in(found.centers)
+        if clustering.centers is not None:
+            fallback = plain.centers_in(clustering.centers)
         centers = plain.means(item_labels, fallback)
-        self.labels_ = found.labels.astype(np.int32)
+        self.labels_ = clustering.labels.astype(np.int32)
         self.cluster_centers_ = plain.centers_out(centers)
         self.inertia_ = plain.objective(plain.within(item_labels, centers))
-        self.cluster_sizes_ = np.bincount(found.labels, minlength=task.n_clusters)
-        if found.n_iter is not None:
-            self.n_iter_ = found.n_iter
+        self.cluster_sizes_ = np.bincount(clustering.labels, minlength=task.n_clusters)
+        if clustering.n_iter is not None:
+            self.n_iter_ = clustering.n_iter
         if self.knows_links:
-            self.violations_ = verify(found.labels, task.n_clusters, task.constraints)
+            self.violations_ = verify(clustering.labels, task.n_clusters, task.constraints)
 
 
 def seeds(task: Task, init: Any, n_init: Any) -> FloatArray:
@@ -224,7 +224,7 @@ def alternate(
     centers: FloatArray,
     assign: Callable[[FloatArray], IntArray],
     max_iter: Any,
-) -> Found:
+) -> Clustering:
     """Assign and update until the labels stand still or come back.
 
     Unlike `bckm.fit.lloyd.alternate` this loop takes any labels: nothing is checked, the inertia
@@ -243,12 +243,12 @@ def alternate(
             break
         seen.add(key)
         centers = problem.means(labels, centers)
-    return Found(problem.structure.expand(labels), n_iter, problem.centers_out(centers))
+    return Clustering(problem.structure.expand(labels), n_iter, problem.centers_out(centers))
 
 
 def _random(random_state: Any) -> np.random.RandomState:
     """scikit-learn's custom, and NumPy's generators besides."""
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(int(random_state.integers(2**31)))
-    found: np.random.RandomState = check_random_state(random_state)
-    return found
+    random: np.random.RandomState = check_random_state(random_state)
+    return random

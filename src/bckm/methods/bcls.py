@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from bckm._core.types import FloatArray
 from bckm._core.validation import read_not_negative, read_whole
-from bckm.methods._base import Found, Method, Task, plain_kmeans
+from bckm.methods._base import Clustering, Method, Task, plain_kmeans
 
 
 class BCLS(Method):
@@ -95,7 +95,7 @@ class BCLS(Method):
         self.n_init = n_init
         self.random_state = random_state
 
-    def _cluster(self, task: Task) -> Found:
+    def _cluster(self, task: Task) -> Clustering:
         gamma = _read_above(self.gamma, 0, "gamma")
         lam = read_not_negative(self.lam, "lam") * task.n_clusters / len(task.X)
         mu = _read_above(self.mu, 0, "mu")
@@ -125,7 +125,7 @@ class BCLS(Method):
             mu *= rho
             if still and np.linalg.norm(apart) <= tol * np.sqrt(n):
                 break
-        return Found(labels, t)
+        return Clustering(labels, t)
 
 
 def solve_copy(F: FloatArray, multiplier: FloatArray, lam: float, mu: float) -> FloatArray:  # noqa: N803

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from bckm._core.types import FloatArray, IntArray
-from bckm.methods._base import Found, Method, Task, alternate, seeds
+from bckm.methods._base import Clustering, Method, Task, alternate, seeds
 
 
 class BKM(Method):
@@ -68,7 +68,7 @@ class BKM(Method):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _cluster(self, task: Task) -> Found:
+    def _cluster(self, task: Task) -> Clustering:
         problem = task.plain
 
         def assign(centers: FloatArray) -> IntArray:

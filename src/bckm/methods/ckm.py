@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm.constraints import Constraints
-from bckm.methods._base import Found, Method, MethodFailure, Task, alternate, seeds
+from bckm.methods._base import Clustering, Method, MethodFailure, Task, alternate, seeds
 from bckm.problem.problem import Problem
 from bckm.problem.structure import Structure
 from bckm.programs.highs import INTEGRAL, Model
@@ -113,12 +113,12 @@ class CKM(Method):
     def _constraints(self, must_link: Any, cannot_link: Any) -> Constraints:
         return Constraints(must_link, cannot_link, size_min=self.size_min, size_max=self.size_max)
 
-    def _cluster(self, task: Task) -> Found:
+    def _cluster(self, task: Task) -> Clustering:
         step = _LinearStep(task.problem)
         centers = seeds(task, self.init, self.n_init)
-        found = alternate(task.problem, centers, step, self.max_iter)
+        clustering = alternate(task.problem, centers, step, self.max_iter)
         self.n_fractional_ = step.n_fractional
-        return found
+        return clustering
 
 
 class _LinearStep:

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm._core.validation import read_whole
-from bckm.methods._base import Found, Method, Task
+from bckm.methods._base import Clustering, Method, Task
 
 DENSE = 500  # samples up to which a dense eigendecomposition is faster than a sparse one
 RESTARTS = 300  # of the sparse one, before it is helped by a factorisation
@@ -113,7 +113,7 @@ class CKSC(Method):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _cluster(self, task: Task) -> Found:
+    def _cluster(self, task: Task) -> Clustering:
         n, k = task.points.shape[0], task.n_clusters
         if self.scale not in ("local", "median"):
             raise ValueError(f"scale must be 'local' or 'median'; got {self.scale!r}.")
@@ -131,7 +131,7 @@ class CKSC(Method):
         rows = smoothest(graph, m, task.random)
         self.kernel_, steps = learn_kernel(rows, together, apart)
         model = KMeans(k, n_init=n_init, max_iter=max_iter, random_state=task.random)
-        return Found(model.fit(rows @ _root(self.kernel_)).labels_, steps)
+        return Clustering(model.fit(rows @ _root(self.kernel_)).labels_, steps)
 
 
 def _graph(points: FloatArray, neighbors: int, *, local: bool) -> Sparse:
@@ -173,8 +173,8 @@ def smoothest(graph: Sparse, m: int, random: np.random.RandomState) -> FloatArra
 
 def _pairs(links: tuple[tuple[int, ...], ...]) -> IntArray:
     """All pairs of the links, each once, (p, 2)."""
-    found = {(min(p, q), max(p, q)) for link in links for p, q in combinations(link, 2)}
-    return np.array(sorted(found), np.int64).reshape(-1, 2)
+    pairs = {(min(p, q), max(p, q)) for link in links for p, q in combinations(link, 2)}
+    return np.array(sorted(pairs), np.int64).reshape(-1, 2)
 
 
 def learn_kernel(rows: FloatArray, together: IntArray, apart: IntArray) -> tuple[FloatArray, int]:

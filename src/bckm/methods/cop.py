@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from bckm._core.types import BoolArray, FloatArray, IntArray
-from bckm.methods._base import Found, Method, MethodFailure, Task, alternate, seeds
+from bckm.methods._base import Clustering, Method, MethodFailure, Task, alternate, seeds
 
 
 class COPFailure(MethodFailure):
@@ -106,7 +106,7 @@ class COP(Method):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _cluster(self, task: Task) -> Found:
+    def _cluster(self, task: Task) -> Clustering:
         if self.order not in ("given", "random"):
             raise ValueError(f"order must be 'given' or 'random'; got {self.order!r}.")
         centers = seeds(task, self.init, self.n_init)

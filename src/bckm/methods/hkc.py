@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.cluster import AgglomerativeClustering
 
-from bckm.methods._base import Found, Method, Task
+from bckm.methods._base import Clustering, Method, Task
 
 LINKAGES = ("ward", "complete", "average", "single")
 
@@ -56,8 +56,8 @@ class HKC(Method):
         self.linkage = linkage
         self.random_state = random_state
 
-    def _cluster(self, task: Task) -> Found:
+    def _cluster(self, task: Task) -> Clustering:
         if self.linkage not in LINKAGES:
             raise ValueError(f"linkage must be one of {LINKAGES}; got {self.linkage!r}.")
         model = AgglomerativeClustering(task.n_clusters, linkage=self.linkage)
-        return Found(model.fit(task.X).labels_)
+        return Clustering(model.fit(task.X).labels_)

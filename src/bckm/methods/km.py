@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.cluster import KMeans
 
 from bckm._core.validation import read_not_negative, read_whole
-from bckm.methods._base import Found, Method, Task
+from bckm.methods._base import Clustering, Method, Task
 
 
 class KM(Method):
@@ -66,7 +66,7 @@ class KM(Method):
         self.tol = tol
         self.random_state = random_state
 
-    def _cluster(self, task: Task) -> Found:
+    def _cluster(self, task: Task) -> Clustering:
         model = KMeans(
             task.n_clusters,
             n_init=read_whole(self.n_init, "n_init"),
@@ -74,4 +74,4 @@ class KM(Method):
             tol=read_not_negative(self.tol, "tol"),
             random_state=task.random,
         ).fit(task.X)
-        return Found(model.labels_, int(model.n_iter_), model.cluster_centers_)
+        return Clustering(model.labels_, int(model.n_iter_), model.cluster_centers_)
