@@ -117,7 +117,7 @@ def kmeans(
     time_limit : float, optional
         Seconds for the whole call; the best labels found by then are returned.
     sample_weight : array of shape (n_samples,), optional
-        Weights in the objective; bounds count samples, or their demand.
+        Weights in the objective; sizes count samples, capacities their amounts.
     sample_id : sequence of length n_samples, optional
         Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
         frame. Rules about positions do not look at it.
