@@ -2,7 +2,7 @@
 
     python benchmarks/rules.py [--samples 100000] [--clusters 50] [--links 5000] [--tight 0.05]
 
-Data: overlapping blobs of unequal weight. Rules, all hard: the demand of each cluster (whole
+Data: overlapping blobs of unequal weight. Rules, all hard: the load of each cluster (whole
 numbers from 1 to 19 per sample) within 5 % of the mean, must-link and cannot-link pairs drawn at
 random; `--near` draws both ends of a cannot-link from one blob, where they bind. Reported: the time
 of the fit as a multiple of the fits without rules (bckm's and scikit-learn's, same start), how long
@@ -54,8 +54,8 @@ def instance(n: int, k: int, links: int, tight: float, near: bool, seed: int) ->
     share = rng.dirichlet(np.full(k, 3.0))
     blob = rng.choice(k, n, p=share)
     X = 1.5 * rng.normal(size=(k, 10))[blob] + rng.normal(size=(n, 10))
-    demand = rng.integers(1, 20, n).astype(float)
-    mean = demand.sum() / k
+    amounts = rng.integers(1, 20, n).astype(float)
+    mean = amounts.sum() / k
     order = rng.permutation(n)
     together, rest = order[: 2 * links].reshape(-1, 2), order[2 * links :]
     if near:
@@ -66,7 +66,10 @@ def instance(n: int, k: int, links: int, tight: float, near: bool, seed: int) ->
     else:
         apart = rest[: 2 * links].reshape(-1, 2)
     rules = bckm.Constraints(
-        together, apart, demand=demand, size_min=(1 - tight) * mean, size_max=(1 + tight) * mean
+        together,
+        apart,
+        capacities={"load": bckm.Capacity(amounts, (1 - tight) * mean, (1 + tight) * mean)},
+        size_min=0,
     )
     return Case(X, k, rules, X[rng.choice(n, k, replace=False)])
 

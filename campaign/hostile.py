@@ -131,14 +131,12 @@ def _study(word: str, turn: int) -> bckm.Study:
     hard = bckm.Constraints(
         must_link=[(0, 1)],
         groups=[word if p in (2, 3) else None for p in range(n)],
-        rows=[
-            bckm.Quota([word, f"{word}!"] * (n // 2), share_max=0.9, name=word),
-            bckm.AttributeSum(np.ones(n), upper=9.0, name=word),
-        ],
+        capacities={word: bckm.Capacity(np.ones(n), max=9.0)},
+        quotas=bckm.Quota([word, f"{word}!"] * (n // 2), share_max=0.9, name=word),
         fixed={4: 0},
     )
     soft = bckm.Constraints(cannot_link=[(0, 1)], must_link=[(5, 6)]).soft(price=1e-3)
-    far = bckm.Constraints(rows=bckm.AttributeSum(X[:, 0], upper=-9.0, name=word)).soft(price=1e-3)
+    far = bckm.Constraints(capacities={word: bckm.Capacity(X[:, 0], max=-9.0)}).soft(price=1e-3)
     rules = hard & soft & far
     result = bckm.kmeans(X, 2, rules, random_state=0, n_init=1, search="none")
     settings = {"command": word, word: word, "versions": {word: word}, "notes": [word]}

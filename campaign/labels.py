@@ -128,7 +128,7 @@ def key_of(rule: Any, cluster: int | None) -> tuple[Any, ...]:
         return name, rule.sample, rule.cluster
     if name in ("SizeMin", "NonEmpty", "SizeMax"):
         return name, "max" if name == "SizeMax" else "min", cluster
-    if name == "SumBound":
+    if name == "CapacityBound":
         return name, tuple(rule.source.values.tolist()), rule.side, cluster
     if name == "QuotaBound":
         return name, rule.source.categories[rule.category], rule.share, rule.side, cluster

@@ -13,6 +13,7 @@ import numpy as np
 
 import bckm
 from campaign.part import Case, Part
+from tests.support.statements import stated
 
 LIMITS = (0.0, 0.1, 1.0)
 KINDS = ("sizes", "links", "many links", "sums", "quotas", "soft", "stay", "all", "sparse")
@@ -71,7 +72,7 @@ def drawn(kind: str, rng: np.random.Generator) -> tuple[Any, int, bckm.Constrain
     if kind in ("sums", "all"):
         values = rng.integers(1, 20, n)
         sums = np.array([values[y == i].sum() for i in range(k)])
-        rows.append(bckm.AttributeSum(values, lower=sums - 5, upper=sums + 5))
+        rows.append(bckm.Capacity(values, min=sums - 5, max=sums + 5))
     if kind in ("quotas", "all"):
         category = rng.integers(3, size=n)
         far = [
@@ -82,7 +83,7 @@ def drawn(kind: str, rng: np.random.Generator) -> tuple[Any, int, bckm.Constrain
         rows.append(bckm.Quota(category.tolist(), min(max(far) + 0.01, 1.0)))
     if kind in ("stay", "all"):
         asked["stay"] = bckm.Stay(y, at_most=n // 10 if kind == "stay" else n)
-    rules = bckm.Constraints(**asked, rows=rows)
+    rules = bckm.Constraints(**asked, **stated(rows))
     if kind in ("soft", "all"):
         rules = rules & bckm.Constraints(pairs[:40], pairs[40:80]).soft(confidence=0.1)
     if kind == "sparse":

@@ -72,7 +72,9 @@ def _warm(folder: Path) -> None:
     scipy.linalg.eigh(np.eye(300))  # buffers of BLAS, which waits long where it gets none
     np.linalg.eigh(np.eye(300))
     X = np.arange(12.0).reshape(6, 2)
-    rules = bckm.Constraints(rows=bckm.AttributeSum(np.ones(6), upper=4), must_link=[(0, 5)])
+    rules = bckm.Constraints(
+        capacities={"kg": bckm.Capacity(np.ones(6), max=4)}, must_link=[(0, 5)]
+    )
     for solver in ("exact", "lagrangian"):
         found = bckm.kmeans(X, 2, rules, solver=solver, random_state=0)
     bckm.certify(found, X, rules)
@@ -121,8 +123,14 @@ def _links(rng: np.random.Generator, _: Path) -> Any:
 
 def _sums(rng: np.random.Generator, _: Path) -> Any:
     n = int(rng.integers(100, 500))
-    load = bckm.AttributeSum(rng.integers(1, 9, n), upper=n * 1.8)
-    return _fit(_points(rng, n), 4, bckm.Constraints(rows=[load]), max_iter=4, search="none")
+    load = bckm.Capacity(rng.integers(1, 9, n), max=n * 1.8)
+    return _fit(
+        _points(rng, n),
+        4,
+        bckm.Constraints(capacities={"kg": load}),
+        max_iter=4,
+        search="none",
+    )
 
 
 def _soft(rng: np.random.Generator, _: Path) -> Any:

@@ -77,8 +77,8 @@ class Asked:
                 asked[side] = asked[side][clusters]
         found = bckm.Constraints(**asked)
         if self.upper is not None:
-            load = bckm.AttributeSum(self.values[order], upper=self.upper[clusters])
-            part = bckm.Constraints(rows=[load])
+            load = bckm.Capacity(self.values[order], max=self.upper[clusters])
+            part = bckm.Constraints(capacities={"kg": load})
             found = part & found if shuffle is not None else found & part
         if self.soft is not None:
             pairs = [[int(where[a]), int(where[b])] for a, b in self.soft if a != b]

@@ -54,14 +54,14 @@ def _of(ask: Ask, names: list[Any] | None) -> bckm.Constraints:
     elif kind == "at_most":
         asked["stay"] = bckm.Stay(each(data[0]), at_most=data[1])
     elif kind == "rows":
-        asked["rows"] = bckm.LinearRows(*data)
+        asked["linear"] = bckm.LinearRows(*data)
     elif kind == "sum":
         values, scale, low, up = data
         sides = [None if side is None else side / scale for side in (low, up)]
-        asked["rows"] = bckm.AttributeSum(each(values / scale), *sides)
+        asked["capacities"] = {"load": bckm.Capacity(each(values / scale), *sides)}
     else:
         categories, bound = data
-        asked["rows"] = bckm.Quota(each(categories), **_quota(kind, bound))
+        asked["quotas"] = bckm.Quota(each(categories), **_quota(kind, bound))
     found = bckm.Constraints(**asked, **by)
     return found if ask.price is None else found.soft(**{ask.price[0]: ask.price[1]})
 
@@ -125,11 +125,11 @@ def _clause(ask: Ask, names: list[str], table: dict[str, list[Any]]) -> list[str
         word = "together" if kind == "must" else "apart"
         return [f"[[{word}]]", f"ids = {toml_of([names[p] for p in data])}"]
     if kind in ("fixed", "forbidden"):
-        return [f"[[{kind}]]", f"id = {toml_of(names[data[0]])}", f"cluster = {data[1]}"]
+        return [f"[[{kind}]]", f"id = {toml_of(names[data[0]])}", f"cluster = {data[1] + 1}"]
     if kind in ("size_min", "size_max"):
         return ["[[size]]", f"{kind[5:]} = {toml_of(np.asarray(data).tolist())}"]
     if kind in ("at_most", "moved"):
-        previous = [None if y < 0 else int(y) for y in data[0]]
+        previous = [None if y < 0 else int(y) + 1 for y in data[0]]
         return ["[[stay]]", column(previous), *([f"at_most = {data[1]}"] * (kind == "at_most"))]
     if kind == "sum":
         values, scale, low, up = data

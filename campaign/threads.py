@@ -49,8 +49,8 @@ def _problem(seed: int, n: int = 400) -> tuple[np.ndarray, int, bckm.Constraints
         return X, k, bckm.Constraints(size_min=n // k - 3, size_max=n // k + 3)
     if kind == 1:
         return X[:120], k, bckm.Constraints([(0, 1), (2, 3)], [(0, 2), (4, 5, 6)])
-    load = bckm.AttributeSum(rng.integers(1, 9, 60), upper=60 * 5.5 / k)
-    return X[:60], k, bckm.Constraints(rows=[load])
+    load = bckm.Capacity(rng.integers(1, 9, 60), max=60 * 5.5 / k)
+    return X[:60], k, bckm.Constraints(capacities={"kg": load})
 
 
 def _fit(seed: int) -> tuple[list[int], float]:

@@ -76,7 +76,10 @@ def main() -> Facts:
     """Load the vans and print load against capacity, and the gap."""
     stops, needs = draw()
     rules = bckm.Constraints(
-        demand=needs, size_max=CAPACITY, must_link=TOGETHER, cannot_link=[(CAT, DOG)]
+        capacities={what: bckm.Capacity(needs[what], max=most) for what, most in CAPACITY.items()},
+        must_link=TOGETHER,
+        cannot_link=[(CAT, DOG)],
+        cluster_names=VANS,
     )
     k = len(VANS)
     result = bckm.kmeans(stops, k, rules, n_init=2, random_state=0)

@@ -2,7 +2,7 @@
 
 500 places with latitude, longitude and population are shared among 8 sellers. Each territory gets
 an eighth of all people, give or take 5 %, and is as compact as that permits. Distances are those on
-the globe (``metric="latlon"``); population is the *demand* whose sum is bounded, so that a town
+the globe (``metric="latlon"``); population is the *capacity* that is bounded, so that a town
 counts as many times as it has people.
 """
 
@@ -72,9 +72,8 @@ def main(n: int = 500) -> Facts:
     """Draw the territories and print people and radius of each."""
     places, people = draw(n)
     share = people.sum() / SELLERS
-    rules = bckm.Constraints(
-        demand=people, size_min=(1 - TOLERANCE) * share, size_max=(1 + TOLERANCE) * share
-    )
+    equal = bckm.Capacity(people, min=(1 - TOLERANCE) * share, max=(1 + TOLERANCE) * share)
+    rules = bckm.Constraints(capacities={"people": equal})
     result = bckm.kmeans(places, SELLERS, rules, metric="latlon", n_init=2, random_state=0)
     plain = bckm.kmeans(places, SELLERS, metric="latlon", n_init=10, random_state=0)
 

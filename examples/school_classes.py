@@ -83,7 +83,7 @@ def main() -> Facts:
         by="sample_id",
         size_min=SIZE,
         size_max=SIZE,
-        rows=[
+        quotas=[
             bckm.Quota(dict(zip(NAMES, gender, strict=True)), "±10%", name="gender"),
             bckm.Quota(needs, count_max={"yes": 3}, name="support"),
         ],

@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from bckm import AttributeSum, Constraints, LinearRows, Violation, verify
+from bckm import Capacity, Constraints, LinearRows, Violation, verify
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
     MustLink,
     NonEmpty,
     RowBound,
     SizeMax,
     SizeMin,
-    SumBound,
 )
 
 
@@ -107,7 +107,7 @@ def test_size_min():
     asked = Constraints(size_min=2)
     assert told([0, 0, 1, 1], asked, 2) == []
     assert told([0, 0, 0, 1], asked, 2) == [
-        ("cluster 1 holds 1 samples, fewer than size_min=2.", 1.0)
+        ("cluster 1 holds 1 sample, fewer than size_min=2.", 1.0)
     ]
     assert told([0, 0, 0, 0], asked, 3) == [
         ("cluster 1 holds 0 samples, fewer than size_min=2.", 2.0),
@@ -133,8 +133,8 @@ def test_sizes_belong_to_their_cluster():
 def test_sizes_count_samples_even_at_the_edge():
     assert told([0], Constraints(size_min=1, size_max=1), 1) == []
     assert told([0, 1], Constraints(size_min=0, size_max=0), 2) == [
-        ("cluster 0 holds 1 samples, more than size_max=0.", 1.0),
-        ("cluster 1 holds 1 samples, more than size_max=0.", 1.0),
+        ("cluster 0 holds 1 sample, more than size_max=0.", 1.0),
+        ("cluster 1 holds 1 sample, more than size_max=0.", 1.0),
     ]
 
 
@@ -145,12 +145,12 @@ def test_empty_clusters():
     assert verify([1, 1], 3, Constraints(size_min=0)) == []
 
 
-# -- attribute sums ---------------------------------------------------------------------------
+# -- capacities -------------------------------------------------------------------------------
 
 
-def test_attribute_sum_on_both_sides():
-    kg = AttributeSum([5, 1, 2, 4.5], lower=3, upper=8, name="kg")
-    asked = Constraints(rows=kg, **ANY)
+def test_capacity_on_both_sides():
+    kg = Capacity([5, 1, 2, 4.5], min=3, max=8)
+    asked = Constraints(capacities={"kg": kg}, **ANY)
     assert told([0, 0, 1, 1], asked, 2) == []
     assert told([0, 1, 1, 0], asked, 2) == [("the sum of kg in cluster 0 is 9.5, above 8.", 1.5)]
     assert told([0, 1, 0, 0], asked, 2) == [
@@ -159,36 +159,38 @@ def test_attribute_sum_on_both_sides():
     ]
 
 
-def test_attribute_sum_per_cluster():
-    kg = AttributeSum([1, 1, 1], lower=[2, -np.inf], upper=[np.inf, 0.5], name="kg")
-    found = verify([0, 1, 1], 2, Constraints(rows=kg, **ANY))
+def test_capacity_per_cluster():
+    kg = Capacity([1, 1, 1], min=[2, -np.inf], max=[np.inf, 0.5])
+    found = verify([0, 1, 1], 2, Constraints(capacities={"kg": kg}, **ANY))
     assert [(v.rule.side, v.rule.cluster, v.amount) for v in found] == [
         ("min", 0, 1.0),
         ("max", 1, 1.5),
     ]
-    assert all(isinstance(v.rule, SumBound) and v.rule.source is kg for v in found)
+    assert all(isinstance(v.rule, CapacityBound) and v.rule.source.name == "kg" for v in found)
 
 
-def test_attribute_sum_of_an_empty_cluster_is_zero():
-    kg = AttributeSum([1, 1], lower=1, name="kg")
-    assert told([0, 0], Constraints(rows=kg, **ANY), 2) == [
+def test_the_load_of_an_empty_cluster_is_zero():
+    kg = Capacity([1, 1], min=1)
+    assert told([0, 0], Constraints(capacities={"kg": kg}, **ANY), 2) == [
         ("the sum of kg in cluster 1 is 0, below 1.", 1.0)
     ]
-    assert told([0, 0], Constraints(rows=AttributeSum([1, 1], upper=2), **ANY), 2) == []
+    assert told([0, 0], Constraints(capacities={"kg": Capacity([1, 1], max=2)}, **ANY), 2) == []
 
 
-def test_negative_attributes():
-    balance = AttributeSum([-2, 1, 1], lower=0, upper=0, name="balance")
-    assert told([1, 1, 1], Constraints(rows=balance, **ANY), 2) == []
-    assert told([1, 1, 0], Constraints(rows=balance, **ANY), 2) == [
+def test_negative_amounts():
+    balance = Capacity([-2, 1, 1], min=0, max=0)
+    assert told([1, 1, 1], Constraints(capacities={"balance": balance}, **ANY), 2) == []
+    assert told([1, 1, 0], Constraints(capacities={"balance": balance}, **ANY), 2) == [
         ("the sum of balance in cluster 1 is -1, below 0.", 1.0),
         ("the sum of balance in cluster 0 is 1, above 0.", 1.0),
     ]
 
 
-@pytest.mark.parametrize("side", ["lower", "upper"])
+@pytest.mark.parametrize("side", ["min", "max"])
 def test_decimal_sums_are_not_called_broken(side):
-    asked = Constraints(rows=AttributeSum([0.1] * 3 + [-0.1] * 3, **{side: [0.3, -0.3]}), **ANY)
+    asked = Constraints(
+        capacities={"kg": Capacity([0.1] * 3 + [-0.1] * 3, **{side: [0.3, -0.3]})}, **ANY
+    )
     assert 0.1 + 0.1 + 0.1 != 0.3
     assert told([0, 0, 0, 1, 1, 1], asked, 2) == []
 
@@ -197,8 +199,12 @@ def test_decimal_sums_are_not_called_broken(side):
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_the_tolerance_is_small_and_relative(excess, broken, scale):
     values = np.array([1.0, 1.0 + excess]) * scale
-    above = verify([0, 0], 1, Constraints(rows=AttributeSum(values, upper=2 * scale), **ANY))
-    below = verify([0, 0], 1, Constraints(rows=AttributeSum(-values, lower=-2 * scale), **ANY))
+    above = verify(
+        [0, 0], 1, Constraints(capacities={"kg": Capacity(values, max=2 * scale)}, **ANY)
+    )
+    below = verify(
+        [0, 0], 1, Constraints(capacities={"kg": Capacity(-values, min=-2 * scale)}, **ANY)
+    )
     assert [bool(above), bool(below)] == [broken, broken]
     if broken:
         assert above[0].amount == pytest.approx(excess * scale, rel=1e-6)
@@ -206,13 +212,15 @@ def test_the_tolerance_is_small_and_relative(excess, broken, scale):
 
 def test_a_huge_value_elsewhere_does_not_loosen_a_sum():
     # sample 0 lies in cluster 0; that cluster 1 holds 3 instead of 2 is no round-off
-    kg = AttributeSum([1e12, 1, 1, 1], upper=[2e12, 2], name="kg")
-    assert [v.amount for v in verify([0, 1, 1, 1], 2, Constraints(rows=kg, **ANY))] == [1.0]
+    kg = Capacity([1e12, 1, 1, 1], max=[2e12, 2])
+    assert [
+        v.amount for v in verify([0, 1, 1, 1], 2, Constraints(capacities={"kg": kg}, **ANY))
+    ] == [1.0]
 
 
 def test_numbers_in_a_message_can_be_told_apart():
-    kg = AttributeSum([1234568, 0], upper=1234567, name="kg")
-    (violation,) = verify([0, 1], 2, Constraints(rows=kg, **ANY))
+    kg = Capacity([1234568, 0], max=1234567)
+    (violation,) = verify([0, 1], 2, Constraints(capacities={"kg": kg}, **ANY))
     assert violation.message == "the sum of kg in cluster 0 is 1234568, above 1234567."
 
 
@@ -222,7 +230,7 @@ def test_numbers_in_a_message_can_be_told_apart():
 def test_linear_rows_on_both_sides():
     A = np.vstack([row(3, 2, p0_0=1, p1_1=2, p2_0=-1), row(3, 2, p0_1=1)])
     rows = LinearRows(A, lower=[1, -np.inf], upper=[2, 0], name="mix")
-    asked = Constraints(rows=rows, **ANY)
+    asked = Constraints(linear=rows, **ANY)
     assert told([0, 0, 1], asked, 2) == []
     assert told([0, 1, 1], asked, 2) == [("mix[0] is 3, above 2.", 1.0)]
     assert told([1, 0, 0], asked, 2) == [
@@ -241,22 +249,22 @@ def test_linear_rows_read_sample_times_clusters_plus_label():
         s[[p * k + i for p, i in enumerate(labels)]] = 1
         A = sp.csr_array(np.arange(1.0, n * k + 1)[None])
         value = float((A @ s)[0])
-        kept = Constraints(rows=LinearRows(A, value, value), **ANY)
+        kept = Constraints(linear=LinearRows(A, value, value), **ANY)
         assert verify(labels, k, kept) == []
-        (broken,) = verify(labels, k, Constraints(rows=LinearRows(A, upper=value - 1), **ANY))
+        (broken,) = verify(labels, k, Constraints(linear=LinearRows(A, upper=value - 1), **ANY))
         assert broken.amount == 1.0
 
 
 def test_an_empty_row_is_zero():
-    assert told([0, 1], Constraints(rows=LinearRows(np.zeros((1, 4)), 0, 0), **ANY), 2) == []
-    assert told([0, 1], Constraints(rows=LinearRows(np.zeros((1, 4)), 1), **ANY), 2) == [
+    assert told([0, 1], Constraints(linear=LinearRows(np.zeros((1, 4)), 0, 0), **ANY), 2) == []
+    assert told([0, 1], Constraints(linear=LinearRows(np.zeros((1, 4)), 1), **ANY), 2) == [
         ("row[0] is 0, below 1.", 1.0)
     ]
 
 
 def test_decimal_rows_are_not_called_broken():
     rows = LinearRows(np.full((1, 3), 0.1), lower=0.3, upper=0.3)
-    assert verify([0, 0, 0], 1, Constraints(rows=rows, **ANY)) == []
+    assert verify([0, 0, 0], 1, Constraints(linear=rows, **ANY)) == []
 
 
 # -- together ---------------------------------------------------------------------------------
@@ -267,10 +275,10 @@ def test_violations_come_in_the_order_of_the_rules():
         [(0, 1)],
         [(1, 2)],
         size_max=2,
-        rows=[AttributeSum([1, 1, 1, 1], upper=2, name="kg")],
+        capacities={"kg": Capacity([1, 1, 1, 1], max=2)},
     )
     found = verify([0, 1, 1, 1], 3, asked)
-    kinds = [MustLink, CannotLink, SizeMax, NonEmpty, SumBound]
+    kinds = [MustLink, CannotLink, SizeMax, NonEmpty, CapacityBound]
     assert [type(v.rule) for v in found] == kinds
     assert all(isinstance(v, Violation) and str(v) == v.message for v in found)
 
@@ -302,8 +310,8 @@ def test_bad_labels(labels, message):
     [
         (Constraints([(0, 3)]), "must_link names samples 0 and 3.*0 to 2"),
         (Constraints(size_max=[1, 2, 3]), "size_max has 3 values"),
-        (Constraints(rows=AttributeSum([1, 2])), "2 numbers.*3 samples"),
-        (Constraints(rows=LinearRows(np.ones((1, 5)))), "5 columns.*6"),
+        (Constraints(capacities={"kg": Capacity([1, 2])}), "2 samples; the data have 3"),
+        (Constraints(linear=LinearRows(np.ones((1, 5)))), "5 columns.*6"),
     ],
 )
 def test_rules_that_do_not_fit_the_labels(asked, message):

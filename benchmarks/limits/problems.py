@@ -161,9 +161,11 @@ def _stay() -> tuple[Call, Read]:
 def _capacities(n: int, k: int, links: int, resources: int, **options: Any) -> tuple[Call, Read]:
     rng = np.random.default_rng(6)
     X, blob = _blobs(n, 4, k)
-    demand = {f"r{at}": rng.integers(1, 20, n).astype(float) for at in range(resources)}
-    upper = {name: 1.03 * values.sum() / k for name, values in demand.items()}
-    rules = bckm.Constraints(_pairs(blob, links, True), demand=demand, size_max=upper)
+    amounts = {f"r{at}": rng.integers(1, 20, n).astype(float) for at in range(resources)}
+    capacities = {
+        name: bckm.Capacity(values, max=1.03 * values.sum() / k) for name, values in amounts.items()
+    }
+    rules = bckm.Constraints(_pairs(blob, links, True), capacities=capacities)
     return _fit(X, k, rules, **options)
 
 
@@ -192,7 +194,7 @@ def _quotas() -> tuple[Call, Read]:
     rng = np.random.default_rng(7)
     X, _ = _blobs(3_000, 4, 20)
     quota = bckm.Quota(rng.integers(4, size=3_000), "±1%")
-    return _fit(X, 20, bckm.Constraints(rows=quota) & _balanced(3_000, 20))
+    return _fit(X, 20, bckm.Constraints(quotas=quota) & _balanced(3_000, 20))
 
 
 @_listed("linear rows, 2,000, k = 10")
@@ -201,7 +203,7 @@ def _rows() -> tuple[Call, Read]:
     X, _ = _blobs(2_000, 4, 10)
     A = sp.random_array((40, 20_000), density=0.05, rng=rng, format="csr")
     upper = np.asarray(A.sum(axis=1)).ravel() / 10 * 1.1
-    return _fit(X, 10, bckm.Constraints(rows=bckm.LinearRows(A, upper=upper)))
+    return _fit(X, 10, bckm.Constraints(linear=bckm.LinearRows(A, upper=upper)))
 
 
 @_listed("half of all places forbidden, 5,000, k = 50")
@@ -281,7 +283,8 @@ def _check_clique() -> tuple[Call, Read]:
 def _check_packing() -> tuple[Call, Read]:
     weight = 2.0 * np.random.default_rng(12).integers(1000, 2500, 60)
     odd = np.ceil(weight.sum() / 12)  # all full to the last unit
-    return _checked(60, 12, bckm.Constraints(demand=weight, size_max=odd + 1))
+    capacity = bckm.Capacity(weight, max=odd + 1)
+    return _checked(60, 12, bckm.Constraints(capacities={"weight": capacity}))
 
 
 @_listed("check, infeasible: exact sizes and 5,000 groups of three")
@@ -295,9 +298,8 @@ def _assign() -> tuple[Call, Read]:
     rng = np.random.default_rng(13)
     X, blob = _blobs(20_000, 4, 50)
     weight = rng.integers(1, 20, len(X)).astype(float)
-    rules = bckm.Constraints(
-        _pairs(blob, 1_000, True), demand=weight, size_max=1.05 * weight.sum() / 50
-    )
+    capacity = bckm.Capacity(weight, max=1.05 * weight.sum() / 50)
+    rules = bckm.Constraints(_pairs(blob, 1_000, True), capacities={"weight": capacity})
     centers = X[rng.choice(len(X), 50, replace=False)]
     return (
         lambda limit: bckm.assign_to(X, centers, rules, time_limit=limit, n_jobs=1),

@@ -176,7 +176,7 @@ def plant(n: int, k: int, d: int, seed: int) -> Planted:
 
 
 def _capacity(values: np.ndarray, low: Any, up: Any, name: str) -> bckm.Constraints:
-    return bckm.Constraints(rows=bckm.AttributeSum(values, low, up, name=name))
+    return bckm.Constraints(capacities={name: bckm.Capacity(values, low, up)})
 
 
 def none(_: Planted) -> bckm.Constraints:
@@ -243,7 +243,7 @@ def capacities(p: Planted) -> bckm.Constraints:
 def quota(p: Planted) -> bckm.Constraints:
     """Classes mixed as in the whole, and sizes."""
     kind = np.array(["a", "b", "c"])[p.rng.choice(3, p.n, p=[0.5, 0.3, 0.2])]
-    return bckm.Constraints(rows=[bckm.Quota(kind.tolist(), "±5%", name="kind")]) & balanced(p)
+    return bckm.Constraints(quotas=[bckm.Quota(kind.tolist(), "±5%", name="kind")]) & balanced(p)
 
 
 def counted(p: Planted) -> bckm.Constraints:
@@ -251,7 +251,7 @@ def counted(p: Planted) -> bckm.Constraints:
     kind = np.where(p.rng.random(p.n) < 0.3, "a", "b")
     most = int(p.sums(kind == "a").max())
     return bckm.Constraints(
-        rows=[bckm.Quota(kind.tolist(), count_max={"a": most}, share_min={"b": 0.5}, name="kind")]
+        quotas=[bckm.Quota(kind.tolist(), count_max={"a": most}, share_min={"b": 0.5}, name="kind")]
     )
 
 
@@ -259,7 +259,7 @@ def linear(p: Planted) -> bckm.Constraints:
     """Rows of coefficients."""
     A = sparse.random(4, p.n * p.k, 0.05, random_state=p.rng.integers(2**31), format="csr")
     held = A @ (p.y[:, None] == np.arange(p.k)).ravel()
-    return bckm.Constraints(rows=[bckm.LinearRows(A, held - 0.5, held + 0.5)])
+    return bckm.Constraints(linear=[bckm.LinearRows(A, held - 0.5, held + 0.5)])
 
 
 def placed(p: Planted) -> bckm.Constraints:

@@ -137,12 +137,12 @@ def links_and_sizes(name: str, n: int, k: int) -> Case:
 
 
 def capacities(name: str, n: int, k: int) -> Case:
-    """Whole demands, and clusters that hold 3 % more than they must on average."""
+    """Whole amounts, and clusters that hold 3 % more than they must on average."""
     drawn = blobs(n, k, 2, 7)
-    demand = drawn.rng.integers(1, 20, n)
-    room = int(np.ceil(1.03 * demand.sum() / k))
-    rows = bckm.AttributeSum(demand, upper=room, name="demand")
-    return Case(name, drawn.X, k, bckm.Constraints(rows=rows))
+    amounts = drawn.rng.integers(1, 20, n)
+    room = int(np.ceil(1.03 * amounts.sum() / k))
+    capacities = {"load": bckm.Capacity(amounts, max=room)}
+    return Case(name, drawn.X, k, bckm.Constraints(capacities=capacities))
 
 
 def uneven(name: str, n: int, k: int) -> Case:
@@ -196,7 +196,7 @@ def varied(folders: Folders) -> list[Source]:
         _drawn("must-links", together, 1_000, 20),
         _drawn("cannot-links", apart, 1_000, 20),
         _drawn("links of both kinds, balanced", links_and_sizes, 600, 10),
-        _drawn("capacities, whole demands", capacities, 500, 20),
+        _drawn("capacities, whole amounts", capacities, 500, 20),
     ]
 
 

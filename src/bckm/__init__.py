@@ -1,4 +1,4 @@
-"""k-means under rules: sizes, capacities, links, quotas, fixed places, soft or hard.
+"""k-means under rules: sizes, capacities, links, quotas, fixed clusters, soft or hard.
 
 Start with `kmeans` or `ConstrainedKMeans`; `check` says whether rules can be obeyed and why not;
 `verify` checks any labels against any rules; `certify` proves how far from optimal a result can be;

@@ -20,6 +20,8 @@ from bckm._core.validation import array_of, read_cluster_count
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
+    ClusterNames,
     Fixed,
     Forbidden,
     Moved,
@@ -32,7 +34,7 @@ from bckm.constraints.rules import (
     SizeMax,
     SizeMin,
     SoftRule,
-    SumBound,
+    name_cluster,
     name_samples,
     plural,
 )
@@ -82,7 +84,7 @@ def verify(
 ) -> list[Violation]:
     """List every rule that the labels break.
 
-    Links, places and sizes hold or they do not. Sums (demands, `AttributeSum`, quotas,
+    Links, fixed and forbidden clusters and sizes hold or they do not. Sums (capacities, quotas,
     `LinearRows`) are added up exactly, and a bound counts as kept if the sum is beyond it by no
     more than
 
@@ -131,12 +133,13 @@ def verify(
     sizes = np.bincount(found_labels, minlength=n_clusters)
     found: list[Violation] = []
     if soft:
-        for wish in constraints.soft_rules(found_labels.size, n_clusters):
-            broken = _check(wish.rule, found_labels, sizes, 0.0)  # each unit is paid for
-            found += [Violation(wish, one.message, one.amount, one.cluster) for one in broken]
+        for priced in constraints.soft_rules(found_labels.size, n_clusters):
+            # each unit is paid for
+            broken = _check(priced.rule, found_labels, sizes, 0.0, constraints.cluster_names)
+            found += [Violation(priced, one.message, one.amount, one.cluster) for one in broken]
         return found
     for rule in constraints.rules(found_labels.size, n_clusters):
-        found += _check(rule, found_labels, sizes, TOLERANCE)
+        found += _check(rule, found_labels, sizes, TOLERANCE, constraints.cluster_names)
     return found
 
 
@@ -154,18 +157,24 @@ def _read_labels(labels: Any, n_clusters: int) -> IntArray:
     return array.astype(np.int64)
 
 
-def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> list[Violation]:
+def _check(
+    rule: Rule,
+    labels: IntArray,
+    sizes: IntArray,
+    tolerance: float,
+    names: ClusterNames | None,
+) -> list[Violation]:
     match rule:
         case MustLink():
-            return _check_must_link(rule, labels)
+            return _check_must_link(rule, labels, names)
         case CannotLink():
-            return _check_cannot_link(rule, labels)
+            return _check_cannot_link(rule, labels, names)
         case Fixed(sample, cluster, ids):
             return [
                 Violation(
                     rule,
-                    f"{name_samples((sample,), ids)} is fixed to cluster {cluster}, but lies in "
-                    f"cluster {labels[sample]}.",
+                    f"{name_samples((sample,), ids)} is fixed to {name_cluster(cluster, names)}, "
+                    f"but lies in {name_cluster(labels[sample], names)}.",
                     1.0,
                 )
             ] * bool(labels[sample] != cluster)
@@ -173,8 +182,8 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
             return [
                 Violation(
                     rule,
-                    f"{name_samples((sample,), ids)} lies in cluster {cluster}, which is "
-                    "forbidden to it.",
+                    f"{name_samples((sample,), ids)} lies in {name_cluster(cluster, names)}, which "
+                    "is forbidden to it.",
                     1.0,
                 )
             ] * bool(labels[sample] == cluster)
@@ -185,12 +194,13 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
         case Moved(source):
             return _check_moved(rule, source, labels)
         case QuotaBound():
-            return _check_quota(rule, labels, sizes, tolerance)
+            return _check_quota(rule, labels, sizes, tolerance, names)
         case SizeMin(value, cluster):
             return [
                 Violation(
                     rule,
-                    f"cluster {i} holds {sizes[i]} samples, fewer than size_min={value}.",
+                    f"{name_cluster(i, names)} holds {plural(sizes[i], 'sample')}, fewer than "
+                    f"size_min={value}.",
                     float(value - sizes[i]),
                     i,
                 )
@@ -201,7 +211,8 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
             return [
                 Violation(
                     rule,
-                    f"cluster {i} holds {sizes[i]} samples, more than size_max={value}.",
+                    f"{name_cluster(i, names)} holds {plural(sizes[i], 'sample')}, more than "
+                    f"size_max={value}.",
                     float(sizes[i] - value),
                     i,
                 )
@@ -210,11 +221,11 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
             ]
         case NonEmpty():
             return [
-                Violation(rule, f"cluster {i} is empty.", 1.0, i)
+                Violation(rule, f"{name_cluster(i, names)} is empty.", 1.0, i)
                 for i in range(sizes.size)
                 if sizes[i] == 0
             ]
-        case SumBound(source, side, value, cluster):
+        case CapacityBound(source, side, value, cluster):
             return [
                 violation
                 for i in (range(sizes.size) if cluster is None else [cluster])
@@ -224,7 +235,7 @@ def _check(rule: Rule, labels: IntArray, sizes: IntArray, tolerance: float) -> l
                     source.values,
                     side,
                     value,
-                    f"the sum of {source.name} in cluster {i}",
+                    f"the sum of {source.name} in {name_cluster(i, names)}",
                     tolerance,
                     i,
                 )
@@ -246,7 +257,11 @@ def _check_moved(rule: Moved, source: Stay, labels: IntArray) -> list[Violation]
 
 
 def _check_quota(
-    rule: QuotaBound, labels: IntArray, sizes: IntArray, tolerance: float
+    rule: QuotaBound,
+    labels: IntArray,
+    sizes: IntArray,
+    tolerance: float,
+    names: ClusterNames | None,
 ) -> list[Violation]:
     members = np.bincount(labels[rule.source.values == rule.category], minlength=sizes.size)
     value, sign = Fraction(rule.value), 1 if rule.side == "min" else -1
@@ -256,7 +271,8 @@ def _check_quota(
     least = smallest(adds[[members.sum() > 0, members.sum() < labels.size]])
     found = []
     for i, (number, size) in enumerate(zip(members.tolist(), sizes.tolist(), strict=True)):
-        what = f"of {rule.source.name} {rule.source.categories[rule.category]!r} in cluster {i}"
+        what = f"of {rule.source.name} {rule.source.categories[rule.category]!r} in "
+        what += name_cluster(i, names)
         if rule.share:
             beyond = float(sign * (value * size - number))
             held = float(number * (1 - value) + (size - number) * value)
@@ -272,12 +288,15 @@ def _check_quota(
     return found
 
 
-def _check_must_link(rule: MustLink, labels: IntArray) -> list[Violation]:
+def _check_must_link(
+    rule: MustLink, labels: IntArray, names: ClusterNames | None
+) -> list[Violation]:
     samples = rule.samples
     clusters = [int(labels[p]) for p in samples]
     if clusters.count(clusters[0]) == len(clusters):
         return []
-    found = name_samples(tuple(sorted(set(clusters)))).split(" ", 1)[1]
+    called = None if names is None else tuple(names[i] for i in sorted(set(clusters)))
+    found = name_samples(tuple(sorted(set(clusters))), called).split(" ", 1)[1]
     apart = sum(c != clusters[0] for c in clusters)
     return [
         Violation(
@@ -293,19 +312,21 @@ def _linked(rule: MustLink | CannotLink, word: str) -> str:
     return word if rule.why in ("must-link", "cannot-link") else f"{word} ({rule.why})"
 
 
-def _check_cannot_link(rule: CannotLink, labels: IntArray) -> list[Violation]:
+def _check_cannot_link(
+    rule: CannotLink, labels: IntArray, names: ClusterNames | None
+) -> list[Violation]:
     samples = rule.samples
-    names = samples if rule.ids is None else rule.ids
+    ids = samples if rule.ids is None else rule.ids
     if len({int(labels[p]) for p in samples}) == len(samples):
         return []
     return [
         Violation(
             rule,
             f"samples {a!r} and {b!r} are {_linked(rule, 'cannot-linked')}, but both lie in "
-            f"cluster {labels[p]}.",
+            f"{name_cluster(labels[p], names)}.",
             1.0,
         )
-        for (p, a), (q, b) in combinations(zip(samples, names, strict=True), 2)
+        for (p, a), (q, b) in combinations(zip(samples, ids, strict=True), 2)
         if labels[p] == labels[q]
     ]
 

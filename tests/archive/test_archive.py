@@ -100,7 +100,7 @@ def test_rules_about_ids(tmp_path):
     rules = bckm.Constraints(
         must_link=[("ann", 7, 2.5)],
         cannot_link=[(True, None), ("ann", "ü")],
-        rows=bckm.AttributeSum({"ann": 1.0, 7: 2.0, None: 3.0}, upper=9),
+        capacities={"kg": bckm.Capacity({"ann": 1.0, 7: 2.0, None: 3.0}, max=9)},
         groups={"a": 1, "b": 1},
         fixed={"ann": 0},
         forbidden=[(7, 1)],
@@ -116,15 +116,18 @@ def test_rules_about_ids(tmp_path):
     assert isinstance(found, bckm.Constraints)
 
 
-@pytest.mark.parametrize("where", ["link", "category", "sum", "place"])
+@pytest.mark.parametrize("where", ["link", "category", "capacity", "fixed"])
 def test_ids_that_a_file_cannot_hold(where, tmp_path):
     day, X = datetime.date(2024, 1, 1), make.data(n=3)
     ids = [day, "b", "c"]
     rules = {
         "link": {"must_link": [(day, "b")], "by": "sample_id"},
-        "category": {"rows": bckm.Quota([day, None, None], share_max=1.0)},
-        "sum": {"rows": bckm.AttributeSum(dict.fromkeys(ids, 1.0), upper=9), "by": "sample_id"},
-        "place": {"fixed": {day: 0}, "by": "sample_id"},
+        "category": {"quotas": bckm.Quota([day, None, None], share_max=1.0)},
+        "capacity": {
+            "capacities": {"kg": bckm.Capacity(dict.fromkeys(ids, 1.0), max=9)},
+            "by": "sample_id",
+        },
+        "fixed": {"fixed": {day: 0}, "by": "sample_id"},
     }
     asked = bckm.Constraints(**rules[where])
     result = bckm.kmeans(X, 2, asked, sample_id=ids, random_state=0)
@@ -183,13 +186,13 @@ def test_a_loaded_model_answers_the_same(metric, bounded, tmp_path):
         found.predict(new.rename(columns={"a": "z"}))
 
 
-def test_a_model_with_demands_scales_them_the_same(tmp_path):
+def test_a_model_with_capacities_scales_them_the_same(tmp_path):
     model = make.model()
     found = again(model, tmp_path)
     X = make.data(7, 24)
-    demand = {"kg": np.arange(24) % 5 + 1.0, "m³": np.linspace(1, 2, 24)}
-    assert np.array_equal(found.assign(X, demand=demand), model.assign(X, demand=demand))
-    with pytest.raises(ValueError, match="pass demand"):
+    amounts = {"kg": np.arange(24) % 5 + 1.0, "m³": np.linspace(1, 2, 24)}
+    assert np.array_equal(found.assign(X, amounts=amounts), model.assign(X, amounts=amounts))
+    with pytest.raises(ValueError, match="pass amounts"):
         found.assign(X)
 
 

@@ -101,7 +101,7 @@ def test_exact_with_real_coefficients_that_nearly_tie():
         n, k = 8, 2
         values = 1 + rng.integers(0, 3, n) + 3e-8 * rng.integers(-3, 4, n)
         middle = np.floor(values.sum() / 2)
-        rules = bckm.Constraints(rows=bckm.AttributeSum(values, middle - 0.5, middle + 1))
+        rules = bckm.Constraints(capacities={"kg": bckm.Capacity(values, middle - 0.5, middle + 1)})
         labels = np.array([y for y in all_labels(n, k) if not bckm.verify(y, k, rules)])
         if not len(labels):
             continue

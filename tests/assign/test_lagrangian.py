@@ -23,17 +23,16 @@ def pairs(rng, n, number):
     return [tuple(rng.choice(n, 2, replace=False).tolist()) for _ in range(number)]
 
 
-def demanding(seed, n=400, k=8, links=20, tight=0.05, **rules):
+def loaded(seed, n=400, k=8, links=20, tight=0.05, **rules):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)) + 4 * rng.normal(size=(k, 3))[rng.integers(k, size=n)]
-    demand = rng.integers(1, 20, n).astype(float)
-    mean = demand.sum() / k
+    amounts = rng.integers(1, 20, n).astype(float)
+    mean = amounts.sum() / k
     asked = bckm.Constraints(
         must_link=pairs(rng, n, links),
         cannot_link=pairs(rng, n, links),
-        demand=demand,
-        size_min=mean * (1 - tight),
-        size_max=mean * (1 + tight),
+        capacities={"load": bckm.Capacity(amounts, mean * (1 - tight), mean * (1 + tight))},
+        size_min=0,
         **rules,
     )
     return X, k, asked
@@ -83,7 +82,7 @@ def test_a_forest_leaves_out_the_cheapest_link_of_a_cycle():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_any_prices_give_a_bound_and_steps_in_a_box_raise_it(seed):
-    X, k, asked = demanding(seed, n=60, k=4, links=3)
+    X, k, asked = loaded(seed, n=60, k=4, links=3)
     problem = Problem.build(X, k, asked)
     start = feasible_start(problem.structure, problem.rules, Deadline())
     centers = spread(problem, np.random.default_rng(seed), Deadline()).centers
@@ -110,7 +109,7 @@ def test_any_prices_give_a_bound_and_steps_in_a_box_raise_it(seed):
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_gap_and_partition_do_not_depend_on_the_scale(scale):
-    X, k, asked = demanding(1, n=1000, links=50)
+    X, k, asked = loaded(1, n=1000, links=50)
     found = bckm.kmeans(X, k, asked, solver="lagrangian", search="none", random_state=0)
     other = bckm.kmeans(scale * X, k, asked, solver="lagrangian", search="none", random_state=0)
     assert found.inertia - found.lower_bound < 0.02 * found.inertia
@@ -126,11 +125,11 @@ def test_every_kind_of_rule_is_priced_or_mended(rules):
         "soft": bckm.Constraints(size_max=40).soft(confidence=0.3)
         & bckm.Constraints(must_link=pairs(rng, n, 40)).soft(confidence=0.5)
         & bckm.Constraints(cannot_link=pairs(rng, n, 40)).soft(confidence=0.5),
-        "quota": bckm.Constraints(rows=bckm.Quota(rng.integers(3, size=n), "±5%")),
+        "quota": bckm.Constraints(quotas=bckm.Quota(rng.integers(3, size=n), "±5%")),
         "places": bckm.Constraints(fixed={0: 1, 1: 2}, forbidden=[(2, 0), (2, 1)]),
         "few moves": bckm.Constraints(stay=bckm.Stay(rng.integers(k, size=n), at_most=150)),
     }
-    X, _, asked = demanding(3, n=n, k=k, links=10)
+    X, _, asked = loaded(3, n=n, k=k, links=10)
     problem = Problem.build(X, k, asked & more[rules])
     start = feasible_start(problem.structure, problem.rules, Deadline())
     centers = spread(problem, rng, Deadline()).centers
@@ -145,7 +144,7 @@ def test_every_kind_of_rule_is_priced_or_mended(rules):
 
 
 def test_mending_keeps_what_obeys_and_gives_up_on_what_cannot_be():
-    X, k, asked = demanding(2, n=80, k=4)
+    X, k, asked = loaded(2, n=80, k=4)
     problem = Problem.build(X, k, asked)
     s, resources = problem.structure, Resources.of(problem)
     start = feasible_start(s, problem.rules, Deadline())
@@ -162,7 +161,7 @@ def test_mending_keeps_what_obeys_and_gives_up_on_what_cannot_be():
 
 
 def test_swaps_mend_where_single_moves_cannot():
-    asked = bckm.Constraints(demand=[3, 1, 2, 2], size_min=4, size_max=4)
+    asked = bckm.Constraints(capacities={"kg": bckm.Capacity([3, 1, 2, 2], 4, 4)}, size_min=0)
     problem = Problem.build([[0.0], [1.0], [5.0], [6.0]], 2, asked)
     s = problem.structure
     place = s.item  # samples are items here
@@ -174,16 +173,16 @@ def test_swaps_mend_where_single_moves_cannot():
 
 
 def test_auto_takes_it_for_sums_that_are_not_tiny():
-    X, k, asked = demanding(0)
+    X, k, asked = loaded(0)
     assert choose("auto", Problem.build(X, k, asked)).name == "lagrangian"
-    X, k, asked = demanding(0, n=60, k=4, links=2)
+    X, k, asked = loaded(0, n=60, k=4, links=2)
     assert choose("auto", Problem.build(X, k, asked)).name == "exact"
 
 
 @pytest.mark.parametrize(("n", "solver"), [(60, "exact"), (60, "lagrangian"), (6000, "lagrangian")])
 def test_a_fit_that_stops_early_is_still_bounded_at_its_centers(n, solver):
     """Where a last look is cheap, the bound is that of an assignment to the returned centers."""
-    X, k, asked = demanding(5, n=n, k=4, links=n // 20, tight=0.1)
+    X, k, asked = loaded(5, n=n, k=4, links=n // 20, tight=0.1)
     found = bckm.kmeans(X, k, asked, solver=solver, search="none", max_iter=1, random_state=0)
     assert found.status is bckm.Status.ITERATION_LIMIT
     best = bckm.assign_to(X, found.centers, asked, solver=solver)
@@ -192,7 +191,7 @@ def test_a_fit_that_stops_early_is_still_bounded_at_its_centers(n, solver):
 
 
 def test_sums_get_fewer_starts():
-    X, k, asked = demanding(0, n=200, k=5, links=0)
+    X, k, asked = loaded(0, n=200, k=5, links=0)
     starts = {}
     for name, rules in {"sums": asked, "sizes": bckm.Constraints(size_max=50)}.items():
         steps = []
@@ -205,7 +204,8 @@ def test_sums_get_fewer_starts():
 def test_items_in_conflict_do_not_stand_in_the_way_of_others():
     """A hundred items would like to go where another is missing, but each has its foe there."""
     foes = [(p, 100 + p) for p in range(100)]
-    asked = bckm.Constraints(cannot_link=foes, demand=np.ones(205), size_min=[0, 101])
+    ones = bckm.Capacity(np.ones(205), min=[0, 101])
+    asked = bckm.Constraints(cannot_link=foes, capacities={"ones": ones}, size_min=0)
     problem = Problem.build(np.random.default_rng(0).normal(size=(205, 2)), 2, asked)
     s = problem.structure
     labels, cost = np.zeros(205, np.int64), np.zeros((205, 2))

@@ -32,9 +32,9 @@ def test_the_table_says_what_was_measured():
     assert f"{found.gap:.3%}" in row
 
 
-def test_demand_is_within_its_bounds():
+def test_loads_are_within_their_bounds():
     case = rules.instance(400, 4, 10, 0.05, near=True, seed=2)
     labels = bckm.kmeans(case.X, case.k, case.rules, random_state=0).labels
-    sums = np.bincount(labels, case.rules.rows[0].values)
+    sums = np.bincount(labels, case.rules.capacities[0].values)
     assert sums.max() <= 1.05 * sums.mean() + 1e-6
     assert sums.min() >= 0.95 * sums.mean() - 1e-6

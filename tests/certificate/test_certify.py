@@ -112,8 +112,8 @@ def test_sizes_raise_the_bound():
 
 def test_rows_are_left_out_and_named():
     X = blobs(12)
-    load = bckm.AttributeSum(np.arange(12), upper=24, name="load")
-    certificate = fit_and_certify(X, 3, bckm.Constraints(rows=load))
+    load = bckm.Capacity(np.arange(12), max=24)
+    certificate = fit_and_certify(X, 3, bckm.Constraints(capacities={"load": load}))
     assert certificate.left_out == ("linear rows",)
     assert "linear rows were left out" in str(certificate)
     assert certificate.lower_bound <= bckm.kmeans(X, 3, n_init=50, random_state=0).inertia

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import bckm
-from bckm import AttributeSum, Constraints, Quota, Stay
+from bckm import Capacity, Constraints, Quota, Stay
 
 IDS = list("hgfedcba")  # sample 'a' is the last row
 X = np.array([0.0, 0.1, 0.2, 0.3, 9.0, 9.1, 9.2, 9.3])[:, None]
@@ -82,10 +82,8 @@ def test_values_by_id(door, series):
         return pd.Series(found) if series else found
 
     rules = Constraints(
-        rows=[
-            AttributeSum(values([5, 5, 1, 1, 1, 1, 1, 1]), upper=9, name="kg"),
-            Quota(values("xyyyyyyx"), count_max={"x": 1}, name="kind"),
-        ],
+        capacities={"kg": Capacity(values([5, 5, 1, 1, 1, 1, 1, 1]), max=9)},
+        quotas=Quota(values("xyyyyyyx"), count_max={"x": 1}, name="kind"),
         stay=Stay(values([-1, -1, 0, -1, -1, -1, -1, -1]), at_most=0),
         by="sample_id",
     )
@@ -163,8 +161,12 @@ def test_a_series_of_labels_names_its_rows():
         ),
         ({"must_link": [list("abcde")], "size_max": 4}, "(among them 'e' and 'a')"),
         (
-            {"rows": AttributeSum(dict(zip("abcdefgh", range(9, 1, -1), strict=True)), upper=8)},
-            "sample 'a' holds 9 attribute",
+            {
+                "capacities": {
+                    "kg": Capacity(dict(zip("abcdefgh", range(9, 1, -1), strict=True)), max=8)
+                }
+            },
+            "sample 'a' holds 9 kg",
         ),
     ],
 )
@@ -176,9 +178,9 @@ def test_a_conflict_names_ids_and_nothing_else(rules, reason):
 
 
 def test_a_sample_without_id_is_a_row_among_others_with_one():
-    heavy = AttributeSum([1, 1, 1, 1, 1, 1, 4, 4], upper=7, name="kg")
+    heavy = Capacity([1, 1, 1, 1, 1, 1, 4, 4], max=7)
     rules = Constraints(must_link=[("a", "c")], by="sample_id").locate(IDS).constraints
-    rules &= Constraints(must_link=[(5, 6)], rows=heavy)
+    rules &= Constraints(must_link=[(5, 6)], capacities={"kg": heavy})
     message = bckm.check(8, 2, rules).message
     assert "samples 'c', row 6 and 'a' must stay together and hold 9 kg" in message
 
@@ -186,14 +188,13 @@ def test_a_sample_without_id_is_a_row_among_others_with_one():
 @pytest.mark.parametrize(
     "state",
     [
-        lambda: bckm.Constraints(rows=bckm.AttributeSum({1: 5, 0: 1}, upper=5)),
-        lambda: bckm.Constraints(rows=[bckm.Quota({1: "a", 0: "b"}, "10%")]),
+        lambda: bckm.Constraints(capacities={"kg": bckm.Capacity({1: 5, 0: 1}, max=5)}),
+        lambda: bckm.Constraints(quotas=bckm.Quota({1: "a", 0: "b"}, "10%")),
         lambda: bckm.Constraints(stay=bckm.Stay({1: 0, 0: 1}, at_most=1)),
-        lambda: bckm.Constraints(demand={1: 5, 0: 1}, size_max=5),
         lambda: bckm.Constraints(groups={1: "a", 0: "a"}),
         lambda: bckm.Constraints.from_labels({1: "a", 0: "b"}),
     ],
-    ids=["sum", "quota", "stay", "demand", "groups", "labels"],
+    ids=["capacity", "quota", "stay", "groups", "labels"],
 )
 def test_keys_of_a_mapping_are_never_taken_for_positions(state):
     """The order of the keys of a dict is not the order of rows."""

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import bckm
-from bckm import AttributeSum, Constraints, LinearRows, check, kmeans, verify
+from bckm import Capacity, Constraints, LinearRows, check, kmeans, verify
+from tests.support.statements import stated
 
 X4 = [[0.0], [1.0], [8.0], [9.0]]
 
@@ -185,8 +186,11 @@ def test_frames_as_links_are_obeyed():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (2.5, "whole; got 2.5"),
-        ([1, 2.5], "whole; got 2.5"),
+        (2.5, r"share of them .*got 2\.5"),
+        ([1, 2.5], r"share of them .*got 2\.5"),
+        (1.0, r"share of them .*got 1\.0"),
+        (3.0, r"share of them .*got 3\.0"),
+        (np.array([0.5, 1.0]), r"share of them .*got 1\.0"),
         (-1, "negative; got -1"),
         ([3, -2], "negative; got -2"),
         (np.nan, "NaN"),
@@ -248,26 +252,26 @@ def test_crossed_sizes(low, up, message):
         (lambda: LinearRows(np.ones((1, 2, 3))), "two dimensions"),
         (lambda: LinearRows(np.ones((1, 2)), lower=np.nan), "lower.*NaN"),
         (lambda: LinearRows(np.ones((1, 2)), upper="9"), "upper.*numbers"),
-        (lambda: AttributeSum([[1, 2]], name="kg"), "'kg'.*one number per sample"),
-        (lambda: AttributeSum(3, name="kg"), "'kg'.*one number per sample"),
-        (lambda: AttributeSum([1, np.nan], name="kg"), "'kg'.*NaN"),
-        (lambda: AttributeSum([1, np.inf], name="kg"), "'kg'.*infinity"),
-        (lambda: AttributeSum(["a", "b"], name="kg"), "'kg' must be numbers"),
-        (lambda: AttributeSum([1, None], name="kg"), "'kg' must be numbers"),
-        (lambda: AttributeSum([1, 2], lower=np.nan), "lower.*NaN"),
-        (lambda: AttributeSum([1, 2], upper=[[1, 2]]), "upper.*one per cluster"),
-        (lambda: AttributeSum([1, 2], upper="9"), "upper.*numbers"),
+        (lambda: Capacity([[1, 2]]), "amounts.*one number per sample"),
+        (lambda: Capacity(3), "amounts.*one number per sample"),
+        (lambda: Capacity([1, np.nan]), "amounts.*NaN"),
+        (lambda: Capacity([1, np.inf]), "amounts.*infinity"),
+        (lambda: Capacity(["a", "b"]), "amounts of a Capacity must be numbers"),
+        (lambda: Capacity([1, None]), "amounts of a Capacity must be numbers"),
+        (lambda: Capacity([1, 2], min=np.nan), "min.*NaN"),
+        (lambda: Capacity([1, 2], max=[[1, 2]]), "max.*one per cluster"),
+        (lambda: Capacity([1, 2], max="9"), "max.*numbers"),
         (
-            lambda: AttributeSum([1, 2], 5, 4, name="kg"),
-            "'kg' are crossed, first at 0: lower 5 > upper 4",
+            lambda: Capacity([1, 2], 5, 4),
+            "a Capacity are crossed, first at 0: min 5 > max 4",
         ),
         (
-            lambda: AttributeSum([1, 2], [1, 5], 4, name="kg"),
-            "'kg' are crossed, first at 1: lower 5 > upper 4",
+            lambda: Capacity([1, 2], [1, 5], 4),
+            "a Capacity are crossed, first at 1: min 5 > max 4",
         ),
         (
-            lambda: AttributeSum([1, 2], [1, 5], [1, 4], name="kg"),
-            "'kg' are crossed, first at 1: lower 5 > upper 4",
+            lambda: Capacity([1, 2], [1, 5], [1, 4]),
+            "a Capacity are crossed, first at 1: min 5 > max 4",
         ),
     ],
 )
@@ -281,22 +285,22 @@ def test_bad_linear_rules(make, message):
     ("rows", "message"),
     [
         (LinearRows(np.ones((1, 6)), upper=1, name="mix"), "'mix' has 6 col.*4 samp.*2 clus.*8"),
-        (AttributeSum([1, 2, 3], upper=1, name="kg"), "'kg' has 3 numbers.*4 samples"),
-        (AttributeSum([1] * 4, upper=[1, 2, 3], name="kg"), "upper of 'kg' has 3.*2 clusters"),
-        (AttributeSum([1] * 4, lower=[1], name="kg"), "lower of 'kg' has 1.*2 clusters"),
+        (Capacity([1, 2, 3], max=1), "'load' are for 3 samples; the data have 4"),
+        (Capacity([1] * 4, max=[1, 2, 3]), "max of capacity 'load' has 3.*2 clusters"),
+        (Capacity([1] * 4, min=[1]), "min of capacity 'load' has 1.*2 clusters"),
     ],
 )
 def test_linear_rules_that_do_not_fit_the_data(door, rows, message):
     with pytest.raises(ValueError, match=message):
-        door(X4, 2, Constraints(rows=rows))
+        door(X4, 2, Constraints(**stated([rows])))
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: AttributeSum([1] * 4, lower=np.inf),
-        lambda: AttributeSum([1] * 4, upper=-np.inf),
-        lambda: AttributeSum([1] * 4, lower=[np.inf, 0]),
+        lambda: Capacity([1] * 4, min=np.inf),
+        lambda: Capacity([1] * 4, max=-np.inf),
+        lambda: Capacity([1] * 4, min=[np.inf, 0]),
         lambda: LinearRows(np.ones((1, 8)), lower=np.inf),
         lambda: LinearRows(np.ones((1, 8)), upper=-np.inf),
     ],
@@ -304,13 +308,22 @@ def test_linear_rules_that_do_not_fit_the_data(door, rows, message):
 def test_a_bound_that_nothing_can_meet_is_not_dropped(make):
     # at once, or by the fit
     with pytest.raises(ValueError, match=r"no sum can reach|no labels obey"):
-        fit(X4, 2, Constraints(rows=make()))
+        fit(X4, 2, Constraints(**stated([make()])))
 
 
-@pytest.mark.parametrize("rows", [5, "rows", [1], [[1, 2]], np.ones((2, 8)), {"kg": 3}])
-def test_rows_of_a_wrong_type(rows):
-    with pytest.raises(TypeError, match="rows takes AttributeSum, Quota or LinearRows"):
-        Constraints(rows=rows)
+@pytest.mark.parametrize("wrong", [5, "rows", [1], [[1, 2]], np.ones((2, 8)), {"kg": 3}])
+@pytest.mark.parametrize("kind", ["quotas", "linear"])
+def test_statements_of_a_wrong_type(wrong, kind):
+    with pytest.raises(TypeError, match=f"{kind} takes bckm"):
+        Constraints(**{kind: wrong})
+
+
+@pytest.mark.parametrize(
+    "wrong", [5, "kg", [Capacity([1])], Capacity([1]), {"kg": 3}, {3: Capacity([1])}]
+)
+def test_capacities_are_a_mapping_of_names(wrong):
+    with pytest.raises(TypeError, match=r"capacities must be a mapping of names to bckm\.Capacity"):
+        Constraints(capacities=wrong)
 
 
 # -- constraints ------------------------------------------------------------------------------
@@ -445,7 +458,7 @@ def test_seeds_of_any_type(seed):
     [
         (Constraints(size_max=2), "size bounds"),
         (Constraints(cannot_link=[(0, 1)]), "cannot-links"),
-        (Constraints(rows=AttributeSum([1] * 4, upper=3)), "linear rows"),
+        (Constraints(capacities={"kg": Capacity([1] * 4, max=3)}), "linear rows"),
     ],
 )
 def test_a_solver_refuses_what_it_cannot_express(asked, feature):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import AttributeSum, Constraints, LinearRows, Quota, Stay, datasets, methods
+from bckm import Capacity, Constraints, LinearRows, Quota, Stay, datasets, methods
 from bckm.problem.scaling import Scaling
 
 X = np.array([[0.0, 0.0], [1.0, 1.0], [8.0, 8.0], [9.0, 9.0]])
@@ -49,9 +49,7 @@ def fitted():
         lambda: methods.COP(2, init=DATA[:2]).fit(X),
         lambda: datasets.links_by_class(LABELS),
         lambda: datasets.random_links(LABELS, 2),
-        lambda: Constraints(demand=NUMBERS, size_max=9),
-        lambda: Constraints(demand={"kg": NUMBERS}, size_max={"kg": 9}),
-        lambda: Constraints(demand={"a": 1, "b": np.ma.masked}, size_max=9, by="sample_id"),
+        lambda: Capacity({"a": 1, "b": np.ma.masked}, max=9),
         lambda: Constraints(size_max=TWO),
         lambda: Constraints(size_min=TWO),
         lambda: Constraints(must_link=[(0, 1), (2, 3)]).soft(price=TWO),
@@ -59,9 +57,9 @@ def fitted():
         lambda: Constraints(fixed=LABELS.reshape(2, 2)),
         lambda: Constraints(must_link=[(0, 1)]).take(TWO),
         lambda: LINKS.locate(IDS),
-        lambda: AttributeSum(NUMBERS, upper=4),
-        lambda: AttributeSum([1, np.ma.masked], upper=4),
-        lambda: AttributeSum([1, 2], upper=TWO),
+        lambda: Capacity(NUMBERS, max=4),
+        lambda: Capacity([1, np.ma.masked], max=4),
+        lambda: Capacity([1, 2], max=TWO),
         lambda: LinearRows(ROW, upper=3),
         lambda: LinearRows(np.ones((2, 4)), upper=TWO),
         lambda: Stay(LABELS, price=1),

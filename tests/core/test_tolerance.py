@@ -8,44 +8,45 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import AttributeSum, Constraints, LinearRows, Quota
+from bckm import Capacity, Constraints, LinearRows, Quota
 from bckm._core.tolerance import allowed, exact_parts, group_sums, joined, part_sums
 from bckm.problem.structure import Structure, contract
 from bckm.study import views
 from tests.support.exact_sums import draw
+from tests.support.statements import stated
 from tests.support.studies import study_of
 
 LINE = np.array([[0.0], [1.0], [2.0], [3.0]])
 
 
 def test_what_lies_in_other_clusters_widens_no_bound():
-    rules = Constraints(rows=AttributeSum([1e16, 1, 1, 1], lower=[0, 10]), fixed={0: 0})
+    rules = Constraints(capacities={"kg": Capacity([1e16, 1, 1, 1], min=[0, 10])}, fixed={0: 0})
     (broken,) = bckm.verify([0, 1, 1, 0], 2, rules)
     assert broken.amount == 8
     assert bckm.check(4, 2, rules).verdict == "infeasible"
     with pytest.raises(bckm.InfeasibleError):
         bckm.kmeans(LINE, 2, rules)
-    three = Constraints(rows=AttributeSum([1e16, 1, 1, 1], lower=[0, 3]), fixed={0: 0})
+    three = Constraints(capacities={"kg": Capacity([1e16, 1, 1, 1], min=[0, 3])}, fixed={0: 0})
     assert bckm.kmeans(LINE, 2, three).labels.tolist() == [0, 1, 1, 1]
 
 
 def test_what_cancels_in_a_cluster_is_not_lost():
-    rules = Constraints(rows=AttributeSum([1e16, 1, -1e16, 0], upper=[0.5, 2]))
+    rules = Constraints(capacities={"kg": Capacity([1e16, 1, -1e16, 0], max=[0.5, 2])})
     assert not bckm.verify([1, 1, 1, 0], 2, rules)
     # two samples of 1e16 may have been rounded by so much when they were written down
     assert not bckm.verify([0, 0, 0, 1], 2, rules)
-    ten = Constraints(rows=AttributeSum([1e16, 100, -1e16, 0], upper=[0.5, 200]))
+    ten = Constraints(capacities={"kg": Capacity([1e16, 100, -1e16, 0], max=[0.5, 200])})
     assert [one.amount for one in bckm.verify([0, 0, 0, 1], 2, ten)] == [99.5]
 
 
 @pytest.mark.parametrize(
     ("kept", "rows"),
     [
-        (True, AttributeSum([0.1, 0.2, 0, 1], upper=[0.3, 9])),
-        (True, AttributeSum([0.1, 0.2, -0.3, 1], upper=[0.0, 9])),
-        (True, AttributeSum([1 + 0.9e-9, 0, 0, 1], upper=[1, 9])),
-        (False, AttributeSum([1 + 1.1e-9, 0, 0, 1], upper=[1, 9])),
-        (False, AttributeSum([1 + 1.1e-9, 0, 0, 1e18], upper=[1, 1e19])),
+        (True, Capacity([0.1, 0.2, 0, 1], max=[0.3, 9])),
+        (True, Capacity([0.1, 0.2, -0.3, 1], max=[0.0, 9])),
+        (True, Capacity([1 + 0.9e-9, 0, 0, 1], max=[1, 9])),
+        (False, Capacity([1 + 1.1e-9, 0, 0, 1], max=[1, 9])),
+        (False, Capacity([1 + 1.1e-9, 0, 0, 1e18], max=[1, 1e19])),
         (True, LinearRows([[0.1, 0, 0.2, 0, -0.3, 0, 0, 0]], lower=0, upper=0)),
         (False, LinearRows([[0.1, 0, 0.2, 0, -0.3, 1e15, 0, 0]], lower=1e-3)),
         (True, Quota(["a", "b", "b", "b"], share_max={"a": 1 / 3 - 1e-12})),
@@ -54,7 +55,7 @@ def test_what_cancels_in_a_cluster_is_not_lost():
 )
 def test_how_far_beyond_its_bound_a_sum_may_be(kept, rows):
     labels = [0, 0, 0, 1]
-    rules = Constraints(rows=rows)
+    rules = Constraints(**stated([rows]))
     assert (not bckm.verify(labels, 2, rules)) == kept
     listed = rules.rules(4, 2)
     structure = Structure.compile(listed, contract(listed, 4), 2)
@@ -101,15 +102,15 @@ def test_a_large_amount_does_not_hide_small_ones(solver):
     """Cluster 1 must hold five small ones or the large one: HiGHS took 1e-10 for nothing."""
     X = np.concatenate([[[-100.0]], np.linspace(0.1, 0.5, 30)[:, None], [[10.0]]])
     amount = np.concatenate([[1.0], np.full(30, 1e-10), [0.0]])
-    rules = Constraints(rows=AttributeSum(amount, lower=[0, 5e-10]))
+    rules = Constraints(capacities={"kg": Capacity(amount, min=[0, 5e-10])})
     found = bckm.assign_to(X, [[0.0], [10.0]], rules, solver=solver)
     assert found.status is bckm.Status.OPTIMAL
     assert found.labels.tolist() == [0, *[0] * 25, *[1] * 5, 1]
 
 
 def test_the_report_marks_what_verify_finds():
-    rows = AttributeSum([1e9, 0.5, 0.25, 0], lower=[0, 0.6], name="kg")
-    rules = Constraints(rows=rows)
+    rows = Capacity([1e9, 0.5, 0.25, 0], min=[0, 0.6])
+    rules = Constraints(capacities={"kg": rows})
     amount = views.amounts(study_of(LINE, [0, 1, 0, 0], rules))[1]
     assert amount.broken.tolist() == [False, True]
     assert amount.values.tolist() == [1e9 + 0.25, 0.5]
@@ -118,8 +119,7 @@ def test_the_report_marks_what_verify_finds():
 def test_marks_are_the_violations_of_verify():
     for seed in range(12):
         drawn = draw(seed)
-        sums = [row for row in drawn.constraints.rows if isinstance(row, AttributeSum)]
-        rules = Constraints(rows=sums)
+        rules = Constraints(**stated(drawn.constraints.capacities))
         for labels in drawn.all_labels()[::7]:
             shown = views.amounts(study_of(drawn.X, labels, rules, k=drawn.k))[1:]
             marks = {(a.name, int(i)) for a in shown for i in np.flatnonzero(a.broken)}
@@ -133,9 +133,8 @@ def test_marks_are_the_violations_of_verify():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Constraints(demand=[1e308] * 4, size_max=1.5e308),
-        lambda: Constraints(demand={"kg": [1e308] * 4}, size_max={"kg": 1.5e308}),
-        lambda: AttributeSum([1e308, -1e308, 1, 1], lower=0),
+        lambda: Capacity([1e308] * 4, max=1.5e308),
+        lambda: Capacity([1e308, -1e308, 1, 1], min=0),
         lambda: LinearRows(np.full((1, 8), 1e308), upper=1.0),
     ],
 )
@@ -145,18 +144,18 @@ def test_sums_that_overflow_are_refused(make):
 
 
 def test_bounds_that_no_sum_reaches():
-    far = Constraints(rows=AttributeSum([1, 2, 3, 4], -1.7e308, [1.7e308, 5]))
+    far = Constraints(capacities={"kg": Capacity([1, 2, 3, 4], -1.7e308, [1.7e308, 5])})
     assert len(far.rules(4, 2)) == 2  # no empty cluster, and the 5
     with pytest.raises(ValueError, match=r"which no sum can reach"):
-        AttributeSum([1, 2], lower=1e305)
+        Capacity([1, 2], min=1e305)
     with pytest.raises(ValueError, match=r"which no sum can reach"):
         LinearRows(np.ones((1, 4)), upper=-1e305)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e280])
 def test_sums_of_any_unit(scale):
-    rows = AttributeSum(np.array([5.0, 1, 1, 5]) * scale, upper=6.5 * scale)
-    labels = bckm.kmeans(LINE, 2, Constraints(rows=rows), random_state=0).labels
+    rows = Capacity(np.array([5.0, 1, 1, 5]) * scale, max=6.5 * scale)
+    labels = bckm.kmeans(LINE, 2, Constraints(capacities={"kg": rows}), random_state=0).labels
     assert labels[0] != labels[3]
 
 
@@ -172,8 +171,8 @@ def test_sums_of_any_unit(scale):
         Constraints(fixed={0: 0, 3: 0}),
         Constraints(forbidden=[(0, 0)]),
         Constraints(size_max=1),
-        Constraints(rows=AttributeSum([1, 2, 3, 4], upper=2)),
-        Constraints(rows=Quota(["a", "a", "b", "b"], "10%")),
+        Constraints(capacities={"kg": Capacity([1, 2, 3, 4], max=2)}),
+        Constraints(quotas=Quota(["a", "a", "b", "b"], "10%")),
     ],
 )
 def test_huge_prices_are_refused_and_large_ones_are_paid_without_a_word(asked, how):

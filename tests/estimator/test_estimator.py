@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import bckm
-from bckm import AttributeSum, ConstrainedKMeans, Constraints
+from bckm import Capacity, ConstrainedKMeans, Constraints
 
 N, K = 30, 3
 SOLVERS = ["auto", "exact", "pump", "greedy"]
@@ -41,7 +41,7 @@ ASKED = {
     "size_max": 11,
     "must_link": [(2, 22)],
     "cannot_link": [{6, 7, 8}],
-    "constraints": Constraints(rows=AttributeSum(HEAVY, upper=2, name="heavy")),
+    "constraints": Constraints(capacities={"heavy": Capacity(HEAVY, max=2)}),
 }
 
 

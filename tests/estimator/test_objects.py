@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
-from bckm import AttributeSum, ConstrainedKMeans, Constraints
+from bckm import Capacity, ConstrainedKMeans, Constraints
 
 N, K = 30, 3
 GROUP = np.repeat([0, 1, 2], [3, 12, 15])
@@ -24,9 +24,7 @@ def test_pickle_of_rules_by_id_and_of_a_model_that_gave_some_up():
     rules = Constraints(
         must_link=[("s0", "s29")],
         fixed={"s3": 1},
-        rows=AttributeSum(
-            dict(zip(names, np.arange(N) % 4 == 0, strict=True)), upper=3, name="heavy"
-        ),
+        capacities={"heavy": Capacity(dict(zip(names, np.arange(N) % 4 == 0, strict=True)), max=3)},
         by="sample_id",
     )
     rules &= Constraints(cannot_link=[("s0", "s1"), ("s4", "s5")], by="sample_id").soft(price=0.1)
@@ -42,11 +40,11 @@ def test_pickle_of_rules_by_id_and_of_a_model_that_gave_some_up():
     assert twin.assign(X, size_max=11).tolist() == model.assign(X, size_max=11).tolist()
 
 
-@pytest.mark.parametrize("sizes", [{}, {"size_max": {"kg": 30.5, "m3": 20.0}}])
+@pytest.mark.parametrize("sizes", [{}, {"capacity_max": {"kg": 30.5, "m3": 20.0}}])
 def test_it_is_shown_in_notebooks(sizes):
     model = ConstrainedKMeans(K, random_state=0, **sizes)
-    demand = {"kg": np.ones(N), "m3": np.ones(N)} if sizes else None
-    for shown in (model, clone(model).fit(X, demand=demand)):
+    amounts = {"kg": np.ones(N), "m3": np.ones(N)} if sizes else None
+    for shown in (model, clone(model).fit(X, amounts=amounts)):
         for page in (shown._repr_html_(), estimator_html_repr(shown), repr(shown)):
             assert "ConstrainedKMeans" in page
             assert all(name in page for name in sizes)
@@ -55,8 +53,8 @@ def test_it_is_shown_in_notebooks(sizes):
 
 def test_a_mapping_of_bounds_is_a_parameter_like_others():
     bounds = {"kg": 12.5}
-    model = ConstrainedKMeans(K, size_max=bounds, random_state=0)
-    assert model.size_max is bounds
-    twin = clone(model).fit(X, demand={"kg": np.ones(N)})
-    assert twin.size_max == bounds
+    model = ConstrainedKMeans(K, capacity_max=bounds, random_state=0)
+    assert model.capacity_max is bounds
+    twin = clone(model).fit(X, amounts={"kg": np.ones(N)})
+    assert twin.capacity_max == bounds
     assert twin.cluster_sizes_.max() <= 12

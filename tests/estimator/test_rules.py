@@ -1,4 +1,4 @@
-"""Rules about samples at the doors of `ConstrainedKMeans`: ids, demand, groups, labels."""
+"""Rules about samples at the doors of `ConstrainedKMeans`: ids, amounts, groups, labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 import bckm
-from bckm import AttributeSum, ConstrainedKMeans, Constraints, DroppedRulesWarning
+from bckm import Capacity, ConstrainedKMeans, Constraints, DroppedRulesWarning
 
 N, K = 24, 3
 RNG = np.random.default_rng(0)
@@ -94,8 +94,8 @@ def test_the_remedies_of_that_refusal():
 
 def test_rules_that_name_no_single_row_do_not_look_at_the_index():
     data = frame(range(100, 100 + N))
-    weight = AttributeSum(np.ones(N), upper=9)
-    model = clone(MODEL).fit(data, constraints=Constraints(size_max=8, rows=weight))
+    weight = Capacity(np.ones(N), max=9)
+    model = clone(MODEL).fit(data, constraints=Constraints(size_max=8, capacities={"kg": weight}))
     assert model.cluster_sizes_.tolist() == [8, 8, 8]
     twice = frame(["x"] * N)  # no ids, and none are needed
     model = clone(MODEL).fit(twice, groups=["a"] * 3 + [None] * (N - 3))
@@ -181,7 +181,7 @@ def test_rules_about_absent_samples_are_left_out_and_said():
             f"cannot-link of samples {NAMES[1]!r} and 'joe'",
             f"must-link of samples {NAMES[3]!r} and 'zoe'",
             f"must-link of samples {NAMES[4]!r}, {NAMES[20]!r} and 'zoe'",
-            "fixed place of sample 'eve'",
+            "fixed cluster of sample 'eve'",
             "cannot-link of samples 'eve' and 'zoe'",
         ]
     )
@@ -212,20 +212,19 @@ def test_no_sample_that_is_there_is_an_error(rules):
         clone(MODEL).fit(X, **rules, sample_id=NAMES)
 
 
-# demand, groups, labels -----------------------------------------------------------------------
+# amounts, groups, labels ----------------------------------------------------------------------
 
 KG = np.where(np.arange(N) < 6, 10.0, 1.0)  # 78 in all, 62 in the first group
 
 
 @pytest.mark.parametrize(
-    "demand",
+    "amounts",
     [KG, KG.tolist(), pd.Series(KG), pd.Series(KG, NAMES), pl.Series(KG), KG[:, None]],
     ids=["array", "list", "pandas", "index", "polars", "column"],
 )
-def test_demand_is_what_sizes_bound(demand):
-    model = ConstrainedKMeans(K, size_max=26.5, size_min=25, random_state=0, **QUICK).fit(
-        X, demand=demand
-    )
+def test_amounts_are_what_capacities_bound(amounts):
+    model = ConstrainedKMeans(K, capacity_max=26.5, capacity_min=25, random_state=0, **QUICK)
+    model.fit(X, amounts=amounts)
     sums = np.bincount(model.labels_, KG)
     assert sums.min() >= 25
     assert sums.max() <= 26.5
@@ -234,7 +233,7 @@ def test_demand_is_what_sizes_bound(demand):
 
 
 @pytest.mark.parametrize(
-    ("demand", "size_max"),
+    ("amounts", "capacity_max"),
     [
         (np.c_[KG, KG[::-1]], [27, 40]),
         (np.c_[KG, KG[::-1]], [[27, 40]] * K),
@@ -243,34 +242,46 @@ def test_demand_is_what_sizes_bound(demand):
         ({"kg": KG, "m3": KG[::-1]}, {"kg": 27, "m3": 40}),
     ],
 )
-def test_several_resources(demand, size_max):
-    model = ConstrainedKMeans(K, size_max=size_max, random_state=0, **QUICK).fit(X, demand=demand)
+def test_several_resources(amounts, capacity_max):
+    model = ConstrainedKMeans(K, capacity_max=capacity_max, random_state=0, **QUICK)
+    model.fit(X, amounts=amounts)
     assert np.bincount(model.labels_, KG).max() <= 27
     assert np.bincount(model.labels_, KG[::-1]).max() <= 40
-    assert clone(model).size_max is not None
+    assert clone(model).capacity_max is not None
 
 
-def test_demand_of_one_is_the_number_of_samples():
-    model = ConstrainedKMeans(K, size_min=7, size_max=9, random_state=0, **QUICK)
+def test_amounts_of_one_are_the_number_of_samples():
     pull = X + np.array([9.0, 0.0]) * (np.arange(N) < 4)[:, None]
-    counted, summed = clone(model).fit(pull), clone(model).fit(pull, demand=np.ones(N))
+    counted = ConstrainedKMeans(K, size_min=7, size_max=9, random_state=0, **QUICK).fit(pull)
+    summed = ConstrainedKMeans(
+        K, size_min=0, capacity_min=7, capacity_max=9, random_state=0, **QUICK
+    ).fit(pull, amounts=np.ones(N))
     assert counted.inertia_ == pytest.approx(summed.inertia_)
     assert sorted(counted.cluster_sizes_) == sorted(summed.cluster_sizes_)
     for n in (5, 10, 17, 40):
         new = np.random.default_rng(n).normal(size=(n, 2)) * 9
-        sizes = np.bincount(summed.assign(new, demand=np.ones(n)), minlength=K)
+        sizes = np.bincount(summed.assign(new, amounts=np.ones(n)), minlength=K)
         assert sizes.min() >= 7 * n // N
         assert sizes.max() <= -(-9 * n // N)
+
+
+def test_sizes_and_capacities_hold_together():
+    model = ConstrainedKMeans(K, size_max=0.35, capacity_max=30, random_state=0, **QUICK)
+    model.fit(X, amounts=KG, constraints=Constraints(size_max=12))
+    assert model.cluster_sizes_.max() <= 8
+    assert np.bincount(model.labels_, KG).max() <= 30
 
 
 @pytest.mark.parametrize(
     ("params", "asked", "words"),
     [
-        ({}, {"demand": KG}, "demand is given without bounds"),
-        ({"size_max": 26.5}, {}, "must be whole"),
-        ({"size_max": 30}, {"demand": KG[1:]}, "'demand' has 23 numbers; the data have 24"),
-        ({"size_max": 30}, {"demand": dict(zip(NAMES, KG, strict=True))}, "by='sample_id'"),
-        ({"size_max": {"kg": 3}}, {"demand": KG}, "names 'kg', which demand does not"),
+        ({}, {"amounts": KG}, "amounts are given without bounds"),
+        ({"capacity_max": 30}, {}, "capacity_max bounds the sum of amounts.*pass amounts"),
+        ({"size_max": 26.5}, {}, "a number of samples .an int. or a share"),
+        ({"size_max": 1.0}, {}, "a number of samples .an int. or a share"),
+        ({"capacity_max": 30}, {"amounts": KG[1:]}, "'load' are for 23 samples; the data have 24"),
+        ({"capacity_max": 30}, {"amounts": dict(zip(NAMES, KG, strict=True))}, "by='sample_id'"),
+        ({"capacity_max": {"kg": 3}}, {"amounts": KG}, "names 'kg', which amounts do not"),
         ({}, {"groups": ["a"] * 23}, "groups has 23 values; X has 24 rows"),
         ({}, {"groups": np.zeros((N, 1))}, r"groups must be one value per row.*shape \(24, 1\)"),
         ({}, {"groups": dict.fromkeys(NAMES, 1)}, "groups must be one value per row"),
@@ -309,9 +320,10 @@ def test_y_is_ignored():
     assert labeled.labels_.tolist() != free.labels_.tolist()
 
 
-@pytest.mark.parametrize("what", ["demand", "groups", "partial_labels"])
+@pytest.mark.parametrize("what", ["amounts", "groups", "partial_labels"])
 def test_values_in_another_order_than_the_rows_are_refused(what):
-    model = ConstrainedKMeans(K, size_max=20, random_state=0, **QUICK)
+    bounds = {"capacity_max" if what == "amounts" else "size_max": 20}
+    model = ConstrainedKMeans(K, **bounds, random_state=0, **QUICK)
     values = pd.Series(np.arange(N) % 3, NAMES)
     assert clone(model).fit(frame(NAMES), **{what: values})
     assert clone(model).fit(frame(None), **{what: values})  # of another frame: row by row
@@ -331,69 +343,72 @@ def test_assign_takes_what_fit_takes():
     assert labels[0] == labels[23] != labels[2]
     labels = model.assign(X, must_link=[(NAMES[0], NAMES[23])], sample_id=NAMES)
     assert labels[0] == labels[23]
-    labels = model.assign(frame(NAMES).to_numpy(), demand=KG, size_max=27)
+    labels = model.assign(frame(NAMES).to_numpy(), amounts=KG, capacity_max=27)
     assert np.bincount(labels, KG).max() <= 27
     with pytest.warns(DroppedRulesWarning):
         model.assign(X, must_link=[(NAMES[0], "zoe")], sample_id=NAMES)
 
 
-def test_bounds_on_sums_scale_with_the_demand():
-    model = ConstrainedKMeans(K, size_min=20, size_max=30, random_state=0, **QUICK).fit(
-        X, demand=KG
-    )
+def test_capacities_scale_with_the_amounts():
+    model = ConstrainedKMeans(K, capacity_min=20, capacity_max=30, random_state=0, **QUICK)
+    model.fit(X, amounts=KG)
     more = np.repeat(X, 3, axis=0)
     whole = np.repeat(KG, 3)[:50]  # total 221 of 78: bounds 56.7 and 85
-    labels = model.assign(more[:50], demand=whole)
+    labels = model.assign(more[:50], amounts=whole)
     sums = np.bincount(labels, whole, minlength=K)
     share = whole.sum() / 78
     assert sums.min() >= np.floor(20 * share)
     assert sums.max() <= np.ceil(30 * share)
     # the same batch has the same bounds, not rounded ones
-    near = model.assign(X, demand=KG)
+    near = model.assign(X, amounts=KG)
     assert 20 <= np.bincount(near, KG).min() <= np.bincount(near, KG).max() <= 30
 
 
 def test_scaled_bounds_bind():
-    model = ConstrainedKMeans(2, size_max=6, random_state=0, **QUICK).fit(
-        [[0.0], [9.0]] * 6, demand=[1] * 12
-    )
+    model = ConstrainedKMeans(2, size_min=0, capacity_max=6, random_state=0, **QUICK)
+    model.fit([[0.0], [9.0]] * 6, amounts=[1] * 12)
     batch = np.zeros((8, 1))  # all at one center: 16 units, at most 8 each
-    assert np.bincount(model.assign(batch, demand=[2.0] * 8)).tolist() == [4, 4]
-    half = model.assign(batch, demand=[0.5] * 8)  # 4 units, 2 each
+    assert np.bincount(model.assign(batch, amounts=[2.0] * 8)).tolist() == [4, 4]
+    half = model.assign(batch, amounts=[0.5] * 8)  # 4 units, 2 each
     assert np.bincount(half).tolist() == [4, 4]
-    loose = model.assign(batch, demand=[2] * 8, size_max=99)
+    loose = model.assign(batch, amounts=[2] * 8, capacity_max=99)
     assert len(set(loose)) == 1
 
 
 def test_fit_bounds_below_a_whole_number_stay_below_it():
-    model = ConstrainedKMeans(2, size_max=6.9, random_state=0, **QUICK).fit(
-        [[0.0], [9.0]] * 6, demand=[1] * 12
-    )
+    model = ConstrainedKMeans(2, capacity_max=6.9, random_state=0, **QUICK)
+    model.fit([[0.0], [9.0]] * 6, amounts=[1] * 12)
     batch = np.array([[0.0]] * 10 + [[9.0]] * 2)
-    assert np.bincount(model.assign(batch, demand=[1] * 12)).max() == 6
+    assert np.bincount(model.assign(batch, amounts=[1] * 12)).max() == 6
 
 
-def test_assign_without_the_demand_of_fit():
-    model = ConstrainedKMeans(K, size_max=30, random_state=0, **QUICK).fit(X, demand=KG)
-    with pytest.raises(ValueError, match="size_max of fit bounds the sum of a demand: pass demand"):
+def test_assign_without_the_amounts_of_fit():
+    model = ConstrainedKMeans(K, capacity_max=30, random_state=0, **QUICK).fit(X, amounts=KG)
+    with pytest.raises(ValueError, match=r"fit bounds the sum of amounts .*: pass amounts"):
         model.assign(X)
-    sizes = np.bincount(model.assign(X, size_max=8))  # a number of samples replaces it
-    assert sizes.tolist() == [8, 8, 8]
-    with pytest.raises(ValueError, match="fit bounds the sums of 'demand'; this demand is of 'kg'"):
-        model.assign(X, demand=pd.DataFrame({"kg": KG}))
+    with pytest.raises(
+        ValueError, match="fit bounds the sums of 'load'; these amounts are of 'kg'"
+    ):
+        model.assign(X, amounts=pd.DataFrame({"kg": KG}))
 
 
-def test_assign_with_a_demand_that_fit_did_not_have():
+def test_assign_with_amounts_that_fit_did_not_have():
     model = ConstrainedKMeans(K, size_min=6, size_max=9, random_state=0, **QUICK).fit(X)
-    labels = model.assign(X, demand=KG, size_max=40)
+    labels = model.assign(X, amounts=KG, capacity_max=40)
     assert np.bincount(labels, KG).max() <= 40
     assert np.bincount(labels).min() >= 6  # as in fit
-    crowd = model.assign(
-        np.repeat(model.cluster_centers_[:1], N, axis=0), demand=[1.0] * N, size_max=12
-    )
-    assert np.bincount(crowd).max() == 12  # that of fit is replaced
-    with pytest.raises(ValueError, match="demand is given without bounds"):
-        model.assign(X, demand=KG)
+    with pytest.raises(ValueError, match="amounts are given without bounds"):
+        model.assign(X, amounts=KG)
+
+
+def test_shares_are_of_the_samples_at_hand():
+    model = ConstrainedKMeans(K, size_min=0.3, size_max=0.4, random_state=0, **QUICK).fit(X)
+    assert model.cluster_sizes_.min() >= 8  # 7.2 samples
+    assert model.cluster_sizes_.max() <= 9  # 9.6
+    sizes = np.bincount(model.assign(np.zeros((10, 2))))
+    assert sizes.min() >= 8 * 10 // N
+    assert sizes.max() <= -(-9 * 10 // N)
+    assert np.bincount(model.assign(np.zeros((10, 2)), size_max=0.5, size_min=0)).max() == 5
 
 
 # soft rules -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bckm
-from bckm import AttributeSum, ConstrainedKMeans, Constraints, DroppedRulesWarning, Quota, Stay
+from bckm import Capacity, ConstrainedKMeans, Constraints, DroppedRulesWarning, Quota, Stay
 
 N, K = 30, 3
 RNG = np.random.default_rng(0)
@@ -125,10 +125,8 @@ def test_ids_none_of_which_is_there_are_an_error():
 def test_values_by_id_survive(kind):
     heavy = kind(dict(zip(IDS, np.where(GROUP == 0, 3.0, 1.0), strict=True)))
     rules = Constraints(
-        rows=[
-            AttributeSum(heavy, upper=16, name="kg"),
-            Quota(kind(dict(zip(IDS, GROUP % 2, strict=True))), share_max={1: 0.7}),
-        ],
+        capacities={"kg": Capacity(heavy, max=16)},
+        quotas=Quota(kind(dict(zip(IDS, GROUP % 2, strict=True))), share_max={1: 0.7}),
         stay=Stay(kind(dict(zip(IDS, GROUP, strict=True))), price=0.1),
         by="sample_id",
     )
@@ -151,9 +149,9 @@ def test_values_per_row_are_split_with_the_data():
     kg = np.where(GROUP == 0, 3.0, 1.0)
     links = np.where(np.arange(N) < 15, np.arange(N) % 5, np.nan)
     known = np.where(np.arange(N) % 4 == 0, GROUP, -1)
-    model = ConstrainedKMeans(K, size_max=16, random_state=0, **QUICK)
-    for what, values in {"demand": kg, "groups": links, "partial_labels": known}.items():
-        asked = {"demand": kg, what: values}
+    model = ConstrainedKMeans(K, capacity_max=16, random_state=0, **QUICK)
+    for what, values in {"amounts": kg, "groups": links, "partial_labels": known}.items():
+        asked = {"amounts": kg, what: values}
         found = cross_validate(
             model, X, cv=CV, params=asked, return_estimator=True, error_score="raise"
         )
@@ -173,7 +171,7 @@ COUNTING = [
     {"constraints": Constraints(must_link=PAIRS)},
     {"constraints": Constraints(fixed={0: 1})},
     {"constraints": Constraints(cannot_link=PAIRS).soft(price=1.0)},
-    {"constraints": Constraints(rows=AttributeSum(np.ones(N), upper=12))},
+    {"constraints": Constraints(capacities={"kg": Capacity(np.ones(N), max=12)})},
     {"constraints": Constraints(stay=Stay(GROUP, at_most=3))},
     # as many pairs as samples: scikit-learn takes these for values per sample and splits them
     {"must_link": np.c_[np.arange(N), np.arange(N)]},
@@ -267,12 +265,12 @@ def pipeline(model: ConstrainedKMeans = MODEL) -> Pipeline:
 
 def test_a_pipeline_hands_everything_on():
     kg = np.where(GROUP == 0, 3.0, 1.0)
-    model = pipeline(ConstrainedKMeans(K, size_max=18, random_state=0, **QUICK))
+    model = pipeline(ConstrainedKMeans(K, capacity_max=18, random_state=0, **QUICK))
     known = np.where(np.arange(N) % 9 == 0, GROUP, -1)
     model.fit(
         X,
         kmeans__must_link=NAMED,
-        kmeans__demand=kg,
+        kmeans__amounts=kg,
         kmeans__partial_labels=known,
         kmeans__sample_id=IDS,
     )
@@ -296,7 +294,7 @@ def test_a_pipeline_of_frames_keeps_the_ids_of_the_index():
         plain.fit(frame(IDS), kmeans__must_link=NAMED)
 
 
-ROUTED = {"constraints": True, "sample_id": True, "demand": True, "groups": True}
+ROUTED = {"constraints": True, "sample_id": True, "amounts": True, "groups": True}
 
 
 @dropping
@@ -307,7 +305,7 @@ def test_metadata_routing_through_a_search(piped, cv):
 
     kg, groups = np.where(GROUP == 0, 3.0, 1.0), np.arange(N) // 2
     with config_context(enable_metadata_routing=True):
-        model = ConstrainedKMeans(K, size_max=40, random_state=0, **QUICK)
+        model = ConstrainedKMeans(K, capacity_max=40, random_state=0, **QUICK)
         model.set_fit_request(**ROUTED, sample_weight=True)
         model.set_score_request(sample_weight=True)
         name = "n_clusters"
@@ -319,7 +317,7 @@ def test_metadata_routing_through_a_search(piped, cv):
             X,
             constraints=BY_ID,
             sample_id=IDS,
-            demand=kg,
+            amounts=kg,
             groups=groups,
             sample_weight=np.ones(N),
         )

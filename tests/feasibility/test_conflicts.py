@@ -73,10 +73,10 @@ def _obeyed(rules, labels, k):
             return False
         if kind == "NonEmpty" and (sizes == 0).any():
             return False
-        if kind in ("SizeMin", "SizeMax", "SumBound"):
+        if kind in ("SizeMin", "SizeMax", "CapacityBound"):
             at = slice(None) if rule.cluster is None else rule.cluster
             amount = sizes
-            if kind == "SumBound":
+            if kind == "CapacityBound":
                 amount = np.bincount(labels, rule.source.values, k)
             low = kind == "SizeMin" or getattr(rule, "side", "") == "min"
             wrong = amount[at] < rule.value if low else amount[at] > rule.value
@@ -140,8 +140,8 @@ def test_cheap_proofs_in_words(k, asked, words):
 
 
 def test_sum_bounds_in_words():
-    load = bckm.AttributeSum(np.arange(12), upper=20, name="load")
-    answer = bckm.check(12, 3, bckm.Constraints(rows=load))
+    load = bckm.Capacity(np.arange(12), max=20)
+    answer = bckm.check(12, 3, bckm.Constraints(capacities={"load": load}))
     assert "may hold at most 60 load, but the data have 66" in answer.message
 
 
@@ -175,7 +175,7 @@ def test_rows_with_a_large_coefficient_are_not_called_infeasible():
             bckm.LinearRows(A, lower=2, upper=2),
             bckm.LinearRows(np.eye(1, 12), lower=1, name="pin"),
         ]
-        asked = bckm.Constraints(rows=rows)
+        asked = bckm.Constraints(linear=rows)
         assert bckm.verify([0, 0, 0, 1, 1, 1], 2, asked) == []
         answer = bckm.check(6, 2, asked)
         assert answer
@@ -201,15 +201,17 @@ def test_a_proof_is_kept_when_time_runs_out_while_it_is_shrunk(monkeypatch):
 
 
 def test_a_group_too_heavy_for_every_cluster_in_words():
-    kg = bckm.AttributeSum([300, 300] + [10] * 8, upper=500, name="kg")
-    answer = bckm.check(10, 2, bckm.Constraints(must_link=[(0, 1), (3, 4)], rows=kg))
+    kg = bckm.Capacity([300, 300] + [10] * 8, max=500)
+    answer = bckm.check(10, 2, bckm.Constraints(must_link=[(0, 1), (3, 4)], capacities={"kg": kg}))
     assert (
         "samples 0 and 1 must stay together and hold 300 kg each, 600 kg in all, more than the "
         "capacity of every cluster (500 kg)"
     ) in answer.message
     assert [str(rule) for rule in answer.conflict] == [
         "must-link: samples 0 and 1 together",
-        "sum of kg: at most 500 in every cluster",
+        "capacity kg: at most 500 in every cluster",
     ]
-    alone = bckm.check(10, 2, bckm.Constraints(rows=bckm.AttributeSum([9] + [1] * 9, upper=8)))
-    assert "sample 0 holds 9 attribute, more than the capacity of every cluster" in alone.message
+    alone = bckm.check(
+        10, 2, bckm.Constraints(capacities={"kg": bckm.Capacity([9] + [1] * 9, max=8)})
+    )
+    assert "sample 0 holds 9 kg, more than the capacity of every cluster" in alone.message

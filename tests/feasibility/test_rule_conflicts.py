@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import AttributeSum, Constraints, Quota, Stay
+from bckm import Capacity, Constraints, Quota, Stay
+from tests.support.statements import stated
 
 KG = [30] * 5 + [10] * 5
 COLOR = ["red"] * 4 + ["blue"] * 6
 
 
 def sums(**bounds):
-    return AttributeSum(KG, **bounds, name="kg")
+    return {"kg": Capacity(KG, **bounds)}
 
 
 TOLD = {  # name: what is asked of 10 samples in 3 clusters, words, rules in the conflict
-    "fixed twice": ({"fixed": [(0, 0), (0, 2)]}, "sample 0 is fixed to clusters 0 and 2", 2),
+    "fixed twice": ({"fixed": [(0, 0), (0, 2)]}, "sample 0 is fixed to cluster 0 and cluster 2", 2),
     "a chain of links between two places": (
         {"must_link": [(0, 1), (1, 2), (2, 3, 4), (0, 5)], "fixed": {0: 0, 4: 2, 7: 1}},
-        "samples 0 and 4 are fixed to clusters 0 and 2, but must-links join them (0 - 1 - 2 - 4)",
+        "samples 0 and 4 are fixed to cluster 0 and cluster 2, but must-links join them (0 - 1 -",
         5,
     ),
     "fixed where it is forbidden": (
@@ -83,53 +84,53 @@ TOLD = {  # name: what is asked of 10 samples in 3 clusters, words, rules in the
         4,
     ),
     "an item beyond every capacity": (
-        {"must_link": [(0, 1), (1, 2), (2, 3), (3, 4)], "rows": sums(upper=120)},
+        {"must_link": [(0, 1), (1, 2), (2, 3), (3, 4)], "capacities": sums(max=120)},
         "samples 0, 1, 2, 3 and 4 must stay together and hold 30 kg each, 150 kg in all, more "
         "than the capacity of every cluster (120 kg)",
         5,
     ),
     "an item beyond the capacity of its cluster": (
-        {"must_link": [(0, 1, 2, 3, 4)], "fixed": {0: 2}, "rows": sums(upper=[500, 500, 120])},
+        {"must_link": [(0, 1, 2, 3, 4)], "fixed": {0: 2}, "capacities": sums(max=[500, 500, 120])},
         "more than the capacity of cluster 2 (120 kg)",
         3,
     ),
     "too much fixed": (
-        {"fixed": [(p, 2) for p in range(6)], "rows": sums(upper=[500, 500, 120])},
+        {"fixed": [(p, 2) for p in range(6)], "capacities": sums(max=[500, 500, 120])},
         "5 samples fixed to cluster 2 hold 150 kg, more than its capacity (120 kg)",
         6,
     ),
     "capacities below the total": (
-        {"rows": sums(upper=60)},
+        {"capacities": sums(max=60)},
         "the clusters together may hold at most 180 kg, but the data have 200",
         1,
     ),
     "minima above the total": (
-        {"demand": KG, "size_min": 70},
+        {"capacities": {"demand": Capacity(KG, min=70)}, "size_min": 0},
         "the clusters together must hold at least 210 demand, but the data have 200",
         1,
     ),
     "too few of a category": (
-        {"rows": Quota(COLOR, count_min=2)},
+        {"quotas": Quota(COLOR, count_min=2)},
         "the clusters together must hold at least 6 of 'red', but the data have 4",
         1,
     ),
     "too many of a category": (
-        {"rows": Quota(COLOR, count_max={"red": 1})},
+        {"quotas": Quota(COLOR, count_max={"red": 1})},
         "the clusters together may hold at most 3 of 'red', but the data have 4",
         1,
     ),
     "shares above the whole": (
-        {"rows": Quota(COLOR, share_min={"red": 0.5, "blue": 0.6})},
+        {"quotas": Quota(COLOR, share_min={"red": 0.5, "blue": 0.6})},
         "4 of all 10 samples (40 %) are 'red', but at least 50 % of every cluster must be",
         1,
     ),
     "shares below the whole": (
-        {"rows": Quota(COLOR, share_max={"red": 0.5, "blue": 0.4})},
+        {"quotas": Quota(COLOR, share_max={"red": 0.5, "blue": 0.4})},
         "6 of all 10 samples (60 %) are 'blue', but at most 40 % of every cluster must be",
         1,
     ),
     "an item beyond a quota": (
-        {"must_link": [(0, 1, 2, 7)], "rows": Quota(COLOR, count_max={"red": 2})},
+        {"must_link": [(0, 1, 2, 7)], "quotas": Quota(COLOR, count_max={"red": 2})},
         "samples 0, 1, 2 and 7 must stay together and hold 3 of 'red', more than every cluster may "
         "(2 of 'red')",
         2,
@@ -166,12 +167,12 @@ def test_kinds_of_rules_are_counted():
         fixed={0: 0, 2: 1},
         forbidden=[(5, 0)],
     )
-    assert "(2 must-links, 2 fixed places)" in bckm.check(10, 3, asked).message
-    both = Constraints(rows=Quota(COLOR, count_min={"red": 1}, count_max={"blue": 2}))
+    assert "(2 must-links, 2 fixed samples)" in bckm.check(10, 3, asked).message
+    both = Constraints(quotas=Quota(COLOR, count_min={"red": 1}, count_max={"blue": 2}))
     tight = both & Constraints(must_link=[(4, 5, 6)])
     assert "(1 must-link, 1 quota)" in bckm.check(10, 3, tight).message
     moves = Constraints(stay=Stay([0] * 10, at_most=0), fixed={3: 1})
-    assert "(1 fixed place, 1 stay rule)" in bckm.check(10, 3, moves).message
+    assert "(1 fixed sample, 1 stay rule)" in bckm.check(10, 3, moves).message
 
 
 def test_ids_are_told_instead_of_positions():
@@ -180,7 +181,7 @@ def test_ids_are_told_instead_of_positions():
         must_link=[("van 3", "van 4")], fixed={"van 3": 0, "van 4": 1}, by="sample_id"
     )
     message = bckm.check(10, 3, asked.locate(ids).constraints).message
-    assert "samples 'van 3' and 'van 4' are fixed to clusters 0 and 1" in message
+    assert "samples 'van 3' and 'van 4' are fixed to cluster 0 and cluster 1" in message
     assert "('van 3' - 'van 4')" in message
 
 
@@ -201,7 +202,7 @@ def links():
     }
 
 
-def demand(kind):
+def amounts(kind):
     rng = np.random.default_rng(1)
     if kind == "real":
         return rng.lognormal(0, 1, N)
@@ -213,9 +214,9 @@ def demand(kind):
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["real", "decimal", "two resources"])
 def test_capacities_of_many_samples(links, kind):
-    amount = demand(kind)
-    mean = amount.sum(axis=0) / K
-    asked = Constraints(**links, demand=amount, size_min=0.95 * mean, size_max=1.05 * mean)
+    columns = np.atleast_2d(amounts(kind).T)
+    within = [Capacity(one, 0.95 * one.sum() / K, 1.05 * one.sum() / K) for one in columns]
+    asked = Constraints(**links, **stated(within), size_min=0)
     began = time.process_time()
     answer = bckm.check(N, K, asked)
     assert time.process_time() - began < 20, "sums are to be placed, not searched"
@@ -227,7 +228,7 @@ def test_capacities_of_many_samples(links, kind):
 @pytest.mark.parametrize(
     "asked",
     [
-        {"rows": Quota(np.arange(N) % 7, "±2%"), "size_min": 1900, "size_max": 2100},
+        {"quotas": Quota(np.arange(N) % 7, "±2%"), "size_min": 1900, "size_max": 2100},
         {"stay": Stay(np.arange(N) % K, at_most=15_000)},
         {
             "forbidden": [(p, p % 7) for p in range(20_000)],

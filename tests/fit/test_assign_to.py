@@ -295,7 +295,7 @@ def test_soft_links_beside_a_linear_row_are_searched_as_whole_numbers():
     centers = np.array([[-629.0, -492.0], [400.0, 680.0], [-317.0, -67.0]])
     row = [2, 0, -1, 2, 0, 2, -1, 2, 1, 0, 0, -1, 1, -1, 2, 1, 2, -1, 2, 1, 1, 0, 1, 2]
     rules = Constraints(
-        rows=bckm.LinearRows([row], 0, 4),
+        linear=bckm.LinearRows([row], 0, 4),
         fixed={2: 0, 5: 0},
         forbidden=[(0, 2), (7, 1), (6, 0)],
     )

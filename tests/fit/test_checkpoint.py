@@ -67,7 +67,7 @@ def state_in(path):
 
 
 APART = bckm.Constraints(cannot_link=[(0, 1, 2)], must_link=[(3, 4)])
-SUMS = bckm.Constraints(rows=bckm.AttributeSum(np.arange(N) % 5 + 1.0, upper=36))
+SUMS = bckm.Constraints(capacities={"kg": bckm.Capacity(np.arange(N) % 5 + 1.0, max=36)})
 ENGINES = {
     "nearest": bckm.Constraints(size_min=0),
     "transport": bckm.Constraints(size_min=[5, 6, 7, 8], size_max=[12, 13, 14, 15]),

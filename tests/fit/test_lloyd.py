@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import AttributeSum, Constraints, Status, check, verify
+from bckm import Capacity, Constraints, Status, check, verify
 from bckm._core.deadline import Deadline
 from bckm.assign.base import Assigner, Assignment
 from bckm.assign.exact import Exact, ExactAssigner
@@ -347,7 +347,7 @@ def test_undecided_when_time_ends_before_any_labels():
     rng = np.random.default_rng(0)
     values = rng.integers(10**5, 10**6, 24)
     sums = [int(values[i::3].sum()) for i in range(3)]
-    asked = Constraints(rows=AttributeSum(values, sums, sums))
+    asked = Constraints(capacities={"kg": Capacity(values, sums, sums)})
     with pytest.raises(bckm.UndecidedError, match="raise time_limit"):
         kmeans(rng.normal(size=(24, 2)), 3, asked, time_limit=0)
     answer = check(24, 3, asked, time_limit=0)
@@ -549,9 +549,9 @@ def test_order_of_bounds_with_equal_middles(order):
 
 def test_a_sum_that_no_sample_touches_keeps_its_bound():
     """Checker and engines must agree on what counts as kept, for empty sums too."""
-    load = AttributeSum([1, 1, 1, 1], lower=1e-10)
+    load = Capacity([1, 1, 1, 1], min=1e-10)
     X = [[0.0], [0.1], [0.2], [0.3]]
-    asked = Constraints(size_min=0, rows=load)
+    asked = Constraints(size_min=0, capacities={"kg": load})
     found = kmeans(X, 2, asked, init=[[0.0], [100.0]])
     assert verify(found.labels, 2, asked) == []
 

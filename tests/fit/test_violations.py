@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import bckm
-from bckm import AttributeSum, Constraints, Quota, Stay
+from bckm import Capacity, Constraints, Quota, Stay
 
 N, K = 14, 3
 
@@ -100,7 +100,7 @@ def test_bounds_are_the_cheapest_moves(seed):
         limit = np.where(np.arange(K) == i, sizes[i] - 1, np.inf)
         more = [
             (Constraints(size_max=bound), out),
-            (Constraints(rows=AttributeSum(ones, upper=limit)), out),
+            (Constraints(capacities={"kg": Capacity(ones, max=limit)}), out),
         ]
         bound = np.array(sizes)
         bound[i] += 1
@@ -114,7 +114,7 @@ def test_quotas_count_both_ways_out():
     """Too small a share of a category: members come, or others leave."""
     X = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
     color = ["red", "red", "blue", "blue", "blue", "blue"]
-    wish = Constraints(rows=Quota(color, share_max={"blue": 0.9})).soft(price=0.01)
+    wish = Constraints(quotas=Quota(color, share_max={"blue": 0.9})).soft(price=0.01)
     (one,) = bckm.kmeans(X, 2, wish, random_state=0).violated
     # sample 1 comes, which leaves 3 of 4 blue
     before = inertia(X, np.ones(6), np.array([0, 0, 0, 1, 1, 1]))

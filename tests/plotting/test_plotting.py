@@ -107,19 +107,24 @@ def test_bounds_of_an_estimator_are_drawn():
     kg = np.linspace(1.0, 2.0, 30)
     model = bckm.ConstrainedKMeans(3, size_max=12, random_state=0).fit(X)
     assert SizesDisplay.from_estimator(model, X).amount.upper.tolist() == [12] * 3
-    model = bckm.ConstrainedKMeans(3, size_max=20, random_state=0).fit(X, demand=kg)
+    model = bckm.ConstrainedKMeans(3, capacity_max=20, random_state=0).fit(X, amounts=kg)
     assert not SizesDisplay.from_estimator(model, X).amount.bounded
-    display = SizesDisplay.from_estimator(model, X, demand=kg, name="demand")
+    display = SizesDisplay.from_estimator(model, X, amounts=kg, name="load")
     assert display.amount.upper.tolist() == [20] * 3
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_of_a_person_is_drawn_as_it_is(text):
-    kg = bckm.AttributeSum(np.ones(20), upper=9, name=text)
+    kg = bckm.Capacity(np.ones(20), max=9)
     kind = bckm.Quota([text, "other"] * 10, share_max=0.9, name=text)
     study = random_study(
-        20, 2, 3, rules=bckm.Constraints(rows=[kg, kind]), feature_names=[text, text], title=text
+        20,
+        2,
+        3,
+        rules=bckm.Constraints(capacities={text: kg}, quotas=kind),
+        feature_names=[text, text],
+        title=text,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # glyphs that are missing
@@ -283,14 +288,14 @@ def test_bars_by_value():
 def test_exact_sizes_and_far_bounds_are_told():
     exact = bckm.Constraints(size_min=2, size_max=2)
     assert " exactly 2" in texts(SizesDisplay.from_study(study_of(np.eye(4), [0, 0, 1, 1], exact)))
-    far = bckm.Constraints(rows=bckm.AttributeSum([1, 1, 1], upper=1e6, name="kg"))
+    far = bckm.Constraints(capacities={"kg": bckm.Capacity([1, 1, 1], max=1e6)})
     display = SizesDisplay.from_study(study_of(np.eye(3), [0, 0, 1], far), "kg")
     assert " at most 1,000,000 ↑" in texts(display)
     assert display.ax_.get_ylim()[1] < 10
 
 
 def test_shares_are_percent_and_an_unknown_name_lists_the_known():
-    rules = bckm.Constraints(rows=bckm.Quota("aabb", within=0.5, share_max=0.9, name="kind"))
+    rules = bckm.Constraints(quotas=bckm.Quota("aabb", within=0.5, share_max=0.9, name="kind"))
     study = study_of(np.eye(4), [0, 0, 1, 1], rules)
     display = draw(SizesDisplay.from_study(study, "kind: a"))
     assert any(one.get_text() == "100 %" for one in display.ax_.get_yticklabels())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from bckm import AttributeSum, Constraints, LinearRows, kmeans
+from bckm import Capacity, Constraints, LinearRows, kmeans
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
 
@@ -431,9 +431,9 @@ def test_a_power_of_two_changes_nothing(factor):
             Feature.SIZES | Feature.MUST_LINKS_AND_SIZES,
         ),
         (Constraints(cannot_link=[(0, 1)], size_min=0), Feature.CONFLICTS),
-        (Constraints(size_min=0, rows=AttributeSum([1] * 4, upper=3)), Feature.ROWS),
-        (Constraints(size_min=0, rows=LinearRows(np.ones((1, 8)), upper=9)), Feature.ROWS),
-        (Constraints(size_min=0, rows=AttributeSum([1] * 4)), Feature.NONE),
+        (Constraints(size_min=0, capacities={"kg": Capacity([1] * 4, max=3)}), Feature.ROWS),
+        (Constraints(size_min=0, linear=LinearRows(np.ones((1, 8)), upper=9)), Feature.ROWS),
+        (Constraints(size_min=0, capacities={"kg": Capacity([1] * 4)}), Feature.NONE),
     ],
 )
 def test_features(asked, features):

@@ -47,7 +47,7 @@ def rules_of(seed, n=N):
         "unequal": bckm.Constraints(size_min=[5, 10, 15, 20], size_max=[9, 14, 20, 30]),
         "links": bckm.Constraints(**links, **apart),
         "all": bckm.Constraints(**links, **apart, size_min=12, size_max=18),
-        "rows": bckm.Constraints(rows=bckm.AttributeSum(load, 30, 48), **apart),
+        "rows": bckm.Constraints(capacities={"kg": bckm.Capacity(load, 30, 48)}, **apart),
         "soft": bckm.Constraints(**links, size_max=18)
         & bckm.Constraints(**apart).soft(confidence=0.3),
     }

@@ -6,9 +6,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bckm import AttributeSum, Constraints, LinearRows, verify
+from bckm import Capacity, Constraints, LinearRows, verify
 from bckm.constraints.rules import CannotLink, MustLink
 from bckm.problem.structure import Structure, contract, renumber
+from tests.support.statements import stated
 
 
 def compiled(constraints, n_samples, n_clusters):
@@ -176,7 +177,7 @@ def test_cliques_cover_every_edge_and_nothing_else(seed):
         ({"size_min": 2, "size_max": 4}, [2, 2, 2], [4, 4, 4]),
         ({"size_min": [0, 2, 3]}, [0, 2, 3], [9, 9, 9]),
         ({"size_max": [9, 20, 0]}, [1, 1, 1], [9, 9, 0]),
-        ({"size_max": 1e17}, [1, 1, 1], [9, 9, 9]),
+        ({"size_max": 10**17}, [1, 1, 1], [9, 9, 9]),
     ],
 )
 def test_size_bounds(asked, lower, upper):
@@ -186,8 +187,8 @@ def test_size_bounds(asked, lower, upper):
 
 
 def test_rows_add_up_over_the_samples_of_an_item():
-    kg = AttributeSum([1, 2, 4], lower=[0, 1], upper=5, name="kg")
-    s = compiled(Constraints([(0, 2)], rows=kg), 3, 2)
+    kg = Capacity([1, 2, 4], min=[0, 1], max=5)
+    s = compiled(Constraints([(0, 2)], capacities={"kg": kg}), 3, 2)
     # one row per cluster, divided by the power of two below its largest coefficient: 1 + 4 = 5
     assert (s.rows.toarray() * 4).tolist() == [[5, 0, 2, 0], [0, 5, 0, 2]]
     assert s.row_lower * 4 == pytest.approx([0, 1], abs=1e-8)
@@ -197,21 +198,21 @@ def test_rows_add_up_over_the_samples_of_an_item():
 
 def test_general_rows_are_lifted_to_items():
     A = np.arange(1.0, 7.0)[None]  # samples 0, 1, 2 in clusters 0, 1
-    s = compiled(Constraints([(0, 2)], rows=LinearRows(A, upper=8)), 3, 2)
+    s = compiled(Constraints([(0, 2)], linear=LinearRows(A, upper=8)), 3, 2)
     assert (s.rows.toarray() * 8).tolist() == [[1 + 5, 2 + 6, 3, 4]]
     assert s.row_lower.tolist() == [-np.inf]
 
 
 def test_bounds_of_the_same_row_from_two_constraints_meet():
-    kg = AttributeSum([1, 2, 4], lower=1, upper=6)
-    s = compiled(Constraints(rows=kg) & Constraints(rows=kg), 3, 2)
+    kg = Capacity([1, 2, 4], min=1, max=6)
+    s = compiled(Constraints(capacities={"kg": kg}) & Constraints(capacities={"kg": kg}), 3, 2)
     assert s.rows.shape[0] == 2
 
 
 def test_rows_without_coefficients():
-    s = compiled(Constraints(rows=LinearRows(np.zeros((1, 4)), lower=1)), 2, 2)
+    s = compiled(Constraints(linear=LinearRows(np.zeros((1, 4)), lower=1)), 2, 2)
     assert not s.feasible(np.array([0, 1]))
-    s = compiled(Constraints(rows=LinearRows(np.zeros((1, 4)), lower=0, upper=0)), 2, 2)
+    s = compiled(Constraints(linear=LinearRows(np.zeros((1, 4)), lower=0, upper=0)), 2, 2)
     assert s.feasible(np.array([0, 1]))
 
 
@@ -221,7 +222,7 @@ def test_feasible_agrees_with_the_checker(seed):
     n, k = 9, 3
     rows = []
     if seed % 2:
-        rows.append(AttributeSum(rng.integers(-1, 4, n), 2, [9, 8, 7]))
+        rows.append(Capacity(rng.integers(-1, 4, n), 2, [9, 8, 7]))
     if seed % 3 == 0:
         rows.append(LinearRows(rng.integers(-1, 2, (2, n * k)), -3, 3))
     asked = Constraints(
@@ -229,7 +230,7 @@ def test_feasible_agrees_with_the_checker(seed):
         draw_links(rng, n, 2, 2),
         size_min=[0, 1, 2],
         size_max=[5, 4, 4],
-        rows=rows,
+        **stated(rows),
     )
     s = compiled(asked, n, k)
     every = [rng.integers(0, k, s.n_items) for _ in range(200)]
@@ -238,14 +239,16 @@ def test_feasible_agrees_with_the_checker(seed):
 
 
 def test_decimal_rows_are_feasible_at_their_bound():
-    s = compiled(Constraints(rows=AttributeSum([0.1, 0.1, 0.1], upper=0.3), size_min=0), 3, 2)
+    s = compiled(
+        Constraints(capacities={"kg": Capacity([0.1, 0.1, 0.1], max=0.3)}, size_min=0), 3, 2
+    )
     assert s.feasible(np.array([0, 0, 0]))
 
 
 def test_what_the_engines_accept_the_checker_accepts():
     # the slack of the engines lies within the tolerance of the checker, and neither is wide
     for excess in np.geomspace(1e-12, 1e-6, 25):
-        asked = Constraints(rows=AttributeSum([1.0, 1.0 + excess], upper=2.0), size_min=0)
+        asked = Constraints(capacities={"kg": Capacity([1.0, 1.0 + excess], max=2.0)}, size_min=0)
         accepted = compiled(asked, 2, 2).feasible(np.array([0, 0]))
         if accepted:
             assert verify([0, 0], 2, asked) == []
@@ -262,10 +265,10 @@ def test_what_the_engines_accept_the_checker_accepts():
         ({"size_min": 1, "size_max": 3}, [0, 0, 0]),
         ({"size_max": [3, 2, 3]}, [0, 1, 0]),
         ({"size_max": [6, 7, 8]}, [0, 0, 0]),  # bounds above n do not tell clusters apart
-        ({"rows": AttributeSum([1] * 6, upper=5)}, [0, 0, 0]),
-        ({"rows": AttributeSum([1] * 6, upper=[5, 4, 5])}, [0, 1, 0]),
-        ({"rows": AttributeSum([1] * 6, lower=[1, 1, -np.inf])}, [0, 0, 1]),
-        ({"rows": LinearRows(np.ones((1, 18)), upper=9)}, [0, 1, 2]),
+        (stated([Capacity([1] * 6, max=5)]), [0, 0, 0]),
+        (stated([Capacity([1] * 6, max=[5, 4, 5])]), [0, 1, 0]),
+        (stated([Capacity([1] * 6, min=[1, 1, -np.inf])]), [0, 0, 1]),
+        ({"linear": LinearRows(np.ones((1, 18)), upper=9)}, [0, 1, 2]),
     ],
 )
 def test_cluster_classes(asked, classes):

@@ -5,6 +5,7 @@ import pytest
 
 import bckm
 from tests.support.families import FAMILIES
+from tests.support.statements import stated
 
 pytestmark = pytest.mark.sampled(8)
 
@@ -27,7 +28,7 @@ def _instances():
             {"must_link": together, "cannot_link": apart, "size_min": 13, "size_max": 17},
             {"size_min": [5, 10, 15, 20], "size_max": [10, 15, 20, 30], "must_link": together},
             {"cannot_link": apart},
-            {"rows": bckm.AttributeSum(load, load.sum() / k - 4, load.sum() / k + 4)},
+            stated([bckm.Capacity(load, load.sum() / k - 4, load.sum() / k + 4)]),
         ][seed]
         centers = X[rng.choice(n, k, replace=False)]
         yield X, k, bckm.Constraints(**asked), centers
@@ -49,7 +50,7 @@ INSTANCES = list(_instances())
 SIZES_ONLY = [
     number
     for number, (_, _, rules, _) in enumerate(INSTANCES)
-    if not (rules.must_link or rules.cannot_link or rules.rows)
+    if not (rules.must_link or rules.cannot_link or rules.capacities)
 ]
 CASES = [
     (number, solver)
@@ -82,9 +83,7 @@ def permuted(rules, order):
         [place[list(s)].tolist() for s in rules.cannot_link],
         size_min=rules.size_min,
         size_max=rules.size_max,
-        rows=[
-            bckm.AttributeSum(b.values[order], b.lower, b.upper, name=b.name) for b in rules.rows
-        ],
+        **stated([bckm.Capacity(b.values[order], b.min, b.max) for b in rules.capacities]),
     )
 
 
@@ -100,7 +99,7 @@ def reordered(rules, rng):
         shuffled(rules.cannot_link),
         size_min=rules.size_min,
         size_max=rules.size_max,
-        rows=rules.rows,
+        **stated(rules.capacities),
     )
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm import AttributeSum, Constraints, Quota, Stay
+from bckm import Capacity, Constraints, Quota, Stay
+from tests.support.statements import stated
 
 pytestmark = pytest.mark.sampled(2)
 
@@ -52,7 +53,7 @@ def alike(case, a, b, weight=None):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_demand_of_one_counts_samples(seed):
+def test_amounts_of_one_count_samples(seed):
     case = Case(seed)
     low = case.rng.integers(3, 8, K)
     bounds = {"size_min": low, "size_max": low + 5}
@@ -60,7 +61,7 @@ def test_demand_of_one_counts_samples(seed):
     alike(
         case,
         Constraints(together, apart, **bounds),
-        Constraints(together, apart, demand=np.ones(N), **bounds),
+        Constraints(together, apart, size_min=0, **stated([Capacity(np.ones(N), low, low + 5)])),
     )
 
 
@@ -72,8 +73,8 @@ def test_infinite_confidence_is_hard(seed):
         "links": {"must_link": together, "cannot_link": apart},
         "places": {"fixed": [(0, int(case.labels[0]))], "forbidden": [(1, 2)]},
         "sizes": {"size_min": 6, "size_max": [9, 8, 10]},
-        "sums": {"rows": AttributeSum(case.rng.integers(1, 9, N) / 10, upper=5)},
-        "quota": {"rows": Quota(case.labels % 2, "25%")},
+        "sums": stated([Capacity(case.rng.integers(1, 9, N) / 10, max=5)]),
+        "quota": {"quotas": Quota(case.labels % 2, "25%")},
     }
     for name, asked in parts.items():
         hard, never_empty = Constraints(**asked), Constraints(size_min=1)
@@ -126,10 +127,10 @@ def test_bounds_that_bound_nothing(seed):
         Quota(color, share_min=0, share_max=1),
         Quota(color, count_min=0, count_max=N),
         Quota(color, within="100%"),
-        AttributeSum(case.rng.random(N), 0, N),
+        Capacity(case.rng.random(N), 0, N),
     ]
     for rows in nothing:
-        alike(case, base, base & Constraints(rows=rows))
+        alike(case, base, base & Constraints(**stated([rows])))
     for stay in (Stay(case.labels, price=0), Stay(case.labels, at_most=N), Stay([-1] * N, price=9)):
         alike(case, base, base & Constraints(stay=stay))
     alike(case, base, base & Constraints(apart, together, size_max=3).soft(price=0))
@@ -156,21 +157,24 @@ def test_places_in_other_words(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_weight_is_a_repetition(seed):
-    """A sample of weight w is w must-linked samples that share its demand."""
+    """A sample of weight w is w must-linked samples that share its amount."""
     case = Case(seed)
     weight = case.rng.integers(1, 4, N)
-    demand = case.rng.integers(1, 9, N)
+    amount = case.rng.integers(1, 9, N)
     again = np.repeat(np.arange(N), weight)
     first = np.cumsum(weight) - weight
     copies = [np.flatnonzero(again == p).tolist() for p in range(N) if weight[p] > 1]
     together, apart = case.links()
-    goal = demand.sum() / K
-    bounds = {"size_min": 0.8 * goal, "size_max": 1.2 * goal}
+    goal = amount.sum() / K
+
+    def within(amounts):
+        return stated([Capacity(amounts, 0.8 * goal, 1.2 * goal)]) | {"size_min": 0}
+
     wish = Constraints(apart[:3], together[:3])
     found = bckm.kmeans(
         case.X,
         K,
-        Constraints(together[3:], apart[3:], demand=demand, **bounds) & wish.soft(price=0.5),
+        Constraints(together[3:], apart[3:], **within(amount)) & wish.soft(price=0.5),
         sample_weight=weight,
         init=case.centers,
         search="none",
@@ -186,8 +190,7 @@ def test_a_weight_is_a_repetition(seed):
         Constraints(
             copies + moved(together[3:]),
             moved(apart[3:]),
-            demand=(demand / weight)[again],
-            **bounds,
+            **within((amount / weight)[again]),
         )
         & Constraints(moved(apart[:3]), moved(together[:3])).soft(price=0.5),
         init=case.centers,
@@ -206,8 +209,8 @@ def wishes(case):
     soft = [
         Constraints(apart[:4], together[:4]).soft(confidence=0.2),
         Constraints(size_max=7).soft(confidence=0.3),
-        Constraints(rows=AttributeSum(kg, upper=kg.sum() / K, name="kg")).soft(confidence=0.5),
-        Constraints(rows=Quota(case.labels % 2, "5%")).soft(confidence=0.1),
+        Constraints(capacities={"kg": Capacity(kg, max=kg.sum() / K)}).soft(confidence=0.5),
+        Constraints(quotas=Quota(case.labels % 2, "5%")).soft(confidence=0.1),
         Constraints(fixed={3: 1}, forbidden=[(5, 0)]).soft(confidence=0.4),
     ]
     stay = Stay(case.labels, confidence=case.rng.random(N) / 4)

@@ -25,10 +25,10 @@ def test_every_rule_is_there():
     hidden = {"rules", "soft_rules"}  # what a fit reads
     for name in {one for one in asked if not one.startswith("_")} - hidden:
         assert re.search(rf"\b{name}\b", PAGE), name
-    for kind in (bckm.AttributeSum, bckm.LinearRows, bckm.Quota, bckm.Stay):
+    for kind in (bckm.Capacity, bckm.LinearRows, bckm.Quota, bckm.Stay):
         assert f"bckm.{kind.__name__}(" in PAGE
         for name in inspect.signature(kind).parameters:
-            assert name in ("values", "labels", "within") or name in PAGE, name
+            assert name in ("values", "labels", "amounts", "within") or name in PAGE, name
 
 
 X = [[float(p)] for p in range(301)]
@@ -43,8 +43,8 @@ HALVES = ["a", "b"] * 150 + ["a"]
         ({"stay": bckm.Stay([0] * 301, price=1)}, "EXACT"),
         ({"fixed": {0: 0}}, "EXACT_SOFT"),
         ({"stay": bckm.Stay([0] * 301, at_most=5)}, "EXACT_SOFT"),
-        ({"demand": [1.5] * 301, "size_max": 250}, "EXACT_SUMS"),
-        ({"rows": bckm.Quota(HALVES, "10%")}, "EXACT_SUMS"),
+        ({"capacities": {"kg": bckm.Capacity([1.5] * 301, max=250)}}, "EXACT_SUMS"),
+        ({"quotas": bckm.Quota(HALVES, "10%")}, "EXACT_SUMS"),
     ],
     ids=lambda one: next(iter(one)) if isinstance(one, dict) else str(one),
 )

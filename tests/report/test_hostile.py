@@ -24,7 +24,7 @@ def hostile_study(turn: int = 0) -> bckm.Study:
     n, rng = len(words), np.random.default_rng(turn)
     X = rng.normal(size=(n, 12)) * 3 + rng.integers(0, 3, n)[:, None]
     quota = bckm.Quota([words[p % 7] for p in range(n)], share_max=0.9, name=words[50])
-    load = bckm.AttributeSum(np.ones(n), upper=90.0, name=words[51])
+    load = bckm.Capacity(np.ones(n), max=90.0)
     rows = bckm.LinearRows(np.ones((1, n * 4)), upper=float(n), name=words[52])
     groups = [words[p] if p < 20 else None for p in range(n)]
     groups[20:40] = groups[:20]
@@ -32,14 +32,16 @@ def hostile_study(turn: int = 0) -> bckm.Study:
         must_link=[(41, 42)],
         cannot_link=[(43, 44, 45)],
         groups=groups,
-        rows=[quota, load, rows],
+        capacities={words[51]: load},
+        quotas=quota,
+        linear=rows,
         fixed={46: 0},
         forbidden=[(47, 1)],
     )
     far = np.argsort(X[:, 0])
     lost = [(int(far[p]), int(far[-1 - p])) for p in range(30) if far[p] > 47 < far[-1 - p]]
     soft = bckm.Constraints(must_link=lost, cannot_link=[(48, 49)]).soft(price=0.01)
-    tight = bckm.Constraints(rows=bckm.AttributeSum(X[:, 1], upper=-500.0, name=words[53]))
+    tight = bckm.Constraints(capacities={words[53]: bckm.Capacity(X[:, 1], max=-500.0)})
     rules = hard & soft & tight.soft(price=1e-6)
     result = bckm.kmeans(X, 4, rules, random_state=0, n_init=1, search="none")
     return bckm.Study.of(

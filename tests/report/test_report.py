@@ -135,10 +135,8 @@ def test_counts_are_of_single_demands() -> None:
         cannot_link=[(0, 11)],
         size_min=2,
         size_max=[4, 5, 6],
-        rows=[
-            bckm.AttributeSum(np.ones(12), upper=6, name="load"),
-            bckm.Quota(color, count_min={"red": 1}, name="color"),
-        ],
+        capacities={"load": bckm.Capacity(np.ones(12), max=6)},
+        quotas=bckm.Quota(color, count_min={"red": 1}, name="color"),
         stay=bckm.Stay([0] * 4 + [1] * 4 + [2] * 3 + [-1], price=0.5),
     )
     study = bckm.Study.of(bckm.kmeans(X, 3, rules, random_state=0), X, rules)
@@ -167,7 +165,7 @@ def broken_study() -> bckm.Study:
         must_link=[(0, 5)],
         cannot_link=[(0, 1, 2), (0, 5)],
         size_max=2,
-        rows=bckm.AttributeSum(np.ones(6), upper=2, name="load"),
+        capacities={"load": bckm.Capacity(np.ones(6), max=2)},
     )
     return bckm.Study.of(result, X, wrong, sample_id=list("abcdef"))
 
@@ -249,7 +247,9 @@ def test_many_clusters_and_features(k: int, d: int) -> None:
 
 def test_an_empty_cluster_has_no_numbers() -> None:
     X = [[0.0], [1.0], [2.0]]
-    rules = bckm.Constraints(size_min=0, rows=bckm.Quota(["a", "b", "a"], share_max=0.9, name="q"))
+    rules = bckm.Constraints(
+        size_min=0, quotas=bckm.Quota(["a", "b", "a"], share_max=0.9, name="q")
+    )
     study = bckm.Study.of(bckm.assign_to(X, [[1.0], [99.0]], rules), X, rules)
     json.dumps(report.summary(study), allow_nan=False)
     assert foreign_html(report.html(study)) == []

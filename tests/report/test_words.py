@@ -19,8 +19,8 @@ def line(n: int) -> np.ndarray:
 def violated_sum() -> bckm.Study:
     """Loads of 2,579.8 and 2,580.4 where at most 2,580 is wished."""
     X = np.array([[0.0], [1.0], [50.0], [51.0]])
-    kg = bckm.AttributeSum([1290, 1289.8, 1290.2, 1290.2], upper=2580, name="kg")
-    rules = bckm.Constraints(rows=kg).soft(price=1.0)
+    kg = bckm.Capacity([1290, 1289.8, 1290.2, 1290.2], max=2580)
+    rules = bckm.Constraints(capacities={"kg": kg}).soft(price=1.0)
     result = bckm.kmeans(X, 2, rules, init=[[0.0], [50.0]], label_bounds="given")
     return bckm.Study.of(result, X, rules)
 
@@ -52,8 +52,8 @@ def test_the_mark_of_the_legend_is_that_of_the_chart() -> None:
 
 def test_loads_of_few_clusters_tell_their_values() -> None:
     X = line(120)
-    kg = bckm.AttributeSum(np.full(120, 250.0), upper=4000, name="kg")
-    rules = bckm.Constraints(rows=kg)
+    kg = bckm.Capacity(np.full(120, 250.0), max=4000)
+    rules = bckm.Constraints(capacities={"kg": kg})
     page = report.html(bckm.Study.of(bckm.kmeans(X, 12, rules, random_state=0, n_init=1), X, rules))
     assert len(re.findall(r'class="value"[^>]*>\d,\d\d\d</text>', page)) == 12
 

@@ -4,7 +4,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_samples
 
 import bckm
-from bckm.constraints.statements import AttributeSum, Quota
+from bckm.constraints.statements import Capacity, Quota
 from bckm.study import views
 from tests.support.studies import random_study, result_of, study_of
 
@@ -173,10 +173,10 @@ def test_cosine_shows_directions(d):
 
 def test_amounts_name_every_bound():
     labels = [0, 0, 0, 1, 1, 2]
-    kg = AttributeSum([1, 2, 3, 4, 5, 6], lower=2, upper=[9, 8, 7], name="kg")
+    kg = Capacity([1, 2, 3, 4, 5, 6], min=2, max=[9, 8, 7])
     sex = Quota(["f", "m", "f", "m", "f", None], share_min=0.2, count_max={"f": 2}, name="sex")
-    rules = bckm.Constraints(size_min=1, size_max=[4, 2, 9], rows=[kg, sex])
-    rules &= bckm.Constraints(size_max=2, rows=kg).soft(price=1.0)
+    rules = bckm.Constraints(size_min=1, size_max=[4, 2, 9], capacities={"kg": kg}, quotas=sex)
+    rules &= bckm.Constraints(size_max=2, capacities={"kg": kg}).soft(price=1.0)
     found = {one.name: one for one in views.amounts(study_of(np.eye(6), labels, rules))}
     assert list(found) == [
         "size",
@@ -221,15 +221,17 @@ def test_bounds_that_bind_nobody_are_none():
 
 def test_a_share_of_nothing_is_nothing():
     quota = Quota(["a", "b", "a"], share_min=0.1)
-    rules = bckm.Constraints(size_min=0, rows=quota)
+    rules = bckm.Constraints(size_min=0, quotas=quota)
     share = views.amounts(study_of(np.eye(3), [0, 0, 0], rules, k=2))[1]
     assert np.isnan(share.values[1])
     assert not share.broken.any()
 
 
 def test_rounding_breaks_no_bound():
-    kg = AttributeSum([0.1] * 10, upper=1.0 - 1e-12, name="kg")
-    assert not views.amounts(study_of(np.eye(10), [0] * 10, bckm.Constraints(rows=kg)))[1].broken[0]
+    kg = Capacity([0.1] * 10, max=1.0 - 1e-12)
+    assert not views.amounts(
+        study_of(np.eye(10), [0] * 10, bckm.Constraints(capacities={"kg": kg}))
+    )[1].broken[0]
 
 
 # ------------------------------------------------------------------ links, samples

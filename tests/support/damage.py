@@ -215,6 +215,6 @@ def use(found: Any, folder: Path) -> None:
                 X = pd.DataFrame(X, columns=found.feature_names_in_)
             found.predict(X)
             found.transform(X)
-            demand = {name: np.ones(12) for name in found._bounds._totals}
+            amounts = {name: np.ones(12) for name in found._bounds.totals}
             with suppress(bckm.InfeasibleError, bckm.UndecidedError):
-                found.assign(X, demand=demand or None)
+                found.assign(X, amounts=amounts or None)

@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 
 import bckm
+from tests.support.statements import stated
 
 TOLERANCE, ROUNDING = Fraction(1, 10**9), Fraction(1, 2**49)
 
@@ -79,7 +80,7 @@ def draw(seed: int) -> Drawn:
             for i in range(k):
                 held = [Fraction(v) for v in values[planted == i].tolist()]
                 low[i], up[i] = _around(rng, sum(held), values)
-            rows.append(bckm.AttributeSum(values, low, up, name=f"sum {number}"))
+            rows.append(bckm.Capacity(values, low, up))
             for i in range(k):
                 exact = list(map(Fraction, values.tolist()))
                 bounds += _both(exact, [[i]] * n, low[i], up[i])
@@ -106,18 +107,18 @@ def draw(seed: int) -> Drawn:
             apart = [Fraction(0)] * n
             apart[a], apart[b] = Fraction(1), Fraction(-1)
             bounds += _both(apart, [[i]] * n, 0.0, 0.0)
-    return Drawn(X, k, bckm.Constraints(rows=rows, **asked), bounds)
+    return Drawn(X, k, bckm.Constraints(**stated(rows), **asked), bounds)
 
 
 def wishes(drawn: Drawn, price: float) -> tuple[bckm.Constraints, list[Bound]]:
     """The sums of a draw as soft rules of one price, without the others; and their bounds."""
-    sums = [row for row in drawn.constraints.rows if isinstance(row, bckm.AttributeSum)]
-    kept = bckm.Constraints(rows=sums, size_min=0).soft(price=price)
+    sums = drawn.constraints.capacities
+    kept = bckm.Constraints(**stated(sums), size_min=0).soft(price=price)
     bounds = []
     for row in sums:
         values = list(map(Fraction, row.values.tolist()))
         for i in range(drawn.k):
-            bounds += _both(values, [[i]] * len(values), row.lower[i], row.upper[i])
+            bounds += _both(values, [[i]] * len(values), row.min[i], row.max[i])
     return kept, bounds
 
 

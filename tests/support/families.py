@@ -93,7 +93,7 @@ def mix(rng: np.random.Generator, n: int) -> Instance:
         cannot_link=pairs,
         size_min=n // k,
         size_max=-(-n // k),
-        rows=bckm.AttributeSum(load, upper=most + 2, name="load"),
+        capacities={"load": bckm.Capacity(load, max=most + 2)},
     )
     return _blobs(rng, n, k), k, rules
 

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 import bckm
+from tests.support.statements import stated
 
 
 @dataclass
@@ -49,9 +50,9 @@ def draw(seed: int) -> Drawn:
         low = int(rng.integers(-4, 3))
         up = low + int(rng.integers(4, 14))
         if rng.random() < 0.5:
-            rows.append(bckm.AttributeSum(values, low, up, name="load"))
+            rows.append(bckm.Capacity(values, low, up))
         else:
-            rows.append(bckm.AttributeSum(values, None, [up + i for i in range(k)], name="load"))
+            rows.append(bckm.Capacity(values, None, [up + i for i in range(k)]))
     if rng.random() < 0.3:
         A = rng.integers(-1, 2, (int(rng.integers(1, 3)), n * k))
         up = rng.integers(0, 4, A.shape[0])
@@ -59,7 +60,7 @@ def draw(seed: int) -> Drawn:
     weight = rng.integers(0, 4, n).astype(float) if rng.random() < 0.3 else None
     if weight is not None and not weight.any():
         weight = None
-    return Drawn(X, k, bckm.Constraints(**asked, rows=rows), weight)
+    return Drawn(X, k, bckm.Constraints(**asked, **stated(rows)), weight)
 
 
 def _draw_sizes(rng: np.random.Generator, n: int, k: int) -> dict[str, object]:
@@ -99,17 +100,16 @@ def obeying(drawn: Drawn) -> np.ndarray:
     good &= (sizes >= (1 if c.size_min is None else c.size_min)).all(axis=1)
     if c.size_max is not None:
         good &= (sizes <= c.size_max).all(axis=1)
-    for block in c.rows:
-        if isinstance(block, bckm.AttributeSum):
-            sums = np.stack([((labels == i) * block.values).sum(axis=1) for i in range(k)], axis=1)
-            if block.lower is not None:
-                good &= (sums >= block.lower - 1e-9).all(axis=1)
-            if block.upper is not None:
-                good &= (sums <= block.upper + 1e-9).all(axis=1)
-        else:
-            s = (labels[:, :, None] == np.arange(k)).reshape(len(labels), -1)
-            value = s @ block.A.toarray().T
-            good &= ((value >= block.lower - 1e-9) & (value <= block.upper + 1e-9)).all(axis=1)
+    for load in c.capacities:
+        sums = np.stack([((labels == i) * load.values).sum(axis=1) for i in range(k)], axis=1)
+        if load.min is not None:
+            good &= (sums >= load.min - 1e-9).all(axis=1)
+        if load.max is not None:
+            good &= (sums <= load.max + 1e-9).all(axis=1)
+    for block in c.linear:
+        s = (labels[:, :, None] == np.arange(k)).reshape(len(labels), -1)
+        value = s @ block.A.toarray().T
+        good &= ((value >= block.lower - 1e-9) & (value <= block.upper + 1e-9)).all(axis=1)
     return labels[good]
 
 

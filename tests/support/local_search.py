@@ -16,6 +16,7 @@ import bckm
 from bckm.fit.search.local import Descent
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
+from tests.support.statements import stated
 
 compiled = pytest.mark.skipif(bool(missing), reason=missing or "there")
 
@@ -152,7 +153,7 @@ def planted(seed: int, n: int = 36) -> Start:
     if rng.random() < 0.3:
         load = rng.integers(0, 9, n) * rng.choice([1.0, 0.1])
         sums = np.bincount(labels, load, k)
-        rows.append(bckm.AttributeSum(load, sums - rng.integers(0, 4), sums + rng.integers(0, 4)))
+        rows.append(bckm.Capacity(load, sums - rng.integers(0, 4), sums + rng.integers(0, 4)))
     if rng.random() < 0.3:
         A = rng.integers(-2, 3, (3, n * k)) * (rng.random((3, n * k)) < 0.5)
         value = A @ (labels[:, None] == np.arange(k)).ravel()
@@ -161,7 +162,7 @@ def planted(seed: int, n: int = 36) -> Start:
     if rng.random() < 0.5:
         weight = rng.choice([0.0, 0.5, 1.0, 3.0], n) + (0 if rng.random() < 0.5 else rng.random(n))
         weight[0] = 1.0
-    return Start.of(X, k, bckm.Constraints(**asked, rows=rows), labels, weight)
+    return Start.of(X, k, bckm.Constraints(**asked, **stated(rows)), labels, weight)
 
 
 def soft_planted(seed: int, n: int = 30) -> Start:
@@ -192,11 +193,11 @@ def _hard(rng: np.random.Generator, labels: np.ndarray, k: int) -> bckm.Constrai
     if rng.random() < 0.4:
         load = rng.integers(1, 9, n) * rng.choice([1.0, 0.1])
         most = np.bincount(labels, load, k) + 2 * load.max() * rng.random()
-        asked &= bckm.Constraints(demand=load, size_max=most)
+        asked &= bckm.Constraints(capacities={"load": bckm.Capacity(load, max=most)})
     if rng.random() < 0.3:
         kind = rng.choice(["red", "blue"], n).tolist()
         most = max((np.array(kind) == "red")[labels == i].sum() for i in range(k))
-        asked &= bckm.Constraints(rows=bckm.Quota(kind, count_max={"red": int(most) + 1}))
+        asked &= bckm.Constraints(quotas=bckm.Quota(kind, count_max={"red": int(most) + 1}))
     if rng.random() < 0.4:
         places = {int(j): int(labels[j]) for j in rng.choice(n, 3, replace=False)}
         away = [(int(j), int((labels[j] + 1) % k)) for j in rng.choice(n, 5, replace=False)]
@@ -228,10 +229,12 @@ def _soft(rng: np.random.Generator, n: int, k: int) -> bckm.Constraints:
     if kinds[3]:
         load = rng.integers(-2, 9, n) * rng.choice([1.0, 0.1])
         bound = np.sort(rng.uniform(-1, 1, (2, k)), axis=0) + load.sum() / k
-        asked &= bckm.Constraints(rows=bckm.AttributeSum(load, *bound), size_min=0).soft(**price())
+        asked &= bckm.Constraints(capacities={"kg": bckm.Capacity(load, *bound)}, size_min=0).soft(
+            **price()
+        )
     if kinds[4]:
         kind = rng.choice(["a", "b", "c"], n).tolist()
-        asked &= bckm.Constraints(rows=bckm.Quota(kind, "5%"), size_min=0).soft(**price())
+        asked &= bckm.Constraints(quotas=bckm.Quota(kind, "5%"), size_min=0).soft(**price())
     if kinds[5]:
         before = rng.integers(-1, k, n)
         asked &= bckm.Constraints(stay=bckm.Stay(before, **price()), size_min=0)

@@ -62,7 +62,7 @@ def parts(ask: Ask, labels: np.ndarray, k: int) -> list[tuple[Key, np.ndarray]]:
     if kind == "sum":
         values, scale, low, up = data
         held = (inside * values[:, None]).sum(axis=1)
-        return _beyond(("SumBound", tuple((values / scale).tolist())), held, low, up, scale)
+        return _beyond(("CapacityBound", tuple((values / scale).tolist())), held, low, up, scale)
     if kind == "rows":
         A, low, up = data
         return _beyond(("RowBound",), inside.reshape(len(labels), -1) @ A.T, low, up)
@@ -173,7 +173,7 @@ def holds(rule: Any, labels: np.ndarray, k: int) -> np.ndarray:
         bound = rule.value * sizes if rule.share else rule.value
     else:
         amount, bound = sizes, rule.value
-        if kind == "SumBound":
+        if kind == "CapacityBound":
             amount = (inside * rule.source.values[:, None]).sum(axis=1)
         if rule.cluster is not None:
             amount = amount[:, [rule.cluster]]

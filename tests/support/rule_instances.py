@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import bckm
+from tests.support.statements import stated
 
 Hard = None
 
@@ -64,7 +65,7 @@ def draw(seed: Any, samples: int = 8, clusters: int = 3) -> Drawn:
     pen = _Pen(rng, n, k, rng.integers(k, size=n) if rng.random() < 0.5 else None)
     parts = [_hard_part(pen, drawn)]
     if rng.random() < 0.4:
-        parts.append(_demand_part(pen, drawn))
+        parts.append(_capacities_part(pen, drawn))
     for _ in range(int(rng.integers(0, 4))):
         parts.append(_soft_part(pen, drawn))
     rng.shuffle(parts)
@@ -248,17 +249,16 @@ def _rules(pen: _Pen, asks: list[Ask], share: float, pairs: bool) -> dict[str, A
             asked["size_max"] = up if rng.random() < 0.5 or up.min() < up.max() else int(up[0])
     rows: list[Any] = []
     if rng.random() < share:
-        rows.append(bckm.AttributeSum(*_draw_sum(pen, asks), name="load"))
+        rows.append(bckm.Capacity(*_draw_sum(pen, asks)))
     if rng.random() < share:
         rows.append(_draw_quota(pen, asks))
-    asked["rows"] = rows
-    return asked
+    return asked | stated(rows)
 
 
 def _hard_part(pen: _Pen, drawn: Drawn) -> bckm.Constraints:
     asked = _rules(pen, drawn.asks, 0.3, pairs=False)
     if pen.rng.random() < 0.25:
-        asked["rows"].append(_draw_rows(pen, drawn.asks))
+        asked["linear"].append(_draw_rows(pen, drawn.asks))
     if pen.rng.random() < 0.25:
         asked["groups"] = [None if y < 0 else f"g{y}" for y in pen.labels()]
         drawn.asks += [Ask("must", link) for link in _classes(asked["groups"], None)]
@@ -295,25 +295,17 @@ def _label_asks(y: list[int], price: Any = Hard) -> list[Ask]:
     return found
 
 
-def _demand_part(pen: _Pen, drawn: Drawn) -> bckm.Constraints:
-    """One or two resources; a lower bound, even zero, allows empty clusters."""
-    one = _draw_sum(pen, drawn.asks, low_from=0)
-    if pen.rng.random() < 0.5:
-        drawn.nonempty &= one[1] is None
-        return bckm.Constraints(demand=one[0], size_min=one[1], size_max=one[2])
-    two = _draw_sum(pen, drawn.asks, low_from=0)
-    names = ("kg", "m3")
-    asked: dict[str, Any] = {"demand": dict(zip(names, (one[0], two[0]), strict=True))}
-    for at, side in ((1, "size_min"), (2, "size_max")):
-        stated = {
-            name: part[at]
-            for name, part in zip(names, (one, two), strict=True)
-            if part[at] is not None
-        }
-        if stated:
-            asked[side] = stated
-    drawn.nonempty &= "size_min" not in asked
-    return bckm.Constraints(**asked)
+def _capacities_part(pen: _Pen, drawn: Drawn) -> bckm.Constraints:
+    """One or two resources; where one has a lower bound, even zero, clusters may be empty."""
+    found = {"kg": _draw_sum(pen, drawn.asks, low_from=0)}
+    if pen.rng.random() >= 0.5:
+        found["m3"] = _draw_sum(pen, drawn.asks, low_from=0)
+    may_be_empty = any(one[1] is not None for one in found.values())
+    drawn.nonempty &= not may_be_empty
+    return bckm.Constraints(
+        capacities={name: bckm.Capacity(*one) for name, one in found.items()},
+        size_min=0 if may_be_empty else None,
+    )
 
 
 def _soft_part(pen: _Pen, drawn: Drawn) -> bckm.Constraints:

@@ -235,38 +235,71 @@ def read_price(price: Any, confidence: Any) -> FloatArray:
 
 
 def read_sizes(value: Any, what: str) -> Any:
-    """Read size bounds: whole numbers, not negative."""
+    """Read size bounds: whole numbers of samples, or floats between 0 and 1, shares of them.
+
+    The array is of integers where there is no share; else of floats, of which those strictly
+    between 0 and 1 are shares.
+    """
     if value is None:
         return None
-    if isinstance(value, bool):
-        raise ValueError(f"{what} must be whole numbers; got {value!r}.")
+    each = value if isinstance(value, list | tuple) else np.atleast_1d(array_of(value, what))
+    if any(isinstance(one, bool | np.bool_) for one in each):
+        raise ValueError(f"{what} must be whole numbers or shares; got {value!r:.60}.")
     array = read_numbers(value, what)
     if array.ndim > 1 or array.size == 0:
         raise ValueError(f"{what} must be one number or one per cluster; got shape {array.shape}.")
-    if (array != np.floor(array)).any():
-        bad = np.atleast_1d(array)[np.atleast_1d(array != np.floor(array))][0]
-        raise ValueError(f"{what} counts samples and must be whole; got {bad:g}.")
     if (array < 0).any():
         raise ValueError(f"{what} must not be negative; got {array.min():g}.")
-    # every cluster holds fewer than 2**53 samples, so clipping changes no answer
-    sizes = np.minimum(array, 2.0**53).astype(np.int64)
-    sizes.setflags(write=False)
-    return sizes
+    for one in each:
+        if not isinstance(one, numbers.Integral) and not 0 <= float(one) < 1:
+            raise ValueError(
+                f"{what} is a number of samples (an int) or a share of them (a float between 0 "
+                f"and 1); got {float(one)!r}."
+            )
+    if (array == np.floor(array)).all():
+        # every cluster holds fewer than 2**53 samples, so clipping changes no answer
+        array = np.minimum(array, 2.0**53).astype(np.int64)
+    array.setflags(write=False)
+    return array
+
+
+def resolve_sizes(bound: Any, n_samples: int, what: str) -> Any:
+    """Size bounds as numbers of samples: of shares the least, or the most, whole number.
+
+    A share that makes a whole number but for rounding, such as 0.1 of 30, is that number.
+    """
+    if bound is None or bound.dtype.kind == "i":
+        return bound
+    exact = bound * n_samples
+    near = np.rint(exact)
+    whole = np.ceil(exact) if what == "size_min" else np.floor(exact)
+    whole = np.where(np.abs(exact - near) <= 1e-9 * np.maximum(near, 1), near, whole)
+    return np.where(bound < 1, whole, bound).astype(np.int64)
 
 
 def read_size_pair(size_min: Any, size_max: Any) -> tuple[Any, Any]:
     """Read both size bounds; they must not cross."""
     lower, upper = read_sizes(size_min, "size_min"), read_sizes(size_max, "size_max")
+    _refuse_crossed_sizes(lower, upper)
+    return lower, upper
+
+
+def _refuse_crossed_sizes(lower: Any, upper: Any) -> None:
     if lower is None or upper is None:
-        return lower, upper
+        return
     if lower.ndim and upper.ndim and lower.size != upper.size:
         raise ValueError(f"size_min has {lower.size} values, size_max {upper.size}.")
     low, up = np.broadcast_arrays(np.atleast_1d(lower), np.atleast_1d(upper))
-    if (low > up).any():
-        at = int(np.argmax(low > up))
+    crossed = ~_other_kinds(low, up) & (low > up)
+    if crossed.any():
+        at = int(np.argmax(crossed))
         where = f" of cluster {at}" if low.size > 1 else ""
-        raise ValueError(f"size_min{where} is {low[at]}, above size_max {up[at]}.")
-    return lower, upper
+        raise ValueError(f"size_min{where} is {low[at]:.15g}, above size_max {up[at]:.15g}.")
+
+
+def _other_kinds(a: Any, b: Any) -> Any:
+    """Where one bound is a share and the other a number of samples: only the data can compare."""
+    return ((a % 1 > 0) != (b % 1 > 0)) & (a > 0) & (b > 0)
 
 
 def join_sizes(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -274,7 +307,19 @@ def join_sizes(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
     found = []
     picks = ((np.maximum, "size_min"), (np.minimum, "size_max"))
     for a, b, (pick, what) in zip(one, other, picks, strict=True):
-        if a is not None and b is not None and a.ndim and b.ndim and a.size != b.size:
+        if a is None or b is None:
+            found.append(b if a is None else a)
+            continue
+        if a.ndim and b.ndim and a.size != b.size:
             raise ValueError(f"{what} is given for {a.size} and for {b.size} clusters.")
-        found.append(pick(a, b) if a is not None and b is not None else b if a is None else a)
-    return read_size_pair(*found)
+        if _other_kinds(a, b).any():
+            raise ValueError(
+                f"{what} is a share of the samples on one side of & and a number of samples on the "
+                "other; which of them is tighter depends on the data: state both in the same way."
+            )
+        tighter = np.asarray(pick(a, b))
+        tighter.setflags(write=False)
+        found.append(tighter)
+    lower, upper = found
+    _refuse_crossed_sizes(lower, upper)
+    return lower, upper

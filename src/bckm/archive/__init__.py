@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bckm._core.terminal import clean
 from bckm._storage.container import Container, read_container, write_container
 from bckm._storage.fields import Fields
+from bckm.archive._format1 import upgraded
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
 from bckm.archive._study import read_study, study_tree
@@ -128,7 +129,8 @@ def _inconsistent(path: str | os.PathLike[str], why: object) -> DamagedFileError
 
 
 def _read(found: Container) -> Result | ConstrainedKMeans | Study:
-    fields = Fields(found.content, "the content")
+    content = upgraded(found.content) if found.version == 1 else found.content
+    fields = Fields(content, "the content")
     pool = Pool.read(fields.all("statements"))
     if found.kind == "result":
         return read_result(fields.of("result"), pool)

@@ -11,8 +11,9 @@ from bckm._storage.fields import Fields, narrow, scalar
 from bckm.archive._statements import Pool
 from bckm.constraints import Constraints
 from bckm.constraints.expand import Softened
-from bckm.constraints.parse import Link, Place
-from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
+from bckm.constraints.parse import Link, read_cluster_names
+from bckm.constraints.rules import Fixed, Forbidden
+from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
 
 
 def constraints_tree(c: Constraints, pool: Pool) -> dict[str, Any]:
@@ -21,12 +22,13 @@ def constraints_tree(c: Constraints, pool: Pool) -> dict[str, Any]:
         "by": c.by,
         "must_link": _links_tree(c.must_link, c.by),
         "cannot_link": _links_tree(c.cannot_link, c.by),
-        "size_min": None if c.size_min is None else np.asarray(c.size_min, np.int64),
-        "size_max": None if c.size_max is None else np.asarray(c.size_max, np.int64),
-        "rows": [pool.number(block) for block in c.rows],
-        "fixed": _places_tree(c.fixed, c.by),
-        "forbidden": _places_tree(c.forbidden, c.by),
+        "size_min": None if c.size_min is None else np.asarray(c.size_min),
+        "size_max": None if c.size_max is None else np.asarray(c.size_max),
+        "statements": [pool.number(one) for one in c.statements],
+        "fixed": _fixed_tree(c.fixed, c.by),
+        "forbidden": _fixed_tree(c.forbidden, c.by),
         "stay": [pool.number(stay) for stay in c.stay],
+        "cluster_names": None if c.cluster_names is None else list(c.cluster_names),
         "softened": [
             {
                 "constraints": constraints_tree(part.constraints, pool),
@@ -42,22 +44,33 @@ def read_constraints(fields: Fields, pool: Pool) -> Constraints:
     """`Constraints` from a file."""
     by = fields.text("by")
     found = Constraints(by=by)  # which refuses any other word
-    rows = [{"at": number} for number in fields.all("rows")]
-    stay = [{"at": number} for number in fields.all("stay")]
-    blocks = (AttributeSum, Quota, LinearRows)
+    kinds = {"statements": Capacity | Quota | LinearRows, "stay": Stay}
+    statements = {
+        name: tuple(pool.at(Fields({"at": at}, name), "at", kind) for at in fields.all(name))
+        for name, kind in kinds.items()
+    }
     return found._with(
         must_link=_links(fields.of("must_link"), by),
         cannot_link=_links(fields.of("cannot_link"), by),
-        size_min=fields.bound("size_min", whole=True),
-        size_max=fields.bound("size_max", whole=True),
-        rows=tuple(pool.at(Fields(one, "a row"), "at", blocks) for one in rows),
-        fixed=_places(fields.of("fixed"), by),
-        forbidden=_places(fields.of("forbidden"), by),
-        stay=tuple(pool.at(Fields(one, "a stay"), "at", Stay) for one in stay),
+        size_min=_sizes(fields, "size_min"),
+        size_max=_sizes(fields, "size_max"),
+        fixed=_fixed(fields.of("fixed"), by, Fixed),
+        forbidden=_fixed(fields.of("forbidden"), by, Forbidden),
+        cluster_names=read_cluster_names(fields["cluster_names"]),
+        **statements,
         softened=tuple(
             _softened(Fields(one, "soft rules"), pool) for one in fields.all("softened")
         ),
     )
+
+
+def _sizes(fields: Fields, key: str) -> Any:
+    """Whole numbers, or numbers of which those below 1 are shares."""
+    whole = getattr(fields[key], "dtype", np.dtype(int)).kind in "iu"
+    found = fields.bound(key, whole=whole)
+    if not whole and ((found < 0) | ((found >= 1) & (found != np.floor(found)))).any():
+        raise ValueError(f"{key} holds neither shares nor numbers of samples")
+    return found
 
 
 def _softened(fields: Fields, pool: Pool) -> Softened:
@@ -100,19 +113,19 @@ def _links(fields: Fields, by: str) -> tuple[Link, ...]:
     )
 
 
-def _places_tree(places: Sequence[Place], by: str) -> dict[str, Any]:
+def _fixed_tree(rules: Sequence[Fixed | Forbidden], by: str) -> dict[str, Any]:
     return {
-        "samples": _samples((place.sample for place in places), by),
-        "clusters": narrow([place.cluster for place in places]),
-        **_called_tree(place.ids for place in places),
+        "samples": _samples((rule.sample for rule in rules), by),
+        "clusters": narrow([rule.cluster for rule in rules]),
+        **_called_tree(rule.ids for rule in rules),
     }
 
 
-def _places(fields: Fields, by: str) -> tuple[Place, ...]:
+def _fixed(fields: Fields, by: str, kind: Any) -> tuple[Any, ...]:
     clusters = fields.whole_numbers("clusters").tolist()
     samples = _read_samples(fields, by, len(clusters))
     called = _called(fields, [1] * len(clusters))
-    return tuple(Place(*one) for one in zip(samples, clusters, called, strict=True))
+    return tuple(kind(*one) for one in zip(samples, clusters, called, strict=True))
 
 
 def _samples(samples: Iterable[Any], by: str) -> Any:

@@ -12,17 +12,18 @@ from bckm._core.validation import (
     read_cluster_count,
     read_numbers,
     read_size_pair,
+    read_sizes,
 )
 from bckm._storage.fields import Fields, mapping_of, narrow, scalar
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
 from bckm.archive._words import METRICS, params_read, params_written, read, written
 from bckm.estimator import ConstrainedKMeans
-from bckm.estimator.label_bounds import Bounds, _Total
+from bckm.estimator.label_bounds import Bounds, Total
 from bckm.fit.parameters import SETTINGS, read_setting
 from bckm.problem.metric import read_metric
 
-_SIDES = ("size_min", "size_max")
+_SIZES, _CAPACITIES = ("size_min", "size_max"), ("capacity_min", "capacity_max")
 _OUTPUT = "_sklearn_output_config"  # what `set_output` leaves
 _OUTPUTS = ("default", "pandas", "polars")
 
@@ -64,12 +65,12 @@ def read_model(fields: Fields, pool: Pool) -> ConstrainedKMeans:
     return model
 
 
-def _sizes(value: Any, what: str) -> None:
-    """Bounds on sizes, or on the sum of each demand."""
+def _capacity(value: Any, what: str) -> None:
+    """Bounds on the load of each resource."""
     if isinstance(value, Mapping):
         for name, one in value.items():
-            _sizes(one, f"{what} of {name!r:.60}")
-    elif value is not None and read_numbers(value, what, finite=False).ndim > 1:
+            _capacity(one, f"{what} of {name!r:.60}")
+    elif value is not None and read_numbers(value, what, finite=False).ndim > 2:
         raise ValueError(f"{what} must be one number, or one per cluster.")
 
 
@@ -81,8 +82,10 @@ def _verbose(value: Any, what: str) -> None:
 # what a file may hold of each parameter: what a fit would not refuse whatever the data are
 _PARAMS: dict[str, Callable[[Any, str], object]] = {
     "n_clusters": lambda value, _: read_cluster_count(value),
-    "size_min": _sizes,
-    "size_max": _sizes,
+    "size_min": read_sizes,
+    "size_max": read_sizes,
+    "capacity_min": _capacity,
+    "capacity_max": _capacity,
     **{setting.name: lambda value, name: read_setting(name, value) for setting in SETTINGS},
     "verbose": _verbose,
 }
@@ -128,7 +131,7 @@ def _fit(model: ConstrainedKMeans, fields: Fields, pool: Pool) -> None:
 
 
 def _bounds_tree(bounds: Bounds) -> dict[str, Any]:
-    sizes = {side: None if one is None else narrow(one) for side, one in bounds._sizes.items()}
+    sizes = {side: None if one is None else narrow(one) for side, one in bounds.sizes.items()}
     totals = [
         {
             "name": scalar(name, "the name"),
@@ -136,30 +139,30 @@ def _bounds_tree(bounds: Bounds) -> dict[str, Any]:
             "total": total.total,
             "whole": total.whole,
         }
-        for name, total in bounds._totals.items()
+        for name, total in bounds.totals.items()
         for sides in [total.bounds.items()]
     ]
-    return {"sizes": sizes, "samples": bounds._n, "totals": totals}
+    return {"sizes": sizes, "samples": bounds.n_samples, "totals": totals}
 
 
 def _bounds(fields: Fields, n_clusters: int) -> Bounds:
     bounds: Bounds = object.__new__(Bounds)
     sizes = fields.of("sizes")
-    bounds._sizes = {side: sizes.bound(side, whole=True) for side in _SIDES}
-    bounds._n = fields.whole("samples")
-    bounds._totals = {}
+    bounds.sizes = {side: sizes.bound(side, whole=True) for side in _SIZES}
+    bounds.n_samples = fields.whole("samples")
+    bounds.totals = {}
     for tree in fields.all("totals"):
-        one = Fields(tree, "a demand")
-        sides = {side: one.bound(side) for side in _SIDES}
+        one = Fields(tree, "a capacity")
+        sides = {side: one.bound(side) for side in _CAPACITIES}
         name: Any = one.scalar("name")
         total, whole = one.number("total"), one.flag("whole")
         if not math.isfinite(total) or (whole and total != math.floor(total)):
-            raise ValueError("the sum of a demand is no such number")
-        bounds._totals[name] = _Total(sides, total, whole)
+            raise ValueError("the sum of amounts is no such number")
+        bounds.totals[name] = Total(sides, total, whole)
         _check_sizes(sides, n_clusters)
-    _check_sizes(bounds._sizes, n_clusters)
-    read_size_pair(*bounds._sizes.values())  # which refuses what is negative or crosses
-    if bounds._n < 1:
+    _check_sizes(bounds.sizes, n_clusters)
+    read_size_pair(*bounds.sizes.values())  # which refuses what is negative or crosses
+    if bounds.n_samples < 1:
         raise ValueError("the fit had no samples")
     return bounds
 

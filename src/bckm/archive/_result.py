@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields as fields_of
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from bckm._storage.fields import Fields, narrow, scalar
 from bckm.archive._statements import Pool
 from bckm.archive._words import SOLVERS, read, written
 from bckm.constraints import rules
-from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
+from bckm.constraints.parse import read_cluster_names
+from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
 from bckm.fit.result import Result, SoftViolation
 from bckm.fit.steps import history_tree, read_history, read_status, status_word
 
 _SOURCES = {
-    rules.SumBound: AttributeSum,
+    rules.CapacityBound: Capacity,
     rules.QuotaBound: Quota,
     rules.RowBound: LinearRows,
     rules.MovedMax: Stay,
@@ -39,6 +41,7 @@ _RULES: dict[str, Any] = {
 
 def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
     """All of a result; statements that rules come from go to the pool."""
+    names = rules.names_in(one.rule.rule for one in result.violated)
     return {
         "labels": narrow(result.labels),
         "centres": result.centers,
@@ -54,6 +57,7 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
         "counters": {name: int(number) for name, number in result.counters.items()},
         "history": history_tree(result.history),
         "given_up": [_violation_tree(one, pool) for one in result.violated],
+        "cluster_names": None if names is None else list(names),
     }
 
 
@@ -65,6 +69,9 @@ def read_result(fields: Fields, pool: Pool) -> Result:
     if not labels.size or not k or labels.max() >= k:
         raise ValueError(f"labels are not between 0 and {k - 1}")
     counters = fields.of("counters")
+    names = read_cluster_names(fields["cluster_names"])
+    if names is not None and len(names) != k:
+        raise ValueError(f"there are {len(names)} names for {k} clusters")
     return Result(
         labels=labels,
         centers=centers,
@@ -81,7 +88,7 @@ def read_result(fields: Fields, pool: Pool) -> Result:
         prices=None if fields["prices"] is None else fields.floats("prices", (k,)),
         penalty=fields.amount("penalty"),
         violated=tuple(
-            _violation(Fields(one, "a violated rule"), pool, labels.size, k)
+            _violation(Fields(one, "a violated rule"), pool, labels.size, k, names)
             for one in fields.all("given_up")
         ),
     )
@@ -98,8 +105,12 @@ def _violation_tree(one: SoftViolation, pool: Pool) -> dict[str, Any]:
     }
 
 
-def _violation(fields: Fields, pool: Pool, n_samples: int, n_clusters: int) -> SoftViolation:
+def _violation(
+    fields: Fields, pool: Pool, n_samples: int, n_clusters: int, names: rules.ClusterNames | None
+) -> SoftViolation:
     rule = _rule(fields.of("rule"), pool, n_samples, n_clusters)
+    if hasattr(rule, "clusters"):
+        rule = replace(rule, clusters=names)  # type: ignore[arg-type]
     soft = rules.SoftRule(rule, fields.number("weight"), fields.flag("relative"))
     return SoftViolation(
         soft, fields.text("message"), fields.number("paid"), fields.number("saved")
@@ -109,6 +120,8 @@ def _violation(fields: Fields, pool: Pool, n_samples: int, n_clusters: int) -> S
 def _rule_tree(rule: rules.Rule, pool: Pool) -> dict[str, Any]:
     tree: dict[str, Any] = {"rule": type(rule).__name__}
     for field in fields_of(rule):
+        if field.name == "clusters":  # names stand once, beside all rules
+            continue
         value = getattr(rule, field.name)
         if field.name == "source":
             value = pool.number(value)
@@ -124,7 +137,8 @@ def _rule(fields: Fields, pool: Pool, n_samples: int, n_clusters: int) -> rules.
         raise ValueError(f"there is no rule {fields.text('rule')!r:.60}")
     values: dict[str, Any] = {}
     for field in fields_of(kind):
-        values[field.name] = _value(fields, field.name, kind, pool)
+        if field.name != "clusters":
+            values[field.name] = _value(fields, field.name, kind, pool)
     for name, most in (("sample", n_samples), ("cluster", n_clusters)):
         if values.get(name) is not None and values[name] >= most:
             raise ValueError(f"a rule is about {name} {values[name]}; there are {most}")

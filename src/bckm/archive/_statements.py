@@ -1,4 +1,4 @@
-"""Sums, quotas, previous labels and linear rows as trees; each is written once.
+"""Capacities, quotas, previous labels and linear rows as trees; each is written once.
 
 Rules refer to the statement they come from. A `Pool` gives each statement a number, so that those
 that were one object are one again after loading.
@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from bckm._storage.fields import Fields, narrow, scalar
-from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay, _objects
+from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay, _objects
 
-Statement = AttributeSum | Quota | Stay | LinearRows
+Statement = Capacity | Quota | Stay | LinearRows
 
 
 class Pool:
@@ -67,11 +67,11 @@ def _tree(one: Statement) -> dict[str, Any]:
         "called": _names(one.called, one.name),
         "keyed": one.keyed,
     }
-    if isinstance(one, AttributeSum):
+    if isinstance(one, Capacity):
         return common | {
             "values": np.asarray(one.values, float),
-            "lower": _number(one.lower),
-            "upper": _number(one.upper),
+            "min": _number(one.min),
+            "max": _number(one.max),
         }
     common["values"] = narrow(one.values)
     if isinstance(one, Stay):
@@ -121,9 +121,9 @@ def _per_sample(fields: Fields, size: int) -> dict[str, Any]:
     return found
 
 
-def _attribute_sum(fields: Fields) -> dict[str, Any]:
+def _capacity(fields: Fields) -> dict[str, Any]:
     values = fields.floats("values", (None,))
-    sides = {"lower": fields.bound("lower"), "upper": fields.bound("upper")}
+    sides = {"min": fields.bound("min"), "max": fields.bound("max")}
     return _per_sample(fields, values.size) | {"values": values} | sides
 
 
@@ -180,7 +180,7 @@ def _linear_rows(fields: Fields) -> dict[str, Any]:
 
 
 _READERS: dict[str, Any] = {
-    "AttributeSum": (AttributeSum, _attribute_sum),
+    "Capacity": (Capacity, _capacity),
     "Quota": (Quota, _quota),
     "Stay": (Stay, _stay),
     "LinearRows": (LinearRows, _linear_rows),

@@ -98,9 +98,16 @@ reading_options = _all(
 rule_options = _all(
     click.option("-k", "--clusters", type=click.IntRange(1), help="How many clusters."),
     click.option(
+        "--cluster-names",
+        metavar="A,B,...",
+        multiple=True,
+        help="Names of the clusters. Default: 1, 2, 3, ...",
+    ),
+    click.option(
         "--size",
         metavar="MIN:MAX",
-        help="Rows in each cluster: 40:60, 40:, :60, 50, or one of these per cluster: 40:60,20:30.",
+        help="Rows in each cluster: 40:60, 40:, :60, 50, 10%:20% of all rows, or one of these per "
+        "cluster: 40:60,20:30.",
     ),
     click.option(
         "--capacity",
@@ -121,7 +128,7 @@ rule_options = _all(
         help="Share of each value in each cluster as in all data, give or take: gender:±10%.",
     ),
     _column("--known", "Rows with the same value together, with different ones apart."),
-    _column("--fixed", "Cluster of some rows, counted from 0; empty for the others."),
+    _column("--fixed", "Clusters of some rows, by name; empty for the others."),
     click.option(
         "--stay", metavar="COLUMN:MOVES", help="Previous clusters; at most so many rows leave them."
     ),
@@ -200,6 +207,7 @@ def plan_of(given: dict[str, Any]) -> Plan:
     fit = {name: given[name] for name in FIT if given.get(name) is not None}
     plan = Plan(
         clusters=given["clusters"],
+        cluster_names=names_of(given["cluster_names"], "--cluster-names"),
         id=given["id"],
         columns=names_of(given.get("columns") or ()),
         **{name: given.get(name) for name in ("scale", "metric", "missing", "weight")},

@@ -147,12 +147,13 @@ class Outputs:
             raise Failure("\n".join(self._failed), BAD_DATA)
 
 
-def labels_writer(table: Table, column: str, labels: Any) -> Callable[[str], str | None]:
-    """The table with one more column."""
+def labels_writer(table: Table, column: str, study: Study) -> Callable[[str], str | None]:
+    """The table with one more column: the names of the clusters."""
     from bckm.tables import write_table
 
     def write(path: str) -> str | None:
-        more = table.with_columns({column: labels})
+        names = study.cluster_names
+        more = table.with_columns({column: [names[i] for i in study.result.labels.tolist()]})
         written = write_table(more, path)
         if not written.n_escaped:
             return None
@@ -165,12 +166,12 @@ def labels_writer(table: Table, column: str, labels: Any) -> Callable[[str], str
 
 
 def centers_writer(study: Study, table: Table, column: str) -> Callable[[str], str | None]:
-    """A row per cluster: its number, its size, its center in the units of the table."""
+    """A row per cluster: its name, its size, its center in the units of the table."""
     from bckm.tables import Table as Columns
     from bckm.tables import write_table
 
     def write(path: str) -> None:
-        columns: dict[str, Any] = {column: list(range(study.n_clusters))}
+        columns: dict[str, Any] = {column: list(study.cluster_names)}
         columns["size"] = study.result.sizes.tolist()
         for name, values in zip(study.feature_names, study.centers.T.tolist(), strict=True):
             columns[name if name not in columns else f"{name} (center)"] = values

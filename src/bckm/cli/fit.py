@@ -270,7 +270,7 @@ def _written(study: Study, table: Table, plan: Plan, given: dict[str, Any]) -> O
     from bckm.plan import write_plan
 
     outputs, column = Outputs(), given["label_column"]
-    outputs.write("labels", given["out"], labels_writer(table, column, study.result.labels))
+    outputs.write("labels", given["out"], labels_writer(table, column, study))
     outputs.write("everything", given["save"], lambda path: save(study, path))
     outputs.write("centers", given["centers"], centers_writer(study, table, column))
     for path in given["report"]:

@@ -22,7 +22,7 @@ from bckm.cli._outputs import say_notes, write_json
 
 if TYPE_CHECKING:
     from bckm._core.types import IntArray
-    from bckm.plan import AskedRules
+    from bckm.plan import AskedRules, Plan
     from bckm.tables import Table
 
 _EPILOG = """
@@ -49,7 +49,8 @@ Examples:
 def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> None:
     """List every rule that clusters, from anywhere, break (exit code 1 if there is one).
 
-    DATA holds the columns that rules name and, unless --labels does, the clusters, counted from 0.
+    DATA holds the columns that rules name and, unless --labels does, the clusters: by the names of
+    --cluster-names or, without any, by numbers from 1 (or from 0) on, or by names of their own.
     Violated soft rules are listed too, but do not change the exit code.
     """
     with told():
@@ -57,11 +58,10 @@ def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> Non
         from bckm.verification import verify as check_labels
 
         table, plan = read_data(data, given), plan_of(given)
-        labels = _labels(table, plan.id, given)
-        if plan.clusters is None:
-            plan = replace(plan, clusters=int(labels.max()) + 1)
+        column = _column(table, plan.id, given)
+        plan = _named(plan, column)
         asked = compile_rules(plan, table)
-        _check_range(labels, asked, given["label_column"])
+        labels = _labels(column, asked, table, given["label_column"])
         broken, lost = (
             check_labels(
                 labels, asked.n_clusters, asked.constraints, sample_id=asked.sample_id, soft=soft
@@ -69,20 +69,19 @@ def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> Non
             for soft in (False, True)
         )
     if as_json:
-        write_json({"broken": _plain(broken), "violated": _plain(lost)})
+        names = asked.constraints.cluster_names
+        write_json({"broken": _plain(broken, names), "violated": _plain(lost, names)})
     else:
         _say(broken, lost, asked)
     ctx.exit(BROKEN if broken else 0)
 
 
-def _labels(table: Table, id_column: str | None, given: dict[str, Any]) -> IntArray:
-    """Cluster of each row of the table, as a column of it or of another one says."""
-    import numpy as np
-
+def _column(table: Table, id_column: str | None, given: dict[str, Any]) -> list[str]:
+    """What the cluster of each row is called, as a column of the table or of another one says."""
     from bckm.tables import TableError, read_table
 
     other, name = table, given["label_column"]
-    order: Any = slice(None)
+    order = list(range(table.n_rows))
     if given["labels"]:
         other = read_table(given["labels"], read_limit=given["read_limit"])
         if id_column is not None:
@@ -98,34 +97,59 @@ def _labels(table: Table, id_column: str | None, given: dict[str, Any]) -> IntAr
                 f"{other.source} has {other.n_rows} rows, {table.source} {table.n_rows}; --id "
                 "joins them by a column of ids."
             )
-    values = other.numbers(name)[order]
-    if (values != np.floor(values)).any() or (values < 0).any():
-        row = int(np.argmax((values != np.floor(values)) | (values < 0)))
-        raise TableError(
-            f"column {name!r} of {other.source} must hold clusters 0, 1, 2, ...; row {row + 1} of "
-            f"{table.source} has {values[row]:.15g}."
-        )
-    found: IntArray = values.astype(np.int64)
+    texts = other.texts(name)
+    found = []
+    for row in order:
+        text = texts[row]
+        if text is None:
+            raise TableError(f"column {name!r} names no cluster in {other.place(row)}.")
+        found.append(text)
     return found
 
 
-def _check_range(labels: IntArray, asked: AskedRules, column: str) -> None:
+def _named(plan: Plan, column: list[str]) -> Plan:
+    """The plan with names for its clusters; where it has none they are those of the column.
+
+    Numbers are counted from 1 on, as `bckm fit` writes them, or from 0 on if the column has a 0.
+    """
+    from bckm.plan import whole_text
+
+    if plan.cluster_names:
+        return plan
+    names = {whole_text(text) for text in column}
+    if not all(name.isdecimal() for name in names):
+        return replace(plan, cluster_names=tuple(sorted(names)))
+    first = 0 if "0" in names else 1
+    last = max(map(int, names)) if plan.clusters is None else plan.clusters - 1 + first
+    return replace(plan, cluster_names=tuple(range(first, last + 1)))
+
+
+def _labels(column: list[str], asked: AskedRules, table: Table, name: str) -> IntArray:
+    import numpy as np
+
+    from bckm.plan import whole_text
     from bckm.tables import TableError
+    from bckm.tables.errors import some
 
-    if labels.max() >= asked.n_clusters:
+    names = asked.constraints.cluster_names or ()
+    label = {str(one): at for at, one in enumerate(names)}
+    found = [label.get(text, label.get(whole_text(text), -1)) for text in column]
+    if -1 in found:
+        row = found.index(-1)
         raise TableError(
-            f"column {column!r} holds cluster {labels.max()}; of {asked.n_clusters} clusters, "
-            f"counted from 0, the last is {asked.n_clusters - 1}."
+            f"column {name!r}, {table.place(row)}: there is no cluster {column[row]!r}; the "
+            f"{len(names)} clusters are {some([str(one) for one in names], 6)}."
         )
+    return np.array(found, np.int64)
 
 
-def _plain(violations: Any) -> list[dict[str, Any]]:
+def _plain(violations: Any, names: Any) -> list[dict[str, Any]]:
     return [
         {
             "rule": str(one.rule),
             "message": one.message,
             "amount": float(one.amount),
-            "cluster": one.cluster,
+            "cluster": None if one.cluster is None else names[one.cluster],
         }
         for one in violations
     ]

@@ -6,31 +6,41 @@ fits. What depends on them is checked by `Constraints.rules`, the one door from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bckm._core.types import IntArray
-from bckm._core.validation import array_of, join_sizes, read_price, read_size_pair, refuse_masked
+from bckm._core.types import FloatArray, IntArray
+from bckm._core.validation import (
+    array_of,
+    join_sizes,
+    read_price,
+    read_size_pair,
+    refuse_masked,
+    resolve_sizes,
+)
 from bckm.constraints.expand import Mover, Softened, hard_rules, order_of, priced_rules, stay_rules
 from bckm.constraints.parse import (
     Frozen,
     Link,
-    Place,
-    demand_blocks,
     group_links,
     label_links,
     read_apart,
     read_blocks,
-    read_places,
+    read_capacities,
+    read_cluster_names,
+    read_fixed,
     read_together,
 )
-from bckm.constraints.rules import Rule, SoftRule
-from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
+from bckm.constraints.rules import ClusterNames, Fixed, Forbidden, Rule, SoftRule
+from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
 
-Block = LinearRows | AttributeSum | Quota
+_COUNTED = (
+    *("must_link", "cannot_link", "capacities", "quotas", "linear"),
+    *("fixed", "forbidden", "stay"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +60,21 @@ class Constraints(Frozen):
         The samples of each pair or set share a cluster.
     cannot_link : array of shape (p, 2), or iterable of pairs or sets of samples, optional
         No two samples of a pair or set share a cluster.
-    size_min, size_max : int or sequence of int, optional
-        Bounds on the number of samples, one for every cluster or one per cluster. No cluster is
-        empty unless ``size_min=0`` is asked for.
-    rows : AttributeSum, Quota, LinearRows, or a sequence of them, optional
-        Capacities, quotas, further linear rules.
-    demand : array of shape (n_samples,) or (n_samples, r), frame or mapping of arrays, optional
-        What each sample takes of the bounds: `size_min` and `size_max` then bound the sum of the
-        demand in each cluster instead of the number of samples. Of r resources each has its own
-        bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
+    size_min, size_max : int, float, or a sequence of them, optional
+        Bounds on the number of samples, one for every cluster or one per cluster. A float between 0
+        and 1 is a share of all samples: at least ceil(share * n_samples) and at most
+        floor(share * n_samples) of them. No cluster is empty unless ``size_min=0`` is asked for.
+    capacities : mapping of name to Capacity, optional
+        What the samples of a cluster may add up to.
+    quotas : Quota or sequence of Quota, optional
+        How many samples of each category, or what share, a cluster may hold.
+    linear : LinearRows or sequence of LinearRows, optional
+        Any further linear rules.
     groups : sequence of length n_samples, optional
         Samples of equal value share a cluster; None, NaN and masked values belong to no group.
     fixed : mapping of sample to cluster, or iterable of such pairs, optional
-        These samples lie in these clusters.
+        These samples lie in these clusters: labels from 0 on or, where there are `cluster_names`,
+        names.
     forbidden : iterable of pairs (sample, cluster), optional
         These samples do not lie in these clusters.
     stay : Stay, optional
@@ -70,7 +82,10 @@ class Constraints(Frozen):
     by : {"position", "sample_id"}
         Whether samples are named by the position of their row in X, from 0 on, or by an id: any
         values, as in the `sample_id` of a fit or the index of a frame. Values per sample
-        (`AttributeSum`, `Quota`, `Stay`, `demand`, `groups`) are then mappings of ids to values.
+        (`Capacity`, `Quota`, `Stay`, `groups`) are then mappings of ids to values.
+    cluster_names : sequence of str or int, optional
+        What messages, reports and plots call the clusters, one name per cluster; the order is that
+        of the labels, which stay 0, 1, 2, ...
 
     Examples
     --------
@@ -80,34 +95,39 @@ class Constraints(Frozen):
     Constraints(must_link=1, cannot_link=1, size_max=3)
     >>> asked & bckm.Constraints(size_max=2, size_min=1)
     Constraints(must_link=1, cannot_link=1, size_min=1, size_max=2)
-    >>> bckm.Constraints(demand=[30, 30, 90], size_max=100)
-    Constraints(rows=1)
+    >>> bckm.Constraints(capacities={"kg": bckm.Capacity([30, 30, 90], max=100)}, size_max=0.5)
+    Constraints(size_max=0.5, capacities=1)
+    >>> vans = bckm.Constraints(fixed={7: "van 2"}, cluster_names=["van 1", "van 2"])
+    >>> print(vans.rules(10, 2)[-1])
+    fixed: sample 7 in cluster 'van 2'
     """
 
     # no __len__: cross-validation slices whatever has a length equal to that of X
     __slots__ = (
         "by",
         "cannot_link",
+        "cluster_names",
         "fixed",
         "forbidden",
         "must_link",
-        "rows",
         "size_max",
         "size_min",
         "softened",
+        "statements",
         "stay",
     )
 
     must_link: tuple[Link, ...]
     cannot_link: tuple[Link, ...]
-    size_min: IntArray | None
-    size_max: IntArray | None
-    rows: tuple[Block, ...]
-    fixed: tuple[Place, ...]
-    forbidden: tuple[Place, ...]
+    size_min: IntArray | FloatArray | None  # floats: those below 1 are shares
+    size_max: IntArray | FloatArray | None
+    statements: tuple[Capacity | Quota | LinearRows, ...]
+    fixed: tuple[Fixed, ...]
+    forbidden: tuple[Forbidden, ...]
     stay: tuple[Stay, ...]
     softened: tuple[Softened, ...]
     by: str
+    cluster_names: ClusterNames | None
 
     def __init__(
         self,
@@ -116,34 +136,37 @@ class Constraints(Frozen):
         *,
         size_min: Any = None,
         size_max: Any = None,
-        rows: Block | Sequence[Block] | None = None,
-        demand: Any = None,
+        capacities: Mapping[str, Capacity] | None = None,
+        quotas: Quota | Sequence[Quota] | None = None,
+        linear: LinearRows | Sequence[LinearRows] | None = None,
         groups: Any = None,
         fixed: Any = None,
         forbidden: Any = None,
         stay: Stay | Sequence[Stay] | None = None,
         by: str = "position",
+        cluster_names: Iterable[str | int] | None = None,
     ) -> None:
         if by not in ("position", "sample_id"):
             raise ValueError(f"by must be 'position' or 'sample_id'; got {by!r}.")
         together, apart = read_together(must_link, by), read_apart(cannot_link, by)
-        blocks = read_blocks(rows, Block, "rows takes AttributeSum, Quota or LinearRows", by)
-        if demand is not None:
-            blocks += read_blocks(demand_blocks(demand, size_min, size_max), Block, "demand", by)
-            # a lower bound on a sum, even zero, replaces "no cluster is empty"
-            size_min, size_max = None if size_min is None else 0, None
         lower, upper = read_size_pair(size_min, size_max)
+        names = read_cluster_names(cluster_names)
         values = {
             "must_link": (*together, *group_links(groups, by)),
             "cannot_link": apart,
             "size_min": lower,
             "size_max": upper,
-            "rows": blocks,
-            "fixed": read_places(fixed, "fixed", by),
-            "forbidden": read_places(forbidden, "forbidden", by),
+            "statements": (
+                *read_capacities(capacities, by),
+                *read_blocks(quotas, Quota, "quotas takes bckm.Quota", by),
+                *read_blocks(linear, LinearRows, "linear takes bckm.LinearRows", by),
+            ),
+            "fixed": read_fixed(fixed, Fixed, by, names),
+            "forbidden": read_fixed(forbidden, Forbidden, by, names),
             "stay": read_blocks(stay, Stay, "stay takes bckm.Stay", by),
             "softened": (),
             "by": by,
+            "cluster_names": names,
         }
         self.__setstate__(values)
 
@@ -181,11 +204,11 @@ class Constraints(Frozen):
         return found.soft(price=price, confidence=confidence) if soft else found
 
     def soft(self, *, confidence: Any = None, price: Any = None) -> Constraints:
-        """Make all these rules soft: each may be given up at a price.
+        """Make all these rules soft: each may be violated at a price.
 
-        A fit minimizes the inertia plus what the given-up rules cost. Every violation costs the
-        price once: a pair of samples (a set is all its pairs), a sample beyond a size or a quota, a
-        unit of a sum beyond its bound.
+        A fit minimizes the inertia plus the penalty of the violated rules. Every violation costs
+        the price once: a pair of samples (a set is all its pairs), a sample beyond a size or a
+        quota, a unit of load beyond a capacity.
 
         Parameters
         ----------
@@ -216,30 +239,53 @@ class Constraints(Frozen):
                 f"{weight.size} prices are given for {links} links; one per link is possible only "
                 "for Constraints of must-links or cannot-links and nothing else."
             )
-        if any(isinstance(block, LinearRows) for block in self.rows):
-            raise TypeError("LinearRows cannot be soft; state sums or quotas instead.")
+        if self.linear:
+            raise TypeError("LinearRows cannot be soft; state capacities or quotas instead.")
         if self.stay or self.softened:
             raise TypeError(
                 "a Stay has prices of its own, and soft rules are soft already; join them with &."
             )
-        return Constraints(by=self.by)._with(
+        return Constraints(by=self.by, cluster_names=self.cluster_names)._with(
             softened=(Softened(self, weight, relative=price is None),)
         )
 
     @property
+    def capacities(self) -> tuple[Capacity, ...]:
+        """All capacities, each with its name."""
+        return tuple(one for one in self.statements if isinstance(one, Capacity))
+
+    @property
+    def quotas(self) -> tuple[Quota, ...]:
+        """All quotas."""
+        return tuple(one for one in self.statements if isinstance(one, Quota))
+
+    @property
+    def linear(self) -> tuple[LinearRows, ...]:
+        """All linear rows."""
+        return tuple(one for one in self.statements if isinstance(one, LinearRows))
+
+    @property
+    def fixed_and_forbidden(self) -> tuple[Fixed | Forbidden, ...]:
+        """Both kinds of rules about one sample and one cluster."""
+        return (*self.fixed, *self.forbidden)
+
+    @property
     def _other_than_links(self) -> bool:
         sizes = self.size_min is not None or self.size_max is not None
-        return bool(sizes or self.rows or self.fixed or self.forbidden)
+        return bool(sizes or self.statements or self.fixed_and_forbidden)
 
     @property
     def _names_samples(self) -> bool:
-        sums = [block for block in self.rows if not isinstance(block, LinearRows)]
-        return bool(
-            self.must_link or self.cannot_link or self.fixed or self.forbidden or sums or self.stay
-        ) or any(part.constraints._names_samples for part in self.softened)
+        named = (
+            *("must_link", "cannot_link", "fixed", "forbidden"),
+            *("capacities", "quotas", "stay"),
+        )
+        return any(getattr(self, name) for name in named) or any(
+            part.constraints._names_samples for part in self.softened
+        )
 
     def __and__(self, other: Constraints) -> Constraints:
-        """Ask for both: links and rows add up, of the stated size bounds the tighter ones hold.
+        """Ask for both: rules add up, of the stated size bounds the tighter ones hold.
 
         "No cluster is empty" is implied only where neither side states `size_min`.
         """
@@ -251,19 +297,23 @@ class Constraints(Frozen):
                 "latter to positions with locate(sample_id)."
             )
         lower, upper = join_sizes((self.size_min, self.size_max), (other.size_min, other.size_max))
-        joined = ("must_link", "cannot_link", "rows", "fixed", "forbidden", "stay", "softened")
+        if None not in (names := (self.cluster_names, other.cluster_names)) and len({*names}) > 1:
+            raise ValueError(f"clusters have two sets of names: {names[0]!r} and {names[1]!r}.")
+        joined = (
+            *("must_link", "cannot_link", "statements"),
+            *("fixed", "forbidden", "stay", "softened"),
+        )
         return self._with(
             size_min=lower,
             size_max=upper,
             by=other.by if other._names_samples else self.by,
+            cluster_names=self.cluster_names or other.cluster_names,
             **{name: getattr(self, name) + getattr(other, name) for name in joined},
         )
 
     def __repr__(self) -> str:
         counted = {
-            name: f"{name}={len(value)}"
-            for name in ("must_link", "cannot_link", "rows", "fixed", "forbidden", "stay")
-            if (value := getattr(self, name))
+            name: f"{name}={len(value)}" for name in _COUNTED if (value := getattr(self, name))
         }
         sizes = [
             f"{name}={value.tolist()}"
@@ -272,8 +322,9 @@ class Constraints(Frozen):
         ]
         links = [counted.pop(name) for name in ("must_link", "cannot_link") if name in counted]
         soft = [f"soft={part.constraints!r}" for part in self.softened]
-        by = ["by='sample_id'"] if self.by == "sample_id" else []
-        return f"Constraints({', '.join([*links, *sizes, *counted.values(), *soft, *by])})"
+        rest = ["by='sample_id'"] if self.by == "sample_id" else []
+        rest += [f"cluster_names={len(self.cluster_names)}"] if self.cluster_names else []
+        return f"Constraints({', '.join([*links, *sizes, *counted.values(), *soft, *rest])})"
 
     def _repr_html_(self) -> str:
         from bckm.constraints.card import constraints_card
@@ -291,7 +342,7 @@ class Constraints(Frozen):
         Returns
         -------
         list of Rule
-            Must-links, cannot-links, size bounds and row bounds, in the order they were asked.
+            Links, sizes, fixed and forbidden clusters, capacities, quotas, linear rows, moves.
 
         Examples
         --------
@@ -311,13 +362,13 @@ class Constraints(Frozen):
         for part in self.softened:  # an infinite price is no choice
             found += [
                 one.rule
-                for one in priced_rules(part, n_samples, n_clusters)
+                for one in priced_rules(part, n_samples, n_clusters, self.cluster_names)
                 if one.weight == np.inf
             ]
         return found
 
     def soft_rules(self, n_samples: int, n_clusters: int) -> list[SoftRule]:
-        """List the rules that may be given up, each with what a violation costs.
+        """List the rules that may be violated, each with what a violation costs.
 
         Parameters
         ----------
@@ -338,16 +389,33 @@ class Constraints(Frozen):
         """
         found: list[SoftRule] = []
         for part in self.softened:
-            found += [
-                one for one in priced_rules(part, n_samples, n_clusters) if 0 < one.weight < np.inf
-            ]
+            every = priced_rules(part, n_samples, n_clusters, self.cluster_names)
+            found += [one for one in every if 0 < one.weight < np.inf]
         return found + stay_rules(self.stay)
+
+    def resolved(self, n_samples: int) -> Constraints:
+        """The same rules, with sizes that are shares as the numbers they are of so many samples.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many samples there are.
+
+        Examples
+        --------
+        >>> import bckm
+        >>> bckm.Constraints(size_min=0.15, size_max=0.35).resolved(10)
+        Constraints(size_min=2, size_max=3)
+        """
+        sides = ("size_min", "size_max")
+        return self._with(**{s: resolve_sizes(getattr(self, s), n_samples, s) for s in sides})
 
     def take(self, indices: Any) -> Constraints:
         """The rules for some of the samples, which become samples 0, 1, ... in this order.
 
         Links keep the samples that are there; those left with fewer than two are dropped, and so is
-        what is fixed or forbidden for absent samples. Bounds stay as they are.
+        what is fixed or forbidden for absent samples. Bounds stay as they are; shares of the
+        samples are then shares of these.
 
         Parameters
         ----------

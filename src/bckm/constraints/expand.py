@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
-from bckm.constraints.parse import Link, Place
+from bckm._core.validation import resolve_sizes
+from bckm.constraints.parse import Link
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
+    ClusterNames,
     Fixed,
     Forbidden,
     Moved,
@@ -25,10 +28,9 @@ from bckm.constraints.rules import (
     SizeMax,
     SizeMin,
     SoftRule,
-    SumBound,
     name_samples,
 )
-from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
+from bckm.constraints.statements import Capacity, LinearRows, Stay
 
 if TYPE_CHECKING:
     from bckm.constraints import Constraints
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Softened:
-    """Rules that may be given up, and what each violation costs."""
+    """Rules that may be violated, and what each violation costs."""
 
     constraints: Constraints
     weight: FloatArray  # one number, or one per link
@@ -45,22 +47,33 @@ class Softened:
 
 def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
     """The rules of `Constraints`, as if none were soft."""
+    names = c.cluster_names
+    if names is not None and len(names) != n_clusters:
+        raise ValueError(f"cluster_names has {len(names)} names; there are {n_clusters} clusters.")
     found = [*_links(c.must_link, MustLink, n_samples, "must_link")]
     found += _links(c.cannot_link, CannotLink, n_samples, "cannot_link")
-    for value, cluster in _per_cluster(c.size_min, n_clusters, "size_min"):
+    lower = resolve_sizes(c.size_min, n_samples, "size_min")
+    upper = resolve_sizes(c.size_max, n_samples, "size_max")
+    for value, cluster in _per_cluster(lower, n_clusters, "size_min"):
         if value > 0:
-            found.append(SizeMin(int(value), cluster))
-    for value, cluster in _per_cluster(c.size_max, n_clusters, "size_max"):
+            found.append(SizeMin(int(value), cluster, names))
+    for value, cluster in _per_cluster(upper, n_clusters, "size_max"):
         if value < n_samples:
-            found.append(SizeMax(int(value), cluster))
+            found.append(SizeMax(int(value), cluster, names))
     if c.size_min is None:
-        found.append(NonEmpty())
-    for kind, places, what in ((Fixed, c.fixed, "fixed"), (Forbidden, c.forbidden, "forbidden")):
-        for place in places:
-            _check_place(place, n_samples, n_clusters, what)
-            found.append(kind(place.sample, place.cluster, place.ids))
-    for block in c.rows:
-        found += _block_rules(block, n_samples, n_clusters)
+        found.append(NonEmpty(names))
+    for rule in c.fixed_and_forbidden:
+        _check_fixed(rule, n_samples, n_clusters)
+        found.append(rule if names is None else replace(rule, clusters=names))
+    for statement in c.statements:
+        if isinstance(statement, LinearRows):
+            found += _row_rules(statement, n_samples, n_clusters)
+            continue
+        _check_length(statement, n_samples)
+        if isinstance(statement, Capacity):
+            found += _capacity_rules(statement, n_clusters, names)
+        else:
+            found += [QuotaBound(statement, *bound) for bound in statement.bounds()]
     for stay in c.stay:
         _check_length(stay, n_samples)
         if stay.values.max(initial=-1) >= n_clusters:
@@ -75,9 +88,11 @@ def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
     return found
 
 
-def priced_rules(part: Softened, n_samples: int, n_clusters: int) -> list[SoftRule]:
+def priced_rules(
+    part: Softened, n_samples: int, n_clusters: int, names: ClusterNames | None
+) -> list[SoftRule]:
     """The rules of a softened `Constraints` with their prices; links pair by pair."""
-    c = part.constraints
+    c = part.constraints._with(cluster_names=names)
     prices = np.broadcast_to(part.weight, len(c.must_link) + len(c.cannot_link)).tolist()
     found = []
     kinds: list[tuple[Any, str]] = [(MustLink, "must_link")] * len(c.must_link)
@@ -123,41 +138,35 @@ def _links(links: Any, kind: Any, n_samples: int, what: str) -> Iterator[Rule]:
             yield kind(tuple(link), why, link.ids)
 
 
-def _check_place(place: Place, n_samples: int, n_clusters: int, what: str) -> None:
-    if place.sample >= n_samples:
+def _check_fixed(rule: Fixed | Forbidden, n_samples: int, n_clusters: int) -> None:
+    what = type(rule).__name__.lower()
+    if rule.sample >= n_samples:
         raise ValueError(
-            f"{what} names sample {place.sample}, but the data have samples 0 to {n_samples - 1}."
+            f"{what} names sample {rule.sample}, but the data have samples 0 to {n_samples - 1}."
         )
-    if place.cluster >= n_clusters:
+    if rule.cluster >= n_clusters:
         raise ValueError(
-            f"{what} names cluster {place.cluster}; there are clusters 0 to {n_clusters - 1}."
+            f"{what} names cluster {rule.cluster}; there are clusters 0 to {n_clusters - 1}."
         )
 
 
 def _check_length(block: Any, n_samples: int) -> None:
     if block.values.size != n_samples:
         raise ValueError(
-            f"values of {block.name!r} has {block.values.size} numbers; the data have "
-            f"{n_samples} samples."
+            f"{block.what} of {block.name!r} are for {block.values.size} samples; the data have "
+            f"{n_samples}."
         )
 
 
-def _block_rules(
-    block: LinearRows | AttributeSum | Quota, n_samples: int, n_clusters: int
-) -> list[Rule]:
-    if isinstance(block, LinearRows):
-        return _row_rules(block, n_samples, n_clusters)
-    _check_length(block, n_samples)
-    if isinstance(block, Quota):
-        return [QuotaBound(block, *bound) for bound in block.bounds()]
-    sides: tuple[tuple[Literal["min", "max"], FloatArray | None, str], ...] = (
-        ("min", block.lower, f"lower of {block.name!r}"),
-        ("max", block.upper, f"upper of {block.name!r}"),
-    )
+def _capacity_rules(capacity: Capacity, n_clusters: int, names: ClusterNames | None) -> list[Rule]:
+    sides: tuple[tuple[Literal["min", "max"], FloatArray | None], ...]
+    sides = (("min", capacity.min), ("max", capacity.max))
     return [
-        SumBound(block, side, float(value), cluster)
-        for side, bounds, what in sides
-        for value, cluster in _per_cluster(bounds, n_clusters, what)
+        CapacityBound(capacity, side, float(value), cluster, names)
+        for side, bounds in sides
+        for value, cluster in _per_cluster(
+            bounds, n_clusters, f"{side} of capacity {capacity.name!r}"
+        )
         if np.isfinite(value)
     ]
 
@@ -223,26 +232,25 @@ class Mover:
                 found.append(Link((self.places[p] for p in present), link.why, ids or None))
         return kept, tuple(found)
 
-    def spots(self, spots: tuple[Place, ...], what: str) -> tuple[Place, ...]:
+    def fixed(self, rules: tuple[Any, ...], what: str) -> tuple[Any, ...]:
         """What is fixed or forbidden for samples that are there."""
         found = []
-        for spot in spots:
-            if spot.sample in self.places:
-                ids = (spot.sample,) if self.named else spot.ids
-                found.append(Place(self.places[spot.sample], spot.cluster, ids))
+        for rule in rules:
+            if rule.sample in self.places:
+                ids = (rule.sample,) if self.named else rule.ids
+                found.append(type(rule)(self.places[rule.sample], rule.cluster, ids))
             else:
-                self.dropped.append(f"{what} of sample {spot.sample!r}")
+                self.dropped.append(f"{what} cluster of sample {rule.sample!r}")
         return tuple(found)
 
     def __call__(self, c: Constraints) -> Constraints:
         """The same rules about the new samples."""
-        rows: list[AttributeSum | Quota] = []
-        for block in c.rows:
-            if isinstance(block, LinearRows):
-                raise TypeError(
-                    "LinearRows name columns, not samples: state them for these samples."
-                )
-            rows.append(block.taken(self.order(block), self.named))
+        if c.linear:
+            raise TypeError("LinearRows name columns, not samples: state them for these samples.")
+
+        def taken(blocks: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(block.taken(self.order(block), self.named) for block in blocks)
+
         _, together = self.links(c.must_link, "must-link")
         _, apart = self.links(c.cannot_link, "cannot-link")
         soft = []
@@ -259,10 +267,10 @@ class Mover:
         return c._with(
             must_link=together,
             cannot_link=apart,
-            fixed=self.spots(c.fixed, "fixed place"),
-            forbidden=self.spots(c.forbidden, "forbidden place"),
-            rows=tuple(rows),
-            stay=tuple(stay.taken(self.order(stay), self.named) for stay in c.stay),
+            fixed=self.fixed(c.fixed, "fixed"),
+            forbidden=self.fixed(c.forbidden, "forbidden"),
+            statements=taken(c.statements),
+            stay=taken(c.stay),
             softened=tuple(soft),
             by="position",
         )
@@ -277,8 +285,8 @@ def order_of(block: Any, ids: list[Any]) -> IntArray:
     """Where the values of these samples are in a statement by id."""
     if block.ids is None:
         raise ValueError(
-            f"values of {block.name!r} belong to no ids; rules about sample ids take a mapping of "
-            "ids to values, or a pandas series."
+            f"{block.what} of {block.name!r} belong to no ids; rules about sample ids take a "
+            "mapping of ids to values, or a pandas series."
         )
     where = {one: at for at, one in enumerate(block.ids.tolist())}
     absent = [one for one in ids if one not in where]

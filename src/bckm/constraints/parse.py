@@ -1,16 +1,15 @@
-"""Reading what a person states about samples: links, groups, labels, places, demand."""
+"""Reading what a person states about samples: links, groups, labels, capacities."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from bckm._core.validation import read_numbers
-from bckm.constraints.statements import AttributeSum, categorize
+from bckm.constraints.rules import ClusterNames
+from bckm.constraints.statements import Capacity, categorize
 
 
 class Link(tuple[Any, ...]):
@@ -56,15 +55,6 @@ class Frozen:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A sample and a cluster that it is fixed to, or that is forbidden to it."""
-
-    sample: Any
-    cluster: int
-    ids: tuple[Any, ...] | None = None
 
 
 def read_links(links: Any, what: str, by: str) -> tuple[Link, ...]:
@@ -136,28 +126,84 @@ def _sample(p: Any, what: str, by: str, where: Any) -> Any:
     return int(p)
 
 
-def read_places(places: Any, what: str, by: str) -> tuple[Place, ...]:
+def read_fixed(pairs: Any, kind: Any, by: str, names: ClusterNames | None) -> tuple[Any, ...]:
     """Read pairs of a sample and a cluster, or a mapping from one to the other."""
-    if places is None:
+    what = kind.__name__.lower()
+    if pairs is None:
         return ()
-    if hasattr(places, "to_numpy"):
-        places = places.to_numpy()
-    if isinstance(places, np.ndarray):
-        places = places.tolist()
-    if isinstance(places, str | bytes) or not isinstance(places, Iterable):
-        raise TypeError(f"{what} must hold pairs (sample, cluster); got {places!r}.")
+    if hasattr(pairs, "to_numpy"):
+        pairs = pairs.to_numpy()
+    if isinstance(pairs, np.ndarray):
+        pairs = pairs.tolist()
+    if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
+        raise TypeError(f"{what} must hold pairs (sample, cluster); got {pairs!r}.")
     found = []
-    for pair in places.items() if isinstance(places, Mapping) else places:
+    labels = None if names is None else {name: at for at, name in enumerate(names)}
+    for pair in pairs.items() if isinstance(pairs, Mapping) else pairs:
         if isinstance(pair, str | bytes) or not isinstance(pair, Iterable):
             raise ValueError(f"{what} must hold pairs (sample, cluster); got {pair!r}.")
         two = tuple(pair)
         if len(two) != 2:
             raise ValueError(f"{what} must hold pairs (sample, cluster); got {pair!r}.")
-        cluster = two[1]
-        if isinstance(cluster, bool) or not isinstance(cluster, int | np.integer) or cluster < 0:
-            raise ValueError(f"{what} takes clusters from 0 on; got {cluster!r} in {pair!r}.")
-        found.append(Place(_sample(two[0], what, by, pair), int(cluster)))
+        cluster = _cluster(two[1], what, pair, labels)
+        found.append(kind(_sample(two[0], what, by, pair), cluster))
     return tuple(dict.fromkeys(found))
+
+
+def _cluster(cluster: Any, what: str, pair: Any, labels: dict[str | int, int] | None) -> int:
+    """The label of a cluster; where clusters have names, they are called by these alone."""
+    if isinstance(cluster, np.generic):
+        cluster = cluster.item()
+    whole = isinstance(cluster, int) and not isinstance(cluster, bool)
+    if labels is not None:
+        if (whole or isinstance(cluster, str)) and cluster in labels:
+            return labels[cluster]
+        some = ", ".join(map(repr, list(labels)[:6])) + (", ..." if len(labels) > 6 else "")
+        raise ValueError(
+            f"{what} names cluster {cluster!r} in {pair!r}; the names of clusters are {some}."
+        )
+    if isinstance(cluster, str):
+        raise ValueError(f"{what} names cluster {cluster!r}: state cluster_names, one per cluster.")
+    if not whole or cluster < 0:
+        raise ValueError(f"{what} takes clusters from 0 on; got {cluster!r} in {pair!r}.")
+    return int(cluster)
+
+
+def read_cluster_names(names: Any) -> ClusterNames | None:
+    """Read names of clusters: text or whole numbers, all different."""
+    if names is None:
+        return None
+    if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
+        raise TypeError(f"cluster_names must be a list with one name per cluster; got {names!r}.")
+    found = tuple(one.item() if isinstance(one, np.generic) else one for one in names)
+    for one in found:
+        if isinstance(one, bool) or not isinstance(one, str | int):
+            raise TypeError(f"cluster_names must be text or whole numbers; got {one!r}.")
+    if len(set(found)) < len(found):
+        twice = next(one for one in found if found.count(one) > 1)
+        raise ValueError(f"cluster_names holds {twice!r} more than once; names must differ.")
+    if not found:
+        raise ValueError("cluster_names is empty; give one name per cluster.")
+    return found
+
+
+def read_capacities(capacities: Any, by: str) -> tuple[Capacity, ...]:
+    """Read capacities by name."""
+    if capacities is None:
+        return ()
+    if not isinstance(capacities, Mapping):
+        raise TypeError(
+            "capacities must be a mapping of names to bckm.Capacity, as in "
+            f'{{"kg": Capacity(kg, max=500)}}; got {capacities!r:.60}.'
+        )
+    for name, one in capacities.items():
+        if not isinstance(name, str) or not isinstance(one, Capacity):
+            raise TypeError(
+                "capacities must be a mapping of names to bckm.Capacity; got "
+                f"{name!r}: {one!r:.60}."
+            )
+    named = [one.named(name) for name, one in capacities.items()]
+    return read_blocks(named, Capacity, "", by)
 
 
 def read_blocks(blocks: Any, kind: Any, words: str, by: str) -> tuple[Any, ...]:
@@ -170,8 +216,8 @@ def read_blocks(blocks: Any, kind: Any, words: str, by: str) -> tuple[Any, ...]:
             raise TypeError(f"{words}, one or a list; got {block!r:.60}.")
         if by == "position" and getattr(block, "keyed", False) and block.ids is not None:
             raise ValueError(
-                f"values of {block.name!r} are a mapping, which names samples by ids: state these "
-                "rules with by='sample_id', or give a list in the order of the rows of X."
+                f"{block.what} of {block.name!r} are a mapping, which names samples by ids: state "
+                "these rules with by='sample_id', or give a list in the order of the rows of X."
             )
     return found
 
@@ -203,7 +249,7 @@ def label_links(y: Any, every_pair: bool) -> tuple[tuple[Link, ...], tuple[Link,
     """Must-links and cannot-links of partial labels; -1 is unknown.
 
     Samples of one label are together, so one of each suffices to keep labels apart; unless these
-    links may be given up, and every pair counts.
+    links may be violated, and every pair counts.
     """
     labels, number = categorize(y, "y")
     unknown = [at for at, one in enumerate(labels) if isinstance(one, int | float) and one == -1]
@@ -222,54 +268,3 @@ def label_links(y: Any, every_pair: bool) -> tuple[tuple[Link, ...], tuple[Link,
         return together, tuple(Link(pair, "labels", among=number.size) for pair in pairs)
     first = [samples[0] for samples in members if samples]
     return together, (Link(first, "labels", among=number.size),) if len(first) > 1 else ()
-
-
-def demand_blocks(demand: Any, size_min: Any, size_max: Any) -> tuple[AttributeSum, ...]:
-    """Size bounds as bounds on sums of the demand, one statement per resource."""
-    if size_min is None and size_max is None:
-        raise ValueError("demand is given without bounds: size_min or size_max bound its sums.")
-    columns = _resources(demand)
-    names = list(columns)
-    return tuple(
-        AttributeSum(
-            values,
-            _of_resource(size_min, names, at, "size_min"),
-            _of_resource(size_max, names, at, "size_max"),
-            name,
-        )
-        for at, (name, values) in enumerate(columns.items())
-    )
-
-
-def _resources(demand: Any) -> dict[str, Any]:
-    """Columns of the demand by name; one resource is called 'demand'."""
-    if isinstance(demand, Mapping) and any(np.ndim(v) > 0 for v in demand.values()):
-        return dict(demand)
-    if hasattr(demand, "columns"):  # a frame
-        return {str(name): demand[name] for name in demand.columns}
-    if isinstance(demand, Mapping) or hasattr(demand, "to_numpy"):
-        return {"demand": demand}
-    values = read_numbers(demand, "demand")
-    if values.ndim == 2:
-        return {f"demand[{at}]": column for at, column in enumerate(values.T)}
-    return {"demand": values}
-
-
-def _of_resource(bound: Any, names: list[str], at: int, what: str) -> Any:
-    """The part of a bound that concerns one of several resources."""
-    if bound is None:
-        return None
-    if isinstance(bound, Mapping):
-        unknown = set(bound) - set(names)
-        if unknown:
-            raise ValueError(f"{what} names {min(map(str, unknown))!r}, which demand does not.")
-        return bound.get(names[at])
-    if len(names) == 1:
-        return bound
-    array = read_numbers(bound, what, finite=False)
-    if array.ndim == 0 or array.shape[-1] != len(names) or array.ndim > 2:
-        raise ValueError(
-            f"{what} has shape {array.shape}; demand has {len(names)} resources: give one bound "
-            f"for each, or shape (n_clusters, {len(names)})."
-        )
-    return array[..., at]

@@ -6,12 +6,14 @@ of `bckm.problem.structure` and the checker of `bckm.verify` each read rules in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from bckm.constraints.statements import AttributeSum, LinearRows, Quota, Stay
+    from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
 
+ClusterNames = tuple[str | int, ...]
 _SHOWN = 6  # samples named in a sentence before it is shortened
 
 
@@ -31,8 +33,18 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _where(cluster: int | None) -> str:
-    return "every cluster" if cluster is None else f"cluster {cluster}"
+def name_cluster(cluster: int, names: ClusterNames | None) -> str:
+    """Name a cluster in a sentence, by its label unless it has a name: 'cluster 3'."""
+    return f"cluster {int(cluster) if names is None else names[cluster]!r}"
+
+
+def names_in(rules: Iterable[Any]) -> ClusterNames | None:
+    """The names of clusters, from rules that know them."""
+    return next((one.clusters for one in rules if getattr(one, "clusters", None)), None)
+
+
+def _where(cluster: int | None, names: ClusterNames | None) -> str:
+    return "every cluster" if cluster is None else name_cluster(cluster, names)
 
 
 def _limit(side: str, value: float | str) -> str:
@@ -69,9 +81,11 @@ class SizeMin:
 
     value: int
     cluster: int | None = None
+    clusters: ClusterNames | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"size_min: at least {plural(self.value, 'sample')} in {_where(self.cluster)}"
+        where = _where(self.cluster, self.clusters)
+        return f"size_min: at least {plural(self.value, 'sample')} in {where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +94,18 @@ class SizeMax:
 
     value: int
     cluster: int | None = None
+    clusters: ClusterNames | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"size_max: at most {plural(self.value, 'sample')} in {_where(self.cluster)}"
+        where = _where(self.cluster, self.clusters)
+        return f"size_max: at most {plural(self.value, 'sample')} in {where}"
 
 
 @dataclass(frozen=True, slots=True)
 class NonEmpty:
     """No cluster is empty; implied unless `size_min` is stated."""
+
+    clusters: ClusterNames | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return "no cluster may be empty (implied; size_min=0 allows empty clusters)"
@@ -95,40 +113,45 @@ class NonEmpty:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A sample and the cluster it lies in."""
+    """A sample and the cluster it lies in; rules about ids name samples by id."""
 
-    sample: int
+    sample: Any
     cluster: int
     ids: tuple[object, ...] | None = None
+    clusters: ClusterNames | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"fixed: {name_samples((self.sample,), self.ids)} in cluster {self.cluster}"
+        where = name_cluster(self.cluster, self.clusters)
+        return f"fixed: {name_samples((self.sample,), self.ids)} in {where}"
 
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """A sample and a cluster it does not lie in."""
+    """A sample and a cluster it does not lie in; rules about ids name samples by id."""
 
-    sample: int
+    sample: Any
     cluster: int
     ids: tuple[object, ...] | None = None
+    clusters: ClusterNames | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"forbidden: {name_samples((self.sample,), self.ids)} not in cluster {self.cluster}"
+        where = name_cluster(self.cluster, self.clusters)
+        return f"forbidden: {name_samples((self.sample,), self.ids)} not in {where}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SumBound:
-    """One side of an `AttributeSum`, in one cluster or in each."""
+class CapacityBound:
+    """One side of a `Capacity`, in one cluster or in each."""
 
-    source: AttributeSum
+    source: Capacity
     side: Literal["min", "max"]
     value: float
     cluster: int | None = None
+    clusters: ClusterNames | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         words = _limit(self.side, f"{self.value:.15g}")
-        return f"sum of {self.source.name}: {words} in {_where(self.cluster)}"
+        return f"capacity {self.source.name}: {words} in {_where(self.cluster, self.clusters)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,7 +212,7 @@ Rule = (
     | NonEmpty
     | Fixed
     | Forbidden
-    | SumBound
+    | CapacityBound
     | QuotaBound
     | RowBound
     | MovedMax
@@ -199,7 +222,7 @@ Rule = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoftRule:
-    """A rule that may be given up at a price.
+    """A rule that may be violated at a price.
 
     Attributes
     ----------

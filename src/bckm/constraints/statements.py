@@ -1,4 +1,4 @@
-"""What a person states beyond links and sizes: sums, quotas, previous labels, any linear rows.
+"""What a person states beyond links and sizes: capacities, quotas, previous labels, linear rows.
 
 Each statement belongs to `Constraints`, which turns it into single rules. Values are one per
 sample, in the order of the rows of X; or a mapping (or pandas series) of sample ids to values,
@@ -45,7 +45,7 @@ class LinearRows:
     >>> import numpy as np, bckm
     >>> A = np.zeros((1, 6)); A[0, [0 * 2 + 0, 1 * 2 + 0]] = 1
     >>> rows = bckm.LinearRows(A, upper=1, name="not both in 0")
-    >>> labels = bckm.kmeans([[0.], [1.], [9.]], 2, bckm.Constraints(rows=[rows])).labels
+    >>> labels = bckm.kmeans([[0.], [1.], [9.]], 2, bckm.Constraints(linear=[rows])).labels
     >>> bool(labels[0] == labels[1] == 0)
     False
     """
@@ -83,6 +83,7 @@ class _PerSample:
     keyed = False  # whether the ids are keys of a mapping, and so no positions
     called: NDArray[Any] | None = None  # ids of samples that messages name, once located
     name: str
+    what = "values"  # what messages call them
 
     def taken(self, order: IntArray, named: bool = False) -> Self:
         """The same statement about some of the samples, by their places among the values."""
@@ -113,56 +114,68 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return found
 
 
-class AttributeSum(_PerSample):
-    """The sum of an attribute over the samples of each cluster lies between bounds: a capacity.
+class Capacity(_PerSample):
+    """How much of something the samples of each cluster may add up to, and must.
 
     Parameters
     ----------
-    values : array of shape (n_samples,), or mapping of sample ids to values
-        The attribute: kilograms, minutes, 0/1 for membership in a class.
-    lower, upper : float or array of shape (n_clusters,), optional
-        One bound for every cluster, or one per cluster; None leaves that side free.
-    name : str
-        What messages call the attribute.
+    amounts : array of shape (n_samples,), or mapping of sample ids to amounts
+        What each sample takes: kilograms, minutes, people, 0/1 for membership in a class.
+    min, max : float or array of shape (n_clusters,), optional
+        Bounds on the sum of the amounts in a cluster: one for every cluster, or one per cluster;
+        None leaves that side free.
 
     Examples
     --------
     >>> import bckm
-    >>> weight = bckm.AttributeSum([5, 1, 1, 5], upper=6, name="weight")
-    >>> result = bckm.kmeans([[0.], [1.], [2.], [3.]], 2, bckm.Constraints(rows=[weight]))
+    >>> rules = bckm.Constraints(capacities={"kg": bckm.Capacity([5, 1, 1, 5], max=6)})
+    >>> result = bckm.kmeans([[0.], [1.], [2.], [3.]], 2, rules)
     >>> bool(result.labels[0] != result.labels[3])
     True
     """
 
     values: FloatArray
+    what = "amounts"
 
-    def __init__(
-        self, values: Any, lower: Any = None, upper: Any = None, name: str = "attribute"
-    ) -> None:
-        self.keyed = isinstance(values, Mapping)
-        values, self.ids = _split(values)
-        self.values = read_numbers(values, f"values of {name!r}")
+    def __init__(self, amounts: Any, min: Any = None, max: Any = None) -> None:  # noqa: A002
+        self.keyed = isinstance(amounts, Mapping)
+        amounts, self.ids = _split(amounts)
+        self.name = ""  # `Constraints` names it
+        self.values = read_numbers(amounts, "amounts of a Capacity")
         if self.values.ndim != 1:
-            raise ValueError(f"values of {name!r} must be one number per sample.")
+            raise ValueError(
+                f"amounts of a Capacity must be one number per sample; got shape "
+                f"{self.values.shape}."
+            )
         if overflows(self.values):
             raise ValueError(
-                f"values of {name!r} add up to more than {LARGEST_SUM:g} and their sums overflow; "
-                "state them, and their bounds, in a larger unit."
+                f"amounts of a Capacity add up to more than {LARGEST_SUM:g} and their sums "
+                "overflow; state them, and their bounds, in a larger unit."
             )
-        self.name = name
-        self.lower = _optional(lower, -np.inf, f"lower of {name!r}")
-        self.upper = _optional(upper, np.inf, f"upper of {name!r}")
-        for side, word in ((self.lower, "lower"), (self.upper, "upper")):
+        self.min = _optional(min, -np.inf, "min of a Capacity")
+        self.max = _optional(max, np.inf, "max of a Capacity")
+        for side, word in ((self.min, "min"), (self.max, "max")):
             if side is not None and side.ndim > 1:
-                raise ValueError(f"{word} of {name!r} must be a number or one per cluster.")
-        if self.lower is not None and self.upper is not None:
-            low, up = np.atleast_1d(self.lower), np.atleast_1d(self.upper)
+                raise ValueError(f"{word} of a Capacity must be a number or one per cluster.")
+        if self.min is not None and self.max is not None:
+            low, up = np.atleast_1d(self.min), np.atleast_1d(self.max)
             if low.size == 1 or up.size == 1 or low.size == up.size:  # else refused by rules()
                 low, up = np.broadcast_arrays(low, up)
-                _refuse_crossed(low, up, f"{name!r}")
+                _refuse_crossed(low, up, "a Capacity", ("min", "max"))
+
+    def named(self, name: str) -> Self:
+        """The same capacity under the name that messages call it."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, name=name)
+        return other
 
     def __repr__(self) -> str:
-        return f"AttributeSum({self.values.size} samples, name={self.name!r})"
+        sides = [
+            f"{word}={value.tolist()}"
+            for word, value in (("min", self.min), ("max", self.max))
+            if value is not None
+        ]
+        return f"Capacity({', '.join([f'{self.values.size} samples', *sides])})"
 
 
 class Quota(_PerSample):
@@ -188,7 +201,7 @@ class Quota(_PerSample):
     >>> import bckm
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
     >>> color = bckm.Quota(["red", "red", "red", "blue", "blue", "blue"], "±20%", name="color")
-    >>> labels = bckm.kmeans(X, 2, bckm.Constraints(rows=color), random_state=0).labels
+    >>> labels = bckm.kmeans(X, 2, bckm.Constraints(quotas=[color]), random_state=0).labels
     >>> [sorted((labels[:3] == i).sum() for i in (0, 1)) == [1, 2]]
     [True]
     """
@@ -294,6 +307,7 @@ class Stay(_PerSample):
     """
 
     values: IntArray
+    what = "labels"
 
     def __init__(
         self, labels: Any, *, price: Any = None, confidence: Any = None, at_most: Any = None
@@ -404,10 +418,10 @@ def _side(value: Any, free: float, n_rows: int, what: str) -> FloatArray:
     return np.broadcast_to(array, n_rows).copy()
 
 
-def _refuse_crossed(lower: Any, upper: Any, what: str) -> None:
+def _refuse_crossed(lower: Any, upper: Any, what: str, words: Any = ("lower", "upper")) -> None:
     if (lower > upper).any():
         at = int(np.argmax(lower > upper))
         raise ValueError(
             f"bounds of {what} are crossed, first at {at}: "
-            f"lower {lower[at]:.15g} > upper {upper[at]:.15g}."
+            f"{words[0]} {lower[at]:.15g} > {words[1]} {upper[at]:.15g}."
         )

@@ -12,7 +12,7 @@ from bckm._core.validation import read_weight
 from bckm.constraints import Constraints
 from bckm.estimator._fitted import FittedCenters
 from bckm.estimator._rows import gather
-from bckm.estimator.label_bounds import Bounds
+from bckm.estimator.label_bounds import Bounds, read_capacities
 from bckm.fit.kmeans import kmeans
 from bckm.fit.parameters import SETTINGS, documented
 from bckm.fit.result import Result, Step
@@ -40,9 +40,12 @@ class ConstrainedKMeans(FittedCenters):
     ----------
     n_clusters : int, default=8
         Number of clusters, k.
-    size_min, size_max : int or array-like of shape (n_clusters,), default=None
-        Bounds on the number of samples in each cluster: one for all, or one per cluster. With a
-        `demand` in `fit` they bound its sums and need not be whole; of r resources each has its own
+    size_min, size_max : int, float or array-like of shape (n_clusters,), default=None
+        Bounds on the number of samples in each cluster: one for all, or one per cluster. A float
+        between 0 and 1 is a share of the samples of a fit: at least ceil(share * n_samples), at
+        most floor(share * n_samples).
+    capacity_min, capacity_max : float or array-like of shape (n_clusters,), default=None
+        Bounds on the sum of the `amounts` of `fit` in each cluster. Of r resources each has its own
         bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
     {parameters}
     verbose : int, default=0
@@ -103,6 +106,8 @@ class ConstrainedKMeans(FittedCenters):
         *,
         size_min: Any = None,
         size_max: Any = None,
+        capacity_min: Any = None,
+        capacity_max: Any = None,
         solver: str = "auto",
         init: Any = "k-means++",
         n_init: int | str = "auto",
@@ -119,6 +124,8 @@ class ConstrainedKMeans(FittedCenters):
         self.n_clusters = n_clusters
         self.size_min = size_min
         self.size_max = size_max
+        self.capacity_min = capacity_min
+        self.capacity_max = capacity_max
         self.solver = solver
         self.init = init
         self.n_init = n_init
@@ -141,15 +148,15 @@ class ConstrainedKMeans(FittedCenters):
         cannot_link: Any = None,
         constraints: Constraints | None = None,
         sample_weight: Any = None,
-        demand: Any = None,
+        amounts: Any = None,
         groups: Any = None,
         partial_labels: Any = None,
         sample_id: Any = None,
     ) -> Self:
         """Cluster the samples of X under the rules.
 
-        All rules hold together: those of the parameters `size_min` and `size_max` and those given
-        here; of two size bounds the tighter one counts.
+        All rules hold together: those of the parameters and those given here; of two size bounds
+        the tighter one counts.
 
         **Which sample is meant.** Pairs name the ids of `sample_id` if it is given; else the labels
         of a pandas index, if no label is a number; else positions of rows in *this* X, from 0 on.
@@ -160,7 +167,7 @@ class ConstrainedKMeans(FittedCenters):
         **In splits** ids stay what they are: with ``sample_id=np.arange(n)``, for instance, which
         scikit-learn splits along with X, rules about absent samples are left out, with a
         `DroppedRulesWarning`, and told in `dropped_rules_`. That no rule names any sample of X is
-        an error. Bounds stay as they are.
+        an error. Bounds stay as they are; sizes that are shares are shares of the split.
 
         Parameters
         ----------
@@ -175,10 +182,10 @@ class ConstrainedKMeans(FittedCenters):
         constraints : Constraints, default=None
             Further rules of any kind.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights in the objective; bounds count samples, or their demand.
-        demand : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
-            What each sample takes of the bounds: `size_min` and `size_max` then bound the sum of
-            the demand in each cluster instead of the number of samples.
+            Weights in the objective; sizes count samples, capacities their amounts.
+        amounts : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
+            What each sample takes of `capacity_min` and `capacity_max`; a mapping of names to
+            arrays for several resources.
         groups : array-like of shape (n_samples,), default=None
             Samples of equal value share a cluster; None and NaN belong to no group. `GridSearchCV`
             keeps `groups` for its splitter unless metadata routing is enabled.
@@ -204,28 +211,27 @@ class ConstrainedKMeans(FittedCenters):
         --------
         >>> import bckm
         >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
-        >>> heavy = bckm.AttributeSum([4, 1, 1, 1, 1, 4], upper=7, name="weight")
-        >>> model = bckm.ConstrainedKMeans(2, size_max=4, random_state=0)
-        >>> model = model.fit(X, must_link=[(2, 3)], constraints=bckm.Constraints(rows=heavy))
+        >>> model = bckm.ConstrainedKMeans(2, size_max=4, capacity_max=7, random_state=0)
+        >>> model = model.fit(X, must_link=[(2, 3)], amounts=[4, 1, 1, 1, 1, 4])
         >>> bool(model.labels_[2] == model.labels_[3]), int(model.cluster_sizes_.max()) <= 4
         (True, True)
         """
         if isinstance(y, Constraints):
             raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
         frame, X = X, self._validated(X, reset=True)  # noqa: N806
-        own = Constraints(size_min=self.size_min, size_max=self.size_max, demand=demand)
         asked = gather(
             frame,
             X.shape[0],
             must_link=must_link,
             cannot_link=cannot_link,
             constraints=constraints,
-            demand=demand,
+            amounts=amounts,
             groups=groups,
             partial_labels=partial_labels,
             sample_id=sample_id,
         )
-        rules = own & asked.constraints
+        own = self._own_rules(X.shape[0], amounts)
+        rules = own & asked.constraints.resolved(X.shape[0])
         settings = {setting.name: getattr(self, setting.name) for setting in SETTINGS}
         seed = self.random_state
         if seed is None:  # scikit-learn's custom: np.random.seed makes a fit repeatable
@@ -245,6 +251,12 @@ class ConstrainedKMeans(FittedCenters):
         self._bounds = Bounds(own, rules, X.shape[0])
         self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
         return self
+
+    def _own_rules(self, n_samples: int, amounts: Any) -> Constraints:
+        """What the parameters ask of so many samples."""
+        capacities = read_capacities(amounts, self.capacity_min, self.capacity_max)
+        rules = Constraints(size_min=self.size_min, size_max=self.size_max, capacities=capacities)
+        return rules.resolved(n_samples)
 
     def _copy(self, result: Result) -> None:
         """Show a result in the attributes that scikit-learn knows."""

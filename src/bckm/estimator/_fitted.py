@@ -99,11 +99,13 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         *,
         size_min: Any = None,
         size_max: Any = None,
+        capacity_min: Any = None,
+        capacity_max: Any = None,
         must_link: Any = None,
         cannot_link: Any = None,
         constraints: Constraints | None = None,
         sample_weight: Any = None,
-        demand: Any = None,
+        amounts: Any = None,
         groups: Any = None,
         partial_labels: Any = None,
         sample_id: Any = None,
@@ -112,9 +114,9 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         All samples are assigned together, unlike in `predict`. Where a size bound is not given
         here, that of `fit` is scaled to the number of samples: with n samples here and n_fit there,
-        at least floor(lower * n / n_fit) and at most ceil(upper * n / n_fit) samples. Bounds on the
-        sum of a `demand` are scaled to the total demand of these samples in the same way, and
-        rounded only where every demand is whole. That no cluster is empty, which `fit` implies
+        at least floor(lower * n / n_fit) and at most ceil(upper * n / n_fit) samples. Capacities
+        are scaled to the total amount of these samples in the same way, and rounded only where
+        every amount is whole. That no cluster is empty, which `fit` implies
         without `size_min`, is asked if n >= n_fit. Links and other rules of `fit` belong to its
         samples and play no part.
 
@@ -122,17 +124,19 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
-        size_min, size_max : int or array-like of shape (n_clusters,), default=None
-            Bounds that replace those of `fit`; of the sums of `demand`, if that is given.
+        size_min, size_max : int, float or array-like of shape (n_clusters,), default=None
+            Bounds that replace those of `fit`.
+        capacity_min, capacity_max : float or array-like of shape (n_clusters,), default=None
+            Bounds on the sum of `amounts` that replace those of `fit`.
         must_link, cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, \
                 default=None
             Samples of this X, as in `fit`.
         constraints : Constraints, default=None
             Further rules of any kind; size bounds in them replace those of `fit` too.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights in the objective; bounds count samples, or their demand.
-        demand : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
-            What each sample takes of the bounds; needed if `fit` had one.
+            Weights in the objective; sizes count samples, capacities their amounts.
+        amounts : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
+            What each sample takes of the capacities; needed if `fit` had amounts.
         groups, partial_labels, sample_id : array-like of shape (n_samples,), default=None
             As in `fit`.
 
@@ -168,16 +172,21 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             must_link=must_link,
             cannot_link=cannot_link,
             constraints=constraints,
-            demand=demand,
+            amounts=amounts,
             groups=groups,
             partial_labels=partial_labels,
             sample_id=sample_id,
         )
-        sizes = {"size_min": size_min, "size_max": size_max}
+        given = {
+            "size_min": size_min,
+            "size_max": size_max,
+            "capacity_min": capacity_min,
+            "capacity_max": capacity_max,
+        }
         found = assign_to(
             X,
             self.result_.embedded,
-            self._bounds.of_batch(X.shape[0], sizes, demand, asked.constraints),
+            self._bounds.of_batch(X.shape[0], given, amounts, asked.constraints),
             solver=self.solver,
             sample_weight=sample_weight,
             time_limit=self.time_limit,

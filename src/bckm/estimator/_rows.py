@@ -38,22 +38,22 @@ def gather(
     must_link: Any = None,
     cannot_link: Any = None,
     constraints: Constraints | None = None,
-    demand: Any = None,
+    amounts: Any = None,
     groups: Any = None,
     partial_labels: Any = None,
     sample_id: Any = None,
 ) -> Asked:
     """Join all rules about samples, as the doors of the estimator take them.
 
-    The demand is only looked at: whether it can be meant for these rows.
+    The amounts are only looked at: whether they can be meant for these rows.
     """
     rows = Rows(X, n_samples, sample_id)
-    if isinstance(demand, Mapping) and not any(np.ndim(one) for one in demand.values()):
+    if isinstance(amounts, Mapping) and not any(np.ndim(one) for one in amounts.values()):
         raise ValueError(
-            "demand must be one value per row of X, or a mapping of names to such values; state "
-            "a demand by id with Constraints(demand=..., by='sample_id')."
+            "amounts must be one value per row of X, or a mapping of names to such values; state "
+            "amounts by id with Constraints(capacities=..., by='sample_id')."
         )
-    values = {"demand": demand, "groups": groups, "partial_labels": partial_labels}
+    values = {"amounts": amounts, "groups": groups, "partial_labels": partial_labels}
     for what, one in values.items():
         rows.refuse_other_order(one, what)
     by = "sample_id" if rows.named else "position"
@@ -202,8 +202,8 @@ def _named(asked: Constraints) -> Iterator[Any]:
     """All ids that single rules name."""
     for link in (*asked.must_link, *asked.cannot_link):
         yield from link
-    for place in (*asked.fixed, *asked.forbidden):
-        yield place.sample
+    for rule in asked.fixed_and_forbidden:
+        yield rule.sample
     for part in asked.softened:
         yield from _named(part.constraints)
 
@@ -211,7 +211,7 @@ def _named(asked: Constraints) -> Iterator[Any]:
 def _counts_rows(asked: Constraints) -> bool:
     """Whether rules name single rows by position, and were not located for them from ids."""
     ids = [link.ids for link in (*asked.must_link, *asked.cannot_link)]
-    ids += [place.ids for place in (*asked.fixed, *asked.forbidden)]
+    ids += [rule.ids for rule in asked.fixed_and_forbidden]
     return None in ids or any(_counts_rows(part.constraints) for part in asked.softened)
 
 

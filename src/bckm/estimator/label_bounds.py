@@ -1,8 +1,9 @@
-"""Bounds of a fit for other batches: in proportion to the samples, or to what they demand."""
+"""Capacities from the parameters of the estimator; bounds of a fit for other batches."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,16 +11,71 @@ from typing import Any
 import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
+from bckm._core.validation import read_numbers, resolve_sizes
 from bckm.constraints import Constraints
-from bckm.constraints.parse import demand_blocks
-from bckm.constraints.statements import AttributeSum
+from bckm.constraints.statements import Capacity
+
+_NEEDED = "amounts, one value per row of X"
+
+
+def read_capacities(amounts: Any, capacity_min: Any, capacity_max: Any) -> dict[str, Capacity]:
+    """Capacities of the parameters, by name; of one resource without a name it is 'load'."""
+    if amounts is None:
+        for side, bound in (("capacity_min", capacity_min), ("capacity_max", capacity_max)):
+            if bound is not None:
+                raise ValueError(f"{side} bounds the sum of amounts in a cluster: pass {_NEEDED}.")
+        return {}
+    if capacity_min is None and capacity_max is None:
+        raise ValueError("amounts are given without bounds: state capacity_min or capacity_max.")
+    columns = _resources(amounts)
+    names = list(columns)
+    return {
+        name: Capacity(
+            values,
+            _of_resource(capacity_min, names, at, "capacity_min"),
+            _of_resource(capacity_max, names, at, "capacity_max"),
+        )
+        for at, (name, values) in enumerate(columns.items())
+    }
+
+
+def _resources(amounts: Any) -> dict[str, Any]:
+    """Columns of the amounts by name."""
+    if isinstance(amounts, Mapping):
+        return {str(name): values for name, values in amounts.items()}
+    if hasattr(amounts, "columns"):  # a frame
+        return {str(name): amounts[name] for name in amounts.columns}
+    values = read_numbers(amounts, "amounts")
+    if values.ndim == 2:
+        return {f"load[{at}]": column for at, column in enumerate(values.T)}
+    return {"load": values}
+
+
+def _of_resource(bound: Any, names: list[str], at: int, what: str) -> Any:
+    """The part of a bound that concerns one of several resources."""
+    if bound is None:
+        return None
+    if isinstance(bound, Mapping):
+        unknown = set(bound) - set(names)
+        if unknown:
+            raise ValueError(f"{what} names {min(map(str, unknown))!r}, which amounts do not.")
+        return bound.get(names[at])
+    if len(names) == 1:
+        return bound
+    array = read_numbers(bound, what, finite=False)
+    if array.ndim == 0 or array.shape[-1] != len(names) or array.ndim > 2:
+        raise ValueError(
+            f"{what} has shape {array.shape}; there are amounts of {len(names)} resources: give "
+            f"one bound for each, or shape (n_clusters, {len(names)})."
+        )
+    return array[..., at]
 
 
 @dataclass(frozen=True, eq=False)
-class _Total:
-    """Bounds of a fit on the sums of one resource, and how much there was of it."""
+class Total:
+    """Bounds of a fit on the loads of one resource, and how much there was of it."""
 
-    bounds: dict[str, FloatArray | None]  # size_min, size_max
+    bounds: dict[str, FloatArray | None]  # capacity_min, capacity_max
     total: float
     whole: bool
 
@@ -30,7 +86,7 @@ class Bounds:
     Parameters
     ----------
     own : Constraints
-        Those of the parameters, with the demand of the samples.
+        Those of the parameters, with the capacities of the samples.
     all_rules : Constraints
         All rules of the fit; their sizes count.
     n_samples : int
@@ -38,26 +94,22 @@ class Bounds:
     """
 
     def __init__(self, own: Constraints, all_rules: Constraints, n_samples: int) -> None:
-        self._sizes: dict[str, IntArray | None]
-        self._sizes = {"size_min": all_rules.size_min, "size_max": all_rules.size_max}
-        self._n = n_samples
-        self._totals = {
-            block.name: _Total(
-                {"size_min": block.lower, "size_max": block.upper},
-                float(block.values.sum()),
-                _whole(block.values),
+        self.sizes: dict[str, IntArray | None] = {
+            side: resolve_sizes(getattr(all_rules, side), n_samples, side)
+            for side in ("size_min", "size_max")
+        }
+        self.n_samples = n_samples
+        self.totals = {
+            one.name: Total(
+                {"capacity_min": one.min, "capacity_max": one.max},
+                float(one.values.sum()),
+                _whole(one.values),
             )
-            for block in own.rows
-            if isinstance(block, AttributeSum)  # parameters have no other rows
+            for one in own.capacities
         }
 
-    @property
-    def of_demand(self) -> bool:
-        """Whether the parameters bound the demand of samples instead of their number."""
-        return bool(self._totals)
-
     def of_batch(
-        self, n_samples: int, given: dict[str, Any], demand: Any, asked: Constraints
+        self, n_samples: int, given: dict[str, Any], amounts: Any, asked: Constraints
     ) -> Constraints:
         """Bounds for other samples: of each side those given, else those of the fit, scaled.
 
@@ -66,56 +118,51 @@ class Bounds:
         n_samples : int
             Of the batch.
         given : dict
-            `size_min` and `size_max`, where they are given.
-        demand : array or None
-            What each sample of the batch takes of the bounds.
+            `size_min`, `size_max`, `capacity_min` and `capacity_max`, where they are given.
+        amounts : array, frame, mapping or None
+            What each sample of the batch takes of the capacities.
         asked : Constraints
             Further rules; sizes in them replace those of the fit too.
         """
-        stated = {side: given[side] is not None for side in self._sizes}
-        if demand is not None:
-            given = {
-                side: self._sums(side, demand) if bound is None else bound
-                for side, bound in given.items()
-            }
-        elif lost := [
-            side
-            for side in self._sizes
-            if not stated[side]
-            and any(one.bounds[side] is not None for one in self._totals.values())
-        ]:
-            raise ValueError(
-                f"{lost[0]} of fit bounds the sum of a demand: pass demand, one value per sample "
-                f"of this X, or {lost[0]} as a bound on the number of samples."
-            )
-        found = asked & Constraints(**given, demand=demand)
-        n, n_fit = n_samples, self._n
-        low, up = self._sizes.values()
+        n, n_fit = n_samples, self.n_samples
+        sizes = Constraints(size_min=given["size_min"], size_max=given["size_max"])
+        found = asked.resolved(n) & sizes.resolved(n) & self._capacities(given, amounts)
+        low, up = self.sizes.values()
         least: Any = None if low is None else low * n // n_fit
         most: Any = None if up is None else -(-np.minimum(up, n_fit) * n // n_fit)
         if low is None and n < n_fit:  # `fit` implies one sample each
             least = 0
-        keep_min = stated["size_min"] or asked.size_min is not None
-        keep_max = stated["size_max"] or asked.size_max is not None
         return found & Constraints(
-            size_min=None if keep_min else least, size_max=None if keep_max else most
+            size_min=least if found.size_min is None else None,
+            size_max=most if found.size_max is None else None,
         )
 
-    def _sums(self, side: str, demand: Any) -> dict[str, FloatArray] | None:
-        """Bounds on the sums of each resource, in proportion to how much there is of it."""
+    def _capacities(self, given: dict[str, Any], amounts: Any) -> Constraints:
+        sides = {side: given[side] for side in ("capacity_min", "capacity_max")}
+        if amounts is not None:
+            sides = {
+                side: self._scaled(side, amounts) if bound is None else bound
+                for side, bound in sides.items()
+            }
+        elif self.totals and not any(bound is not None for bound in sides.values()):
+            raise ValueError(f"fit bounds the sum of amounts in each cluster: pass {_NEEDED}.")
+        return Constraints(capacities=read_capacities(amounts, *sides.values()))
+
+    def _scaled(self, side: str, amounts: Any) -> dict[str, FloatArray] | None:
+        """Bounds on the loads of each resource, in proportion to how much there is of it."""
         found = {}
-        now = {block.name: block.values for block in demand_blocks(demand, {}, {})}
-        for name, fit in self._totals.items():
+        now = {name: Capacity(values).values for name, values in _resources(amounts).items()}
+        for name, fit in self.totals.items():
             bound = fit.bounds[side]
             if bound is None:
                 continue
             if name not in now:
                 names = ", ".join(map(repr, now))
-                raise ValueError(f"fit bounds the sums of {name!r}; this demand is of {names}.")
+                raise ValueError(f"fit bounds the sums of {name!r}; these amounts are of {names}.")
             values = now[name]
             whole = fit.whole and _whole(values)
             scaled = [
-                _scaled(float(one), float(values.sum()), fit.total, whole, side)
+                _in_proportion(float(one), float(values.sum()), fit.total, whole, side)
                 for one in bound.ravel()
             ]
             found[name] = np.array(scaled).reshape(bound.shape)
@@ -126,13 +173,13 @@ def _whole(values: FloatArray) -> bool:
     return bool((values == np.floor(values)).all())
 
 
-def _scaled(bound: float, total: float, before: float, whole: bool, side: str) -> float:
+def _in_proportion(bound: float, total: float, before: float, whole: bool, side: str) -> float:
     """A bound in proportion to the total; sums of whole numbers need whole bounds, the looser."""
     if not np.isfinite(bound) or before <= 0:
         return bound
     if not whole:
         return bound * (total / before)
     share = Fraction(int(total), int(before))
-    if side == "size_max":
+    if side == "capacity_max":
         return float(math.ceil(math.floor(bound) * share))
     return float(math.floor(math.ceil(bound) * share))

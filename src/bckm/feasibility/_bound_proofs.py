@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from bckm.constraints.rules import MustLink, NonEmpty, Rule, SizeMax, SizeMin, plural
+from bckm.constraints.rules import (
+    MustLink,
+    NonEmpty,
+    Rule,
+    SizeMax,
+    SizeMin,
+    name_cluster,
+    names_in,
+    plural,
+)
 from bckm.feasibility._proof import Links, Names, Proof, unique
 from bckm.problem.structure import Structure
 
@@ -59,13 +68,14 @@ def bounds_sum(rules: list[Rule], s: Structure) -> Proof | None:
 
 
 def bounds_crossed(rules: list[Rule], s: Structure) -> Proof | None:
-    """Only "not empty" can cross an upper bound here: stated bounds that cross are refused."""
-    for i in np.flatnonzero(s.lower > s.upper):
+    """What can cross here is "not empty" and an upper bound, or shares of few samples."""
+    for i in np.flatnonzero(s.lower > s.upper).tolist():
+        where = name_cluster(i, names_in(rules))
         return Proof(
-            unique(rule(rules, int(i)) for rule in (lower_rule, upper_rule)),
+            unique(rule(rules, i) for rule in (lower_rule, upper_rule)),
             True,
-            f"cluster {i} needs at least {s.lower[i]} and at most {s.upper[i]} samples",
-            "raise its size_max, or state size_min with 0 for it",
+            f"{where} needs at least {s.lower[i]} and at most {s.upper[i]} samples",
+            "raise its size_max or lower its size_min (0 allows it to be empty)",
         )
     return None
 

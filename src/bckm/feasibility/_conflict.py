@@ -13,6 +13,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import BoolArray
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
     Fixed,
     Forbidden,
     Moved,
@@ -24,7 +25,6 @@ from bckm.constraints.rules import (
     Rule,
     SizeMax,
     SizeMin,
-    SumBound,
     plural,
 )
 from bckm.construct.placement import place
@@ -153,9 +153,9 @@ _KINDS = {
     SizeMin: "size bound",
     SizeMax: "size bound",
     NonEmpty: "size bound",
-    Fixed: "fixed place",
-    Forbidden: "forbidden place",
-    SumBound: "capacity bound",
+    Fixed: "fixed sample",
+    Forbidden: "forbidden cluster",
+    CapacityBound: "capacity bound",
     QuotaBound: "quota",
     RowBound: "linear rule",
     MovedMax: "stay rule",

@@ -12,12 +12,12 @@ from scipy.sparse.csgraph import breadth_first_order
 from bckm._core.types import IntArray, Sparse
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
     Fixed,
     Forbidden,
     MustLink,
     QuotaBound,
     Rule,
-    SumBound,
     name_samples,
 )
 
@@ -67,7 +67,7 @@ class Names:
                     self._ids.update(zip(named, names, strict=True))
                 case Fixed(sample, _, names) | Forbidden(sample, _, names) if names is not None:
                     self._ids[sample] = names[0]
-                case SumBound(source) | QuotaBound(source) if source.called is not None:
+                case CapacityBound(source) | QuotaBound(source) if source.called is not None:
                     self._ids.update(enumerate(source.called.tolist()))
 
     def of(self, sample: int) -> object:

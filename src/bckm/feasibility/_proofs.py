@@ -5,9 +5,9 @@ from __future__ import annotations
 from bckm._core.deadline import Deadline
 from bckm.constraints.rules import Rule
 from bckm.feasibility import _bound_proofs as bounds
+from bckm.feasibility import _fixed_proofs as places
 from bckm.feasibility import _link_proofs as links
-from bckm.feasibility import _place_proofs as places
-from bckm.feasibility import _sum_proofs as sums
+from bckm.feasibility import _load_proofs as sums
 from bckm.feasibility._proof import Proof
 from bckm.problem.structure import Structure
 

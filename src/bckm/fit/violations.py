@@ -11,6 +11,7 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.constraints import Constraints
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
     Fixed,
     Forbidden,
     Moved,
@@ -19,14 +20,13 @@ from bckm.constraints.rules import (
     SizeMax,
     SizeMin,
     SoftRule,
-    SumBound,
 )
 from bckm.fit.result import SoftViolation
 from bckm.problem.linear import as_sum
 from bckm.problem.problem import Problem
 from bckm.verification import Violation, verify
 
-_Bound = SizeMin | SizeMax | SumBound | QuotaBound
+_Bound = SizeMin | SizeMax | CapacityBound | QuotaBound
 
 
 def soft_violations(

@@ -12,6 +12,7 @@ import numpy as np
 from bckm._core.types import FloatArray, IntArray
 from bckm.plan._model import Plan, PlanError, near
 from bckm.tables import Table, TableError
+from bckm.tables.cells import no_number
 from bckm.tables.errors import some
 
 # Columns that mark some rows: the others are in no group
@@ -34,8 +35,12 @@ _SEARCHED = 20_000  # ids that are compared letter by letter with one that is no
 class Reader:
     """A table, the ids of its rows if it has any, and notes for the person."""
 
-    def __init__(self, table: Table, ids: list[str] | None, n_clusters: int) -> None:
-        self.table, self.ids, self.n_clusters = table, ids, n_clusters
+    def __init__(
+        self, table: Table, ids: list[str] | None, cluster_names: tuple[str | int, ...]
+    ) -> None:
+        self.table, self.ids, self.cluster_names = table, ids, cluster_names
+        self.n_clusters = len(cluster_names)
+        self._labels = {str(name): label for label, name in enumerate(cluster_names)}
         self.notes: list[str] = []
         self.by = "position" if ids is None else "sample_id"
         self.n_rows = table.n_rows
@@ -90,19 +95,42 @@ class Reader:
                 )
         return {value: rows for value, rows in found.items() if len(rows) > 1}
 
+    def label(self, cluster: str | int) -> int:
+        """The label of a cluster, by its name."""
+        if (name := str(cluster)) not in self._labels:
+            raise PlanError(f"there is no cluster {name!r}; {self._known_clusters}.")
+        return self._labels[name]
+
     def clusters(self, column: str) -> IntArray:
-        """Numbers of clusters; -1 where there is none."""
-        values = self.table.numbers(column, missing="nan")
-        known = ~np.isnan(values)
-        outside = (values < -1) | (values >= self.n_clusters)
-        wrong = known & (outside | (values != np.floor(values)))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise TableError(
-                f"column {column!r} must hold clusters 0 to {self.n_clusters - 1}, or nothing; "
-                f"row {row + 1} has {values[row]:.15g}."
-            )
-        return np.where(known, values, -1).astype(np.int64)
+        """Labels of the clusters that a column names; -1 where there is none."""
+        found = np.full(self.n_rows, -1)
+        for row, text in enumerate(self.table.texts(column)):
+            if text is None:
+                continue
+            label = self._labels.get(text, self._labels.get(whole_text(text), -1))
+            if label < 0 and whole_text(text) != "-1" and not no_number(text):
+                raise TableError(
+                    f"column {column!r} must name clusters, or nothing; {self.table.place(row)} "
+                    f"has {text!r}, and {self._known_clusters}."
+                )
+            found[row] = label
+        return found
+
+    @property
+    def _known_clusters(self) -> str:
+        names = self.cluster_names
+        if names == tuple(range(1, len(names) + 1)):
+            return f"clusters are counted from 1 to {len(names)}"
+        return f"clusters are called {some(list(map(str, names)), _SHOWN)}"
+
+
+def whole_text(text: str) -> str:
+    """A whole number without decimals, as some tables write it; any other text as it is."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else text
 
 
 def _bare(name: str) -> str:

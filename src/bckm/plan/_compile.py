@@ -14,7 +14,7 @@ from bckm._core.terminal import clean
 from bckm._core.types import FloatArray
 from bckm.constraints import Constraints
 from bckm.constraints.parse import Link, label_links
-from bckm.constraints.statements import AttributeSum, Quota, Stay
+from bckm.constraints.statements import Capacity, Quota, Stay
 from bckm.plan._columns import Reader, read_features
 from bckm.plan._links import read_links_file
 from bckm.plan._model import Clause, Plan, PlanError
@@ -100,7 +100,7 @@ def compile_rules(plan: Plan, table: Table) -> AskedRules:
     >>> table = read_table("-", stdin=io.BytesIO(b"name,team\nann,a\nbob,a\njoe,b\neve,b\n"))
     >>> plan = Plan(clusters=2, id="name", clauses=clauses_of({"apart": ["team"]}))
     >>> compile_rules(plan, table).constraints
-    Constraints(cannot_link=2, by='sample_id')
+    Constraints(cannot_link=2, by='sample_id', cluster_names=2)
     """
     return _compiled(plan, _reader(plan, table))
 
@@ -160,10 +160,16 @@ def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Aske
 
 
 def _reader(plan: Plan, table: Table) -> Reader:
-    if plan.clusters is None:
+    names: Sequence[str | int] = plan.cluster_names
+    if plan.clusters is None and not names:
         raise PlanError("how many clusters? Say --clusters 12, or clusters = 12 in the rules.")
-    if plan.clusters > table.n_rows:
-        raise PlanError(f"{plan.clusters} clusters are asked of {table.n_rows} rows.")
+    k = plan.clusters or len(names)
+    if not names:
+        names = range(1, k + 1)
+    elif len(names) != k:
+        raise PlanError(f"{len(names)} names are given for {k} clusters.")
+    if k > table.n_rows:
+        raise PlanError(f"{k} clusters are asked of {table.n_rows} rows.")
     unit = {"latlon": "degrees", "haversine": "radians"}.get(plan.metric or "")
     if unit and (plan.scale or "none") != "none":
         raise PlanError(
@@ -171,14 +177,19 @@ def _reader(plan: Plan, table: Table) -> Reader:
         )
     for name in (*plan.used, *plan.columns):
         table.column(name)  # an unknown one is refused before anything is read
-    return Reader(table, None if plan.id is None else table.ids(plan.id), plan.clusters)
+    return Reader(table, None if plan.id is None else table.ids(plan.id), tuple(names))
 
 
 def _compiled(plan: Plan, read: Reader) -> AskedRules:
     rules = [_rules(clause, read) for clause in plan.clauses]
+    named = Constraints(by=read.by, cluster_names=read.cluster_names)
+    try:
+        constraints = reduce(and_, rules, named)
+    except ValueError as error:  # sizes as numbers and as shares
+        raise PlanError(str(error)) from None
     return AskedRules(
         n_clusters=read.n_clusters,
-        constraints=reduce(and_, rules, Constraints(by=read.by)),
+        constraints=constraints,
         sample_id=read.ids,
         notes=tuple(read.notes),
     )
@@ -207,8 +218,10 @@ def _size(clause: Clause, read: Reader) -> Constraints:
         if side in clause.keys
     }
     if "size_max" in bounds:  # inf is no whole number
-        most = max(read.n_rows, np.max(bounds.get("size_min", 0)))
-        bounds["size_max"] = np.minimum(bounds["size_max"], most).astype(int).tolist()
+        most = max(read.n_rows, int(np.max(bounds.get("size_min", 0))))
+        upper = np.atleast_1d(np.array(bounds["size_max"], object))
+        each = [most if one > most else one for one in upper.tolist()]
+        bounds["size_max"] = each if isinstance(bounds["size_max"], list) else each[0]
     return Constraints(**bounds, by=read.by)
 
 
@@ -228,10 +241,10 @@ def _capacity(clause: Clause, read: Reader) -> Constraints:
     if lower is not None and np.max(lower) <= 0 <= values.min():
         lower = None  # always so
         if upper is None:
-            read.notes.append(f"capacity {clause.column!r}: a sum of what is at least 0 always is.")
+            read.notes.append(f"capacity {clause.column!r}: lower bound 0 is always met; ignored.")
             return Constraints(by=read.by)
-    row = AttributeSum(read.named(values.tolist()), lower, upper, name=clean(clause.column))
-    return Constraints(rows=row, by=read.by)
+    capacity = Capacity(read.named(values.tolist()), lower, upper)
+    return Constraints(capacities={clean(clause.column): capacity}, by=read.by)
 
 
 def _together(clause: Clause, read: Reader) -> Constraints:
@@ -282,7 +295,7 @@ def _quota(clause: Clause, read: Reader) -> Constraints:
     for key in clause.soft:
         del bounds[key]
     values = read.named(read.table.texts(clause.column))
-    return Constraints(rows=Quota(values, **bounds, name=clean(clause.column)), by=read.by)
+    return Constraints(quotas=Quota(values, **bounds, name=clean(clause.column)), by=read.by)
 
 
 def _links(clause: Clause, read: Reader) -> Constraints:
@@ -294,20 +307,20 @@ def _fixed(clause: Clause, read: Reader) -> Constraints:
         clusters = clause.keys["cluster"]
         if isinstance(clusters, list):
             raise PlanError("fixed: a row has one cluster; forbidden takes several.")
-        places = [(read.samples([clause.keys["id"]])[0], clusters)]
+        fixed = [(read.samples([clause.keys["id"]])[0], read.label(clusters))]
     else:
         labels = read.clusters(clause.column)
-        places = [
+        fixed = [
             (read.names[row], int(labels[row])) for row in np.flatnonzero(labels >= 0).tolist()
         ]
-    return Constraints(fixed=places, by=read.by)
+    return Constraints(fixed=fixed, by=read.by)
 
 
 def _forbidden(clause: Clause, read: Reader) -> Constraints:
     clusters = clause.keys["cluster"]
     sample = read.samples([clause.keys["id"]])[0]
     each = clusters if isinstance(clusters, list) else [clusters]
-    return Constraints(forbidden=[(sample, cluster) for cluster in each], by=read.by)
+    return Constraints(forbidden=[(sample, read.label(one)) for one in each], by=read.by)
 
 
 def _stay(clause: Clause, read: Reader) -> Constraints:

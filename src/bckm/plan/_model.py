@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -55,7 +56,33 @@ def _whole(value: Any) -> int:
 
 
 def _size(value: Any) -> Any:
-    return value if value == math.inf else _whole(value)
+    """A number of samples, or a share of them: 0.1 or "10%"."""
+    if isinstance(value, str) and (found := re.fullmatch(r"\s*([0-9.]+)\s*%\s*", value)):
+        value = _number_of(found[1]) / 100
+    if isinstance(value, float) and 0 < value < 1:
+        return value
+    try:
+        return _whole(value)
+    except ValueError:
+        raise ValueError("must be a whole number, or a share such as 0.1 or '10%'") from None
+
+
+def _number_of(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("must be a number") from None
+
+
+def _size_max(value: Any) -> Any:
+    return value if value == math.inf else _size(value)
+
+
+def _cluster(value: Any) -> str | int:
+    """The name of a cluster."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise ValueError("must be the name of a cluster: text or a whole number")
+    return value
 
 
 def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -92,20 +119,20 @@ def _categories(value: Any) -> Any:
 
 _SOFT: dict[str, Callable[[Any], Any]] = {"confidence": _number, "price": _number}
 _OF_COLUMN: dict[str, Callable[[Any], Any]] = {"column": _text, **_SOFT}
-_PLACE = {"id": _id, "cluster": _each(_whole), **_SOFT}
+_CLUSTER = {"id": _id, "cluster": _each(_cluster), **_SOFT}
 _QUOTA = dict.fromkeys(("share_min", "share_max", "count_min", "count_max"), _categories)
 
 # What each kind of clause may say, and what it must say one of
 KINDS: dict[str, dict[str, Callable[[Any], Any]]] = {
-    "size": {"min": _each(_whole), "max": _each(_size), **_SOFT},
+    "size": {"min": _each(_size), "max": _each(_size_max), **_SOFT},
     "capacity": {"column": _text, "min": _each(_number), "max": _each(_number), **_SOFT},
     "together": {"column": _text, "ids": _ids, "partners": _text, **_SOFT},
     "apart": {"column": _text, "ids": _ids, "partners": _text, **_SOFT},
     "known": _OF_COLUMN,
     "quota": {"column": _text, "within": _within, **_QUOTA, **_SOFT},
     "links": {"file": _text},
-    "fixed": {"column": _text, **_PLACE},
-    "forbidden": _PLACE,
+    "fixed": {"column": _text, **_CLUSTER},
+    "forbidden": _CLUSTER,
     "stay": {"column": _text, "at_most": _whole, **_SOFT},
 }
 _NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each of these at least one
@@ -181,7 +208,7 @@ class Clause:
 
     @property
     def soft(self) -> dict[str, float]:
-        """What giving the rule up costs, for `Constraints.soft`; empty for a hard rule."""
+        """What a violation costs, for `Constraints.soft`; empty for a hard rule."""
         return {key: self.keys[key] for key in _SOFT if key in self.keys}
 
     @property
@@ -204,6 +231,8 @@ class Plan:
     ----------
     clusters : int or None
         How many.
+    cluster_names : tuple of str or int
+        What they are called; none: 1, 2, 3, ...
     id : str or None
         Column of ids; without one samples are named by their row, from 0 on.
     columns : tuple of str
@@ -226,6 +255,7 @@ class Plan:
     """
 
     clusters: int | None = None
+    cluster_names: tuple[str | int, ...] = ()
     id: str | None = None
     columns: tuple[str, ...] = ()
     scale: str | None = None
@@ -277,6 +307,12 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(_text(one) for one in value)
 
 
+def _cluster_names(value: Any) -> tuple[str | int, ...]:
+    if not isinstance(value, list) or len({str(one) for one in value}) < max(len(value), 1):
+        raise ValueError("must be a list of names, all different")
+    return tuple(_cluster(one) for one in value)
+
+
 def _positive(value: Any) -> float:
     if _number(value) <= 0:
         raise ValueError("must be above 0")
@@ -297,6 +333,7 @@ def _not_negative(value: Any) -> float:
 
 SETTINGS: dict[str, Callable[[Any], Any]] = {
     "clusters": _at_least_one,
+    "cluster_names": _cluster_names,
     "id": _text,
     "columns": _texts,
     "scale": _one_of(SCALINGS),

@@ -36,13 +36,15 @@ def clauses_of(options: Mapping[str, Iterable[str]]) -> tuple[Clause, ...]:
     return tuple(_clause(kind, text) for kind in SHORT for text in options.get(kind, ()))
 
 
-def names_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Read names of columns with commas between; one that holds a comma is quoted, as in CSV.
+def names_of(texts: Iterable[str], option: str = "--columns") -> tuple[str, ...]:
+    """Read names with commas between; one that holds a comma is quoted, as in CSV.
 
     Parameters
     ----------
     texts : iterable of str
-        What ``--columns`` was given, each time.
+        What the option was given, each time.
+    option : str
+        What messages call it.
 
     Examples
     --------
@@ -55,7 +57,7 @@ def names_of(texts: Iterable[str]) -> tuple[str, ...]:
         for quoted, bare in _NAME.findall(f"{text},"):
             name = quoted.replace('""', '"') or bare
             if not name.strip():
-                raise PlanError(f"--columns {text!r}: a name is missing.")
+                raise PlanError(f"{option} {text!r}: a name is missing.")
             found.append(name)
     return tuple(found)
 
@@ -75,7 +77,7 @@ def _clause(kind: str, text: str) -> Clause:
 
 
 def _size(text: str, where: str) -> dict[str, Any]:
-    """40:60, 40:, :60, 50 (exactly), or one of these per cluster with commas between."""
+    """40:60, 40:, :60, 50 (exactly), 10%:20%, or one of these per cluster, commas between."""
     each = [_range(one, where) for one in text.split(",")]
     sides = {}
     for side, at, free in (("min", 0, 1), ("max", 1, math.inf)):
@@ -86,19 +88,33 @@ def _size(text: str, where: str) -> dict[str, Any]:
     return sides
 
 
-def _range(text: str, where: str) -> tuple[int | None, int | None]:
+def _range(text: str, where: str) -> tuple[float | None, float | None]:
     low, colon, high = text.strip().partition(":")
     try:
-        first = int(low) if low.strip() else None
-        last = first if not colon else int(high) if high.strip() else None
+        first = _bound(low) if low.strip() else None
+        last = first if not colon else _bound(high) if high.strip() else None
     except ValueError:
         raise PlanError(
-            f"{where}: must be a range such as 40:60, 40:, :60 or 50 (exactly), or one of these "
-            "for each cluster, with commas between."
+            f"{where}: must be a range such as 40:60, 40:, :60, 50 (exactly) or 10%:20%, or one of "
+            "these for each cluster, with commas between."
         ) from None
-    if first is not None and last is not None and first > last:
-        raise PlanError(f"{where}: {first} is more than {last}.")
+    if not colon and isinstance(first, float):
+        raise PlanError(
+            f"{where}: a share is rarely a whole number of rows; give a range such as 9%:11%."
+        )
+    if first is not None and last is not None and type(first) is type(last) and first > last:
+        raise PlanError(f"{where}: {low.strip()} is more than {high.strip()}.")
     return first, last
+
+
+def _bound(text: str) -> float:
+    """A number of rows, or a share of them in percent."""
+    if not text.strip().endswith("%"):
+        return int(text)
+    share = float(text.strip()[:-1]) / 100
+    if not 0 < share < 1:
+        raise ValueError
+    return share
 
 
 def _capacity(text: str, where: str) -> dict[str, Any]:

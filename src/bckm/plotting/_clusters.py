@@ -54,7 +54,7 @@ class ClustersDisplay(Display):
     title, note : str
         Above the picture; the note is smaller.
     names : sequence of str, optional
-        What is written at the centers; the number of each cluster by default.
+        What is written at the centers: the names of the clusters; by default their labels.
 
     Attributes
     ----------
@@ -124,6 +124,7 @@ class ClustersDisplay(Display):
             links=links(study, most_links),
             samples=shown(study, most_samples),
             title=title,
+            names=[clean(study.cluster(i)) for i in range(k)],
         )
         return display.plot(ax, **plot)
 

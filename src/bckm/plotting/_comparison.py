@@ -90,6 +90,7 @@ class ComparisonDisplay(Display):
         centers = _centers(after.result.labels, found.points, k)
         styles = palette(centers)
         judged = replace(before, constraints=after.constraints)
+        clusters = None if k > after.n_clusters else [clean(after.cluster(i)) for i in range(k)]
         sides = []
         for study, name, label in (
             (judged, called[0], number[before.result.labels]),
@@ -104,6 +105,7 @@ class ComparisonDisplay(Display):
                     samples=picked,
                     title=clean(name),
                     note=_verdict(study),
+                    names=clusters,
                 )
             )
         return cls(*sides).plot(axes, **plot)

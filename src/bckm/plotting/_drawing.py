@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -12,6 +13,7 @@ from bckm.study.views import clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
@@ -86,6 +88,14 @@ def say(artist: Text, text: str, most: int = TITLE) -> Text:
     return artist
 
 
+def name_ticks(axis: Axis, places: Sequence[float], words: Sequence[str]) -> None:
+    """Write names of a person at the ticks of an axis."""
+    axis.set_ticks(places, labels=[""] * len(places))
+    labels = axis.get_ticklabels()
+    shown = [say(label, word, 12).get_text() for label, word in zip(labels, words, strict=True)]
+    axis.set_ticks(places, labels=shown)  # texts that are not in the formatter are lost
+
+
 def plain_ticks(ax: Axes) -> None:
     """Numbers in full, as far as they can be read: 1000001, not 1 and elsewhere +1e6."""
     from matplotlib.ticker import ScalarFormatter
@@ -158,7 +168,7 @@ class Display(ABC):
         X: Any,  # noqa: N803
         constraints: Constraints | None = None,
         *,
-        demand: Any = None,
+        amounts: Any = None,
         sample_weight: Any = None,
         sample_id: Any = None,
         **options: Any,
@@ -172,9 +182,9 @@ class Display(ABC):
         X : array of shape (n_samples, n_features) or frame
             What it was fitted to.
         constraints : Constraints, optional
-            The rules about samples that `fit` was given, links among them; size bounds are those
-            of the model.
-        demand, sample_weight, sample_id : optional
+            The rules about samples that `fit` was given, links among them; sizes and capacities
+            are those of the model.
+        amounts, sample_weight, sample_id : optional
             As in `fit`.
         **options
             Those of `from_study`.
@@ -185,7 +195,7 @@ class Display(ABC):
             Drawn; its `ax_` and `figure_` are there.
         """
         study = study_of(
-            model, X, constraints, demand=demand, sample_weight=sample_weight, sample_id=sample_id
+            model, X, constraints, amounts=amounts, sample_weight=sample_weight, sample_id=sample_id
         )
         return cls.from_study(study, **options)
 
@@ -195,7 +205,7 @@ def study_of(
     X: Any,  # noqa: N803
     constraints: Constraints | None = None,
     *,
-    demand: Any = None,
+    amounts: Any = None,
     sample_weight: Any = None,
     sample_id: Any = None,
 ) -> Study:
@@ -203,9 +213,11 @@ def study_of(
     result = getattr(model, "result_", None)
     if result is None:
         raise ValueError(f"{type(model).__name__} is not fitted, so there is nothing to draw.")
-    rules = as_constraints(constraints)
-    if demand is not None or not model._bounds.of_demand:
-        rules &= Constraints(size_min=model.size_min, size_max=model.size_max, demand=demand)
+    n = result.labels.size
+    rules = Constraints(size_min=model.size_min, size_max=model.size_max).resolved(n)
+    if amounts is not None:
+        rules = model._own_rules(n, amounts)
+    rules &= as_constraints(constraints).resolved(n)
     return Study.of(
         result, X, rules, sample_id=sample_id, sample_weight=sample_weight, metric=model.metric
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bckm._core.types import IntArray
-from bckm.plotting._drawing import INK, PALE, Display, heading, say, tidy
+from bckm.plotting._drawing import INK, PALE, Display, heading, name_ticks, say, tidy
 from bckm.study import Study
 from bckm.study.views import Silhouette, Style, palette, plane, silhouette
 
@@ -32,6 +32,8 @@ class SilhouetteDisplay(Display):
         From `bckm.study.views.palette`.
     n_samples : int, optional
         How many there are in all, where some were chosen.
+    names : sequence of str, optional
+        The names of the clusters; by default their labels.
 
     Attributes
     ----------
@@ -56,6 +58,7 @@ class SilhouetteDisplay(Display):
     silhouette: Silhouette
     styles: Sequence[Style]
     n_samples: int | None = None
+    names: Sequence[str] | None = None
 
     @classmethod
     def from_study(
@@ -76,7 +79,8 @@ class SilhouetteDisplay(Display):
         """
         found = silhouette(study, most)
         styles = palette(plane(study).centers)
-        return cls(found, styles, study.n_samples).plot(ax, **plot)
+        names = [study.cluster(i) for i in range(study.n_clusters)]
+        return cls(found, styles, study.n_samples, names).plot(ax, **plot)
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None) -> Self:
         """Draw.
@@ -127,7 +131,8 @@ class SilhouetteDisplay(Display):
         for i in np.flatnonzero(sizes):
             if not shown or middle[i] - middle[shown[-1]] >= room:
                 shown.append(int(i))
-        ax.set_yticks([middle[i] for i in shown], [str(i) for i in shown])
+        words = [str(i) if self.names is None else self.names[i] for i in shown]
+        name_ticks(ax.yaxis, [middle[i] for i in shown], words)
         ax.tick_params(axis="y", length=0, labelsize=8 if len(shown) <= 30 else 7, labelcolor=PALE)
 
     def _note(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import plural
-from bckm.plotting._drawing import INK, PALE, Display, figures, heading, say, tidy
+from bckm.plotting._drawing import INK, PALE, Display, figures, heading, name_ticks, say, tidy
 from bckm.study import Study
 from bckm.study.views import COLORS, WRONG, Amount, amounts, clean, thinned
 
@@ -50,7 +50,8 @@ class SizesDisplay(Display):
     >>> import bckm
     >>> from bckm.plotting import SizesDisplay
     >>> X = [[0.0], [1.0], [2.0], [8.0], [9.0]]
-    >>> rules = bckm.Constraints(size_max=3, rows=bckm.AttributeSum([3, 1, 1, 2, 2], name="kg"))
+    >>> kg = bckm.Capacity([3, 1, 1, 2, 2])
+    >>> rules = bckm.Constraints(size_max=3, capacities={"kg": kg})
     >>> study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
     >>> display = SizesDisplay.from_study(study)
     >>> len(display.bars_), sorted(display.bounds_)
@@ -72,8 +73,8 @@ class SizesDisplay(Display):
         study : Study
             What to show.
         name : str
-            Which of ``bckm.study.views.amounts(study)``: "size", the name of a sum, or that of a
-            quota and a category, as in "color: red".
+            Which of ``bckm.study.views.amounts(study)``: "size", the name of a capacity, or that
+            of a quota and a category, as in "color: red".
         ax : Axes, optional
             Where to draw.
         **plot
@@ -218,9 +219,10 @@ class SizesDisplay(Display):
 
     def _ticks(self, ax: Axes) -> None:
         k = self.order_.size
-        room = int(_points(ax) / (5.6 * (len(str(k)) + 1.2)))
+        words = [self.amount.cluster(int(i)) for i in self.order_]
+        room = int(_points(ax) / (5.6 * (min(max(map(len, words)), 12) + 1.2)))
         at = thinned(k, max(room, 3))
-        ax.set_xticks(at, [str(self.order_[i]) for i in at])
+        name_ticks(ax.xaxis, at, [words[i] for i in at])
         ax.tick_params(axis="x", length=0)
         say(ax.xaxis.label, "cluster")
         say(ax.yaxis.label, self.amount.unit or self.amount.name)

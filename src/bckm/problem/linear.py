@@ -20,7 +20,15 @@ from bckm._core.tolerance import (
     smallest,
 )
 from bckm._core.types import FloatArray, IntArray, Sparse
-from bckm.constraints.rules import Fixed, Forbidden, MovedMax, QuotaBound, RowBound, Rule, SumBound
+from bckm.constraints.rules import (
+    CapacityBound,
+    Fixed,
+    Forbidden,
+    MovedMax,
+    QuotaBound,
+    RowBound,
+    Rule,
+)
 from bckm.problem.columns import Columns
 
 
@@ -118,10 +126,11 @@ class Sum:
     bound: float
 
 
-def as_sum(rule: SumBound | QuotaBound) -> Sum:
+def as_sum(rule: CapacityBound | QuotaBound) -> Sum:
     """Read a rule as a bound on the sum of a vector over the samples of a cluster."""
-    if isinstance(rule, SumBound):
-        return Sum((id(rule.source),), rule.source.values, rule.value)
+    if isinstance(rule, CapacityBound):
+        # one Capacity under several names is one sum
+        return Sum((id(rule.source.values),), rule.source.values, rule.value)
     member = (rule.source.values == rule.category).astype(float)
     if rule.share:  # members - share * size, which has the bound zero
         return Sum((id(rule.source), rule.category, rule.value), member - rule.value, 0.0)
@@ -150,7 +159,7 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
     m = int(item.max()) + 1
     columns: dict[tuple[object, ...], tuple[FloatArray, FloatArray, FloatArray, float]] = {}
     for rule in rules:
-        if not isinstance(rule, SumBound | QuotaBound):
+        if not isinstance(rule, CapacityBound | QuotaBound):
             continue
         total = as_sum(rule)
         if total.key not in columns:
@@ -159,7 +168,7 @@ def compile_loads(rules: Iterable[Rule], item: IntArray, k: int) -> Loads:
             free = np.full(k, np.inf)
             columns[total.key] = (amount / scale, -free, free, scale)
         _, lower, upper, scale = columns[total.key]
-        cluster = rule.cluster if isinstance(rule, SumBound) else None
+        cluster = rule.cluster if isinstance(rule, CapacityBound) else None
         at = slice(None) if cluster is None else slice(cluster, cluster + 1)
         if rule.side == "min":
             bound = (total.bound - slack(total.bound, total.values)) / scale

@@ -18,6 +18,7 @@ from bckm._core.tolerance import ROUNDING, STRICT, group_sums
 from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
     Fixed,
     Forbidden,
     Moved,
@@ -27,7 +28,6 @@ from bckm.constraints.rules import (
     SizeMax,
     SizeMin,
     SoftRule,
-    SumBound,
 )
 from bckm.problem.linear import Loads, as_sum, power_of_two, slack
 
@@ -105,7 +105,7 @@ class Soft:
                 case Moved(stay):
                     held = np.flatnonzero(stay.paid)
                     alone.prefer(held, stay.values[held], price * stay.prices[held])
-                case SizeMin() | SizeMax() | SumBound() | QuotaBound():
+                case SizeMin() | SizeMax() | CapacityBound() | QuotaBound():
                     sums.add(rule, price)
                 case _:  # pragma: no cover - refused by Constraints
                     raise AssertionError(rule)
@@ -208,7 +208,7 @@ def _most(rule: Rule, n_samples: int) -> float:
     match rule:
         case Moved(stay):
             return float(stay.prices[stay.paid].max(initial=0.0))
-        case SumBound(source, side, value):
+        case CapacityBound(source, side, value):
             reach = float(np.abs(source.values).sum())
             return max(reach + value if side == "min" else reach - value, 0.0)
         case QuotaBound() if not rule.share and rule.side == "min":
@@ -293,7 +293,7 @@ class _Sums:
         self.item, self.k = item, k
         self.columns: dict[tuple[object, ...], list[_Column]] = {}
 
-    def add(self, rule: SizeMin | SizeMax | SumBound | QuotaBound, price: float) -> None:
+    def add(self, rule: SizeMin | SizeMax | CapacityBound | QuotaBound, price: float) -> None:
         if isinstance(rule, SizeMin | SizeMax):
             key: tuple[object, ...] = ("size",)
             values, bound = np.ones(self.item.size), float(rule.value)

@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from bckm._core.types import BoolArray, FloatArray, IntArray, Sparse
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
     Fixed,
     Forbidden,
     Moved,
@@ -29,7 +30,6 @@ from bckm.constraints.rules import (
     SizeMax,
     SizeMin,
     SoftRule,
-    SumBound,
 )
 from bckm.problem.cliques import clique_cover
 from bckm.problem.columns import Columns
@@ -336,7 +336,7 @@ def _cluster_classes(
         # what may name any cluster: take none as equal
         if isinstance(rule, RowBound | Fixed | Forbidden | MovedMax | Moved):
             return np.arange(k)
-        if isinstance(rule, SumBound) and rule.cluster is not None:
+        if isinstance(rule, CapacityBound) and rule.cluster is not None:
             keys[rule.cluster].append((id(rule.source), rule.side, rule.value, price))
         elif price is not None and isinstance(rule, SizeMin | SizeMax) and rule.cluster is not None:
             keys[rule.cluster].append((type(rule), rule.value, price))
@@ -350,6 +350,6 @@ def _cluster_order(
     """Sort clusters by size bounds, then by the bounds of sums, then by soft ones."""
     keys: list[list[float]] = [[float(a + b), float(a)] for a, b in zip(lower, upper, strict=True)]
     for rule in [*rules, *(soft_rule.rule for soft_rule in soft)]:
-        if isinstance(rule, SumBound | SizeMin | SizeMax) and rule.cluster is not None:
+        if isinstance(rule, CapacityBound | SizeMin | SizeMax) and rule.cluster is not None:
             keys[rule.cluster].append(float(rule.value))
     return np.array(sorted(range(lower.size), key=lambda i: keys[i]), dtype=np.int64)

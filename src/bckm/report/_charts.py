@@ -31,7 +31,7 @@ TIPS = 2_000  # points up to which each says its name
 LINES = 300  # links drawn
 _LABELS = 12  # columns up to which each says its value
 _LETTER = 6.4  # width of a digit above a column
-_NUMBERED = 60  # clusters whose numbers stand in circles
+_NUMBERED = 60  # clusters whose names are written large
 _WIDTH = 480.0  # of small pictures; wide ones have 640
 
 
@@ -44,6 +44,8 @@ def amount_chart(amount: views.Amount) -> Element:
     frame = Frame(left, 20, _WIDTH - left - 8, 146, (-0.5, k - 0.5), (low, high))
     band, edges = _band(frame, lower, upper)
     columns, words = _columns(frame, amount)
+    clusters = [visible(amount.cluster(i), 12) for i in range(k)]
+    room = max(26.0, 8.0 + _LETTER * max(map(len, clusters)))
     return picture(
         _WIDTH,
         206,
@@ -53,7 +55,7 @@ def amount_chart(amount: views.Amount) -> Element:
         el("g", columns, class_="columns"),
         edges,
         words,
-        x_axis(frame, views.thinned(k, max(frame.width / 26, 1.0)), lambda i: f"{i:.0f}"),
+        x_axis(frame, views.thinned(k, max(frame.width / room, 1.0)), lambda i: clusters[int(i)]),
         text(left + frame.width / 2, 202, "cluster", class_="axis"),
     )
 
@@ -104,7 +106,7 @@ def _columns(frame: Frame, amount: views.Amount) -> tuple[list[Child], list[Chil
             continue
         x, y = frame.x(i), frame.y(value)
         kind = "off" if wrong[i] else "on"
-        title = el("title", f"cluster {i}: {words[i]}")
+        title = el("title", f"cluster {visible(amount.cluster(i))}: {words[i]}")
         if from_zero:
             zero = frame.y(0.0)
             one = box(x - width / 2, min(y, zero), width, max(abs(zero - y), 0.8), kind)
@@ -136,7 +138,7 @@ def _told(amount: views.Amount) -> str:
 
 
 def plane_chart(study: Study, plane: views.Plane, links: views.Links) -> tuple[Element, int]:
-    """Samples as marks, links as lines, clusters by their numbers; and how many are drawn."""
+    """Samples as marks, links as lines, clusters by their names; and how many are drawn."""
     shown = views.shown(study, POINTS)
     frame, height = _plane_frame(plane)
     styles = views.palette(plane.centers)
@@ -150,7 +152,7 @@ def plane_chart(study: Study, plane: views.Plane, links: views.Links) -> tuple[E
             groups.append(_cloud(study, places, mine, style, radius, tips=shown.size <= TIPS))
     label = (
         f"{counted(study.n_samples, 'sample')} in the plane, "
-        f"{counted(study.n_clusters, 'cluster')} by their numbers."
+        f"{counted(study.n_clusters, 'cluster')} by their names."
     )
     axes: list[Child] = [] if plane.kind == "pca" else [*_plane_axes(frame, plane.kind)]
     middle = frame.left + frame.width / 2
@@ -162,7 +164,7 @@ def plane_chart(study: Study, plane: views.Plane, links: views.Links) -> tuple[E
         box(frame.left, frame.top, frame.width, frame.height, "frame"),
         _lines(places, links),
         groups,
-        _numbers(frame, frame.places(plane.centers), styles),
+        _names(frame, frame.places(plane.centers), styles, study),
         text(middle, height - 6, visible(plane.x_label, 50), class_="axis")
         if plane.x_label
         else None,
@@ -253,8 +255,10 @@ def _lines(places: FloatArray, links: views.Links) -> list[Child]:
     return found
 
 
-def _numbers(frame: Frame, centers: FloatArray, styles: Sequence[views.Style]) -> Element:
-    """Numbers of clusters at their centers, or as near to them as there is room."""
+def _names(
+    frame: Frame, centers: FloatArray, styles: Sequence[views.Style], study: Study
+) -> Element:
+    """Names of clusters at their centers, or as near to them as there is room."""
     many = len(styles) > _NUMBERED
     radius = 7.0 if many else 9.5
     places = _apart(frame, centers, 2 * radius + 0.5)
@@ -264,8 +268,10 @@ def _numbers(frame: Frame, centers: FloatArray, styles: Sequence[views.Style]) -
         parts: list[Child] = []
         if abs(x - x0) + abs(y - y0) > 3:
             parts = [segment(x0, y0, x, y, "leader")]
-        parts.append(el("circle", cx=short(x), cy=short(y), r=short(radius), class_="hub"))
-        parts.append(text(x, y + (3 if many else 4), f"{i}", class_="hubs"))
+        name = visible(study.cluster(i), 14)
+        half = radius if len(name) <= 3 else max(radius, (2.4 if many else 3.4) * len(name) + 4)
+        hub = box(x - half, y - radius, 2 * half, 2 * radius, "hub", radius)
+        parts += [hub, text(x, y + (3 if many else 4), name, class_="hubs")]
         found.append(el("g", parts, class_=color_class(style)))
     return el("g", found, class_="crowd" if many else None)
 

@@ -45,6 +45,8 @@ class Cluster:
     ----------
     number, size : int
         Its label, and how many samples it holds.
+    name : str
+        What it is called.
     share : float
         Of the inertia.
     distance : float
@@ -56,6 +58,7 @@ class Cluster:
     """
 
     number: int
+    name: str
     size: int
     share: float
     distance: float
@@ -76,7 +79,7 @@ class Facts:
     violated : tuple of (Sentence, SoftViolation)
         Soft rules that the labels break, the dearest first.
     amounts : list of views.Amount
-        Sizes, sums and quotas against their bounds.
+        Sizes, loads and quotas against their bounds.
     profile : views.Profile
         Means of the features.
     clusters : tuple of Cluster
@@ -117,7 +120,7 @@ class Facts:
         )
 
     def total(self, *, soft: bool) -> tuple[int, int]:
-        """How many single demands were asked and kept."""
+        """How many single rules were asked and kept."""
         found = [topic for topic in self.checked.topics if topic.soft == soft]
         return sum(topic.asked for topic in found), sum(topic.kept for topic in found)
 
@@ -310,7 +313,7 @@ def squares(study: Study) -> FloatArray:
 
 
 def _clusters(study: Study, profile: views.Profile) -> tuple[Cluster, ...]:
-    k, labels = study.n_clusters, study.result.labels
+    k, labels, words = study.n_clusters, study.result.labels, Words(study)
     square = squares(study)
     weight = np.ones(study.n_samples) if study.sample_weight is None else study.sample_weight
     inertia = np.bincount(labels, weight * square, k)
@@ -321,6 +324,7 @@ def _clusters(study: Study, profile: views.Profile) -> tuple[Cluster, ...]:
     return tuple(
         Cluster(
             number=i,
+            name=words.cluster(i),
             size=int(sizes[i]),
             share=float(inertia[i] / whole),
             distance=float(np.sqrt(inertia[i] / mass[i])) if mass[i] > 0 else float("nan"),
@@ -354,6 +358,7 @@ def summary_of(facts: Facts) -> dict[str, Any]:
         "headline": facts.headline,
         "n_samples": study.n_samples,
         "n_clusters": study.n_clusters,
+        "cluster_names": list(study.cluster_names),
         "features": list(study.feature_names),
         "metric": study.metric,
         "scaling": study.scaling.kind,

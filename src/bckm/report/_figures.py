@@ -84,7 +84,7 @@ def plane(facts: Facts) -> Part:
             el(
                 "figure",
                 drawn,
-                el("figcaption", told, " Numbers stand at the centers of clusters."),
+                el("figcaption", told, " Names stand at the centers of clusters."),
                 el("figcaption", legend, class_="legend") if legend else None,
             ),
         ],
@@ -124,7 +124,7 @@ def _heat(facts: Facts, features: Sequence[int], label: str) -> Child:
         el("td", measured(profile.overall[j], profile.spread[j]), class_="all") for j in features
     ]
     cells = [[_cell(profile, i, j) for i in range(k)] for j in features]
-    numbers = [f"{i}" for i in range(k)]
+    numbers = [one.name for one in facts.clusters]
     if k > TALL and len(features) <= WIDE:
         columns = list(zip(*cells, strict=True))
         head = _row("col", "Cluster", [el("th", name, scope="col", class_="n") for name in names])

@@ -96,13 +96,13 @@ def _came_out(facts: Facts) -> list[str]:
     lines = ["## What came out", "", *facts.ending, ""]
     lines += table(["", ""], ([name, _told([one])] for name, one in facts.tiles))
     lines += [facts.meaning, ""]
-    loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:4]
+    loads = [one for one in facts.amounts if one.kind in ("load", "count")][:4]
     loaded = [held(load) for load in loads]
     head = ["Cluster", "Stands out by", "Nearest to its center", "Size"]
     head += [_told([Name(one.name)]) for one in loads]
     rows = (
         [
-            str(one.number),
+            _told([one.name]),
             _features(one),
             "; ".join(_told([member]) for member in one.members) or "–",
             number(one.size),
@@ -166,7 +166,10 @@ def _called(one: views.Amount) -> str:
 def _range(one: views.Amount) -> list[str]:
     limit, words = bound_writer(one), held(one)
     lower, upper = one.limits
-    wrong = ", ".join(str(i) for i in np.flatnonzero(one.broken)) or "none"
+    wrong = (
+        ", ".join(_told([Name(one.cluster(i))]) for i in np.flatnonzero(one.broken).tolist())
+        or "none"
+    )
     least, most = int(np.nanargmin(one.values)), int(np.nanargmax(one.values))
     allowed = between(float(lower.min()), float(upper.max()), limit)
     return [words[least], words[most], allowed, wrong]
@@ -177,6 +180,7 @@ def _profile(facts: Facts) -> list[str]:
     if k > CLUSTERS:
         return []
     lines = ["## Profile of each cluster", ""]
+    clusters = [_told([one.name]) for one in facts.clusters]
     lines += ["Mean of each feature, and how many standard deviations from the mean of all.", ""]
     rows = []
     for j in facts.strongest[:FEATURES]:
@@ -184,7 +188,7 @@ def _profile(facts: Facts) -> list[str]:
         means = [measured(float(one), spread) for one in (profile.overall[j], *profile.mean[:, j])]
         told = [f"{one} ({signed(z)})" for one, z in zip(means[1:], profile.z[:, j], strict=True)]
         rows.append([_told([Name(facts.study.feature_names[j])]), means[0], *told])
-    return lines + table(["Feature", "All", *map(str, range(k))], rows, k + 1)
+    return lines + table(["Feature", "All", *clusters], rows, k + 1)
 
 
 def _repeat(facts: Facts) -> list[str]:

@@ -20,7 +20,8 @@ from bckm.study import views
 SHOWN = 5  # sentences before the rest is folded away
 LOSSES = 20  # violated rules before the rest is folded away
 ROWS = 25  # clusters in the table before the rest is folded away
-LOADS = 4  # columns of the table of clusters for sums
+LOADS = 4  # columns of the table of clusters for loads
+LABELS = "Labels, and so the numbers of clusters, start at 0."
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -53,8 +54,8 @@ def page(facts: Facts) -> str:
         el("main", [el("section", el("h2", one.title), one.body, id=one.key) for one in parts]),
         el(
             "footer",
-            f"Written by bckm {facts.versions.get('bckm', '')}. Labels, and so the "
-            "numbers of clusters, start at 0.",
+            f"Written by bckm {facts.versions.get('bckm', '')}."
+            + ("" if facts.study.constraints.cluster_names else f" {LABELS}"),
         ),
     )
     return "<!DOCTYPE html>\n" + str(el("html", head, body, lang="en")) + "\n"
@@ -149,7 +150,7 @@ def _came_out(facts: Facts) -> Part:
         [el("div", el("dt", name), el("dd", one)) for name, one in facts.tiles],
         class_="cards",
     )
-    loads = [one for one in facts.amounts if one.kind in ("sum", "count")][:LOADS]
+    loads = [one for one in facts.amounts if one.kind in ("load", "count")][:LOADS]
     size, named = facts.amounts[0], facts.study.sample_id is not None
     few = 3 if facts.study.n_clusters <= 12 else 2  # many clusters need short rows
     head: list[tuple[Child, str | None]] = [("Cluster", None)]
@@ -160,7 +161,7 @@ def _came_out(facts: Facts) -> Part:
     sizes, *loaded = [_held(one) for one in (size, *loads)]
     rows: list[list[Child]] = [
         [
-            (_swatch(styles[i]), f"{i}"),
+            (_swatch(styles[i]), one.name),
             sizes[i],
             _features(one.features[:few]),
             *[load[i] for load in loaded],

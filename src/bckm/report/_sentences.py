@@ -10,6 +10,7 @@ import numpy as np
 from bckm._core.names import Name, Told
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
     Fixed,
     Forbidden,
     Moved,
@@ -22,7 +23,6 @@ from bckm.constraints.rules import (
     SizeMax,
     SizeMin,
     SoftRule,
-    SumBound,
 )
 from bckm.report.words import (
     Sentence,
@@ -61,6 +61,17 @@ class Words:
             return Name(self.study.sample_id[p])
         return f"Sample {p:,}" if name is None else Name(str(name))
 
+    def cluster(self, label: int) -> str:
+        """What a cluster is called; a number needs no escaping."""
+        name = self.study.cluster_names[label]
+        return Name(name) if isinstance(name, str) else str(name)
+
+    def where(self, label: int | None, every: str) -> Sentence:
+        """A cluster in a sentence; `every` is how it speaks of all of them."""
+        if label is None:
+            return (f"{every} cluster",)
+        return ("Cluster " if every == "Every" else " in cluster ", self.cluster(label))
+
     def samples(
         self, places: Sequence[int], ids: tuple[object, ...] | None = None, most: int = 6
     ) -> Sentence:
@@ -80,7 +91,7 @@ class Words:
         labels = self.study.result.labels
         match bare(rule):
             case MustLink(samples, _, ids):
-                here = [f"{i}" for i in sorted({int(labels[p]) for p in samples})]
+                here = [self.cluster(i) for i in sorted({int(labels[p]) for p in samples})]
                 told = (" should be together, but lie in clusters ", *listed(here), ".")
                 return (*self.samples(samples, ids), *told)
             case CannotLink(samples, _, ids):
@@ -88,23 +99,25 @@ class Words:
                 at = [q for q, i in enumerate(where) if where.count(i) > 1]
                 called = None if ids is None else tuple(ids[q] for q in at)
                 close = self.samples([samples[q] for q in at], called)
-                here = [f"{i}" for i in sorted({where[q] for q in at})]
+                here = [self.cluster(i) for i in sorted({where[q] for q in at})]
                 word = "cluster " if len(here) == 1 else "clusters "
                 return (*close, " should be apart, but share ", word, *listed(here), ".")
             case Fixed(sample, cluster, ids):
                 name = self.sample(sample, ids and ids[0])
-                found = f" should lie in cluster {cluster}, but lies in {labels[sample]}."
-                return (name, found)
+                told = (" should lie in cluster ", self.cluster(cluster), ", but lies in ")
+                return (name, *told, self.cluster(labels[sample]), ".")
             case Forbidden(sample, cluster, ids):
                 name = self.sample(sample, ids and ids[0])
-                return (name, f" lies in cluster {cluster}, which is forbidden to it.")
-            case SumBound(source, side, value) if violation is not None:
+                told = (" lies in cluster ", self.cluster(cluster), ", which is forbidden to it.")
+                return (name, *told)
+            case CapacityBound(source, side, value) if violation is not None:
                 low = side == "min"
                 total = value + violation.amount * (-1 if low else 1)
                 return (
                     "The sum of ",
                     Name(source.name),
-                    f" in cluster {violation.cluster} is {beyond(total, value)}, ",
+                    *self.where(violation.cluster, " in every"),
+                    f" is {beyond(total, value)}, ",
                     f"{number(violation.amount)} {'below' if low else 'above'} its bound of "
                     f"{exact(value)}.",
                 )
@@ -120,18 +133,19 @@ class Words:
             if isinstance(rule, SizeMin | SizeMax)
         )
         for cluster, bounds in ranges.items():
-            yield (f"{_where(cluster, 'Every')} holds {between(*bounds)} {_samples(bounds)}.",)
+            held = f" holds {between(*bounds)} {_samples(bounds)}."
+            yield (*self.where(cluster, "Every"), held)
         if any(isinstance(rule, NonEmpty) for rule in rules):
             yield ("No cluster is empty.",)
 
-    def sums(self, rules: list[Rule]) -> Iterable[Sentence]:
-        """What clusters hold of an attribute."""
-        found = [rule for rule in rules if isinstance(rule, SumBound)]
+    def loads(self, rules: list[Rule]) -> Iterable[Sentence]:
+        """What clusters hold of the amounts of a capacity."""
+        found = [rule for rule in rules if isinstance(rule, CapacityBound)]
         for source in {id(rule.source): rule.source for rule in found}.values():
             ranges = _ranges((r.cluster, r.side, r.value) for r in found if r.source is source)
             for cluster, bounds in ranges.items():
-                where = _where(cluster, "every")
-                yield ("The sum of ", Name(source.name), f" in {where} is {between(*bounds)}.")
+                where = self.where(cluster, " in every")
+                yield ("The sum of ", Name(source.name), *where, f" is {between(*bounds)}.")
 
     def links(self, rules: list[Rule]) -> Iterable[Sentence]:
         """Who is with whom, and who is not."""
@@ -160,13 +174,13 @@ class Words:
                     f" as {much} {unit}.",
                 )
 
-    def places(self, rules: list[Rule]) -> Iterable[Sentence]:
+    def fixed(self, rules: list[Rule]) -> Iterable[Sentence]:
         """Which samples lie where."""
         for rule in rules:
             if isinstance(rule, Fixed | Forbidden):
                 verb = "lies in" if isinstance(rule, Fixed) else "does not lie in"
                 name = self.sample(rule.sample, rule.ids and rule.ids[0])
-                yield (name, f" {verb} cluster {rule.cluster}.")
+                yield (name, f" {verb} cluster ", self.cluster(rule.cluster), ".")
 
     def stays(self, rules: list[Rule]) -> Iterable[Sentence]:
         """Who keeps its previous cluster."""
@@ -191,20 +205,14 @@ class Words:
 
 _LINES: dict[str, Callable[[Words, list[Rule]], Iterable[Sentence]]] = {
     "size": Words.sizes,
-    "capacity": Words.sums,
+    "capacity": Words.loads,
     "together": Words.links,
     "apart": Words.links,
     "quota": Words.quotas,
-    "place": Words.places,
+    "fixed": Words.fixed,
     "stay": Words.stays,
     "row": Words.rows,
 }
-
-
-def _where(cluster: object, every: str) -> str:
-    if cluster is None:
-        return f"{every} cluster"
-    return f"{'Cluster' if every == 'Every' else 'cluster'} {cluster}"
 
 
 def _samples(bounds: Range) -> str:

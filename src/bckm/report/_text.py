@@ -62,7 +62,7 @@ def _clusters(facts: Facts, width: int, blocks: bool) -> list[str]:
     columns = [_column(one, blocks) for one in used]
     rows = facts.study.n_clusters
     shown = rows if rows <= CLUSTERS + 2 else CLUSTERS
-    first = ["cluster", *[str(i) for i in range(shown)]]
+    first = ["cluster", *[plain([one.name]) for one in facts.clusters[:shown]]]
     table = [_aligned(first)]
     for column in columns:
         wide = max(map(len, column))

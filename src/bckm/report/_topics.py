@@ -11,6 +11,7 @@ import numpy as np
 
 from bckm.constraints.rules import (
     CannotLink,
+    CapacityBound,
     Fixed,
     Forbidden,
     Moved,
@@ -23,7 +24,6 @@ from bckm.constraints.rules import (
     SizeMax,
     SizeMin,
     SoftRule,
-    SumBound,
 )
 from bckm.report._sentences import Words, bare
 from bckm.report.words import Sentence, counted, number
@@ -36,12 +36,12 @@ _KINDS: dict[type, str] = {
     SizeMin: "size",
     SizeMax: "size",
     NonEmpty: "size",
-    SumBound: "capacity",
+    CapacityBound: "capacity",
     MustLink: "together",
     CannotLink: "apart",
     QuotaBound: "quota",
-    Fixed: "place",
-    Forbidden: "place",
+    Fixed: "fixed",
+    Forbidden: "fixed",
     MovedMax: "stay",
     Moved: "stay",
     RowBound: "row",
@@ -52,7 +52,7 @@ _TITLES = {
     "together": "Together",
     "apart": "Apart",
     "quota": "Quotas",
-    "place": "Places",
+    "fixed": "Fixed and forbidden clusters",
     "stay": "Previous clusters",
     "row": "Linear rules",
 }
@@ -62,7 +62,7 @@ _UNITS = {  # what a soft rule of each kind is paid for
     "together": "pair",
     "apart": "pair",
     "quota": "sample beyond the bound",
-    "place": "sample",
+    "fixed": "sample",
     "stay": "sample that leaves",
 }
 
@@ -74,7 +74,7 @@ class Topic:
     Attributes
     ----------
     kind : str
-        size, capacity, together, apart, quota, place, stay or row.
+        size, capacity, together, apart, quota, fixed, stay or row.
     title : str
         The kind for a person.
     nouns : tuple of two str
@@ -82,7 +82,7 @@ class Topic:
     soft : bool
         Whether they are soft.
     asked, kept : int
-        Single demands: links, places, bounds of one cluster, samples that should stay.
+        Single rules: links, fixed samples, bounds of one cluster, samples that should stay.
     lines : tuple of Sentence
         In words, at most `MOST`; `left_out` is how many more there are.
     price : str
@@ -142,11 +142,11 @@ def check_rules(study: Study) -> Checked:
     lost = verify(labels, k, study.constraints, soft=True)
     topics = [_topic(kind, rules, broken, words, None) for kind, rules in _grouped(hard)]
     inner: dict[str, list[SoftRule]] = defaultdict(list)
-    for wish in soft:
-        inner[_KINDS[type(wish.rule)]].append(wish)
+    for priced in soft:
+        inner[_KINDS[type(priced.rule)]].append(priced)
     for kind in _TITLES:
         if kind in inner:
-            rules = [wish.rule for wish in inner[kind]]
+            rules = [priced.rule for priced in inner[kind]]
             topics.append(_topic(kind, rules, lost, words, inner[kind]))
     first = {(id(one.rule), one.cluster): one for one in broken}.values()  # a set of links once
     told = [words.broken(one.rule, one.message, one) for one in islice(first, MOST)]
@@ -165,9 +165,9 @@ def _topic(
     rules: list[Rule],
     violations: list[Violation],
     words: Words,
-    wishes: list[SoftRule] | None,
+    soft: list[SoftRule] | None,
 ) -> Topic:
-    asked = sum(_demands(rule, words.n_clusters) for rule in rules)
+    asked = sum(_count(rule, words.n_clusters) for rule in rules)
     lost = {
         (id(one.rule), one.cluster): _lost(bare(one.rule), words.study)
         for one in violations
@@ -179,19 +179,19 @@ def _topic(
         kind=kind,
         title=_TITLES[kind],
         nouns=_nouns(kind, rules),
-        soft=wishes is not None,
+        soft=soft is not None,
         asked=asked,
         kept=asked - sum(lost.values()),
         lines=tuple(lines[:MOST]),
         left_out=left_out,
-        price="" if wishes is None else _price(kind, wishes),
+        price="" if soft is None else _price(kind, soft),
         moved=_moved(rules, words) if kind == "stay" else (),
     )
 
 
-def _demands(rule: Rule, n_clusters: int) -> int:
+def _count(rule: Rule, n_clusters: int) -> int:
     match rule:
-        case SizeMin() | SizeMax() | SumBound():
+        case SizeMin() | SizeMax() | CapacityBound():
             return n_clusters if rule.cluster is None else 1
         case QuotaBound():
             return n_clusters
@@ -217,9 +217,9 @@ def _nouns(kind: str, rules: list[Rule]) -> tuple[str, str]:
         return "sample stays", "samples stay"
     one, rest = {
         "size": ("bound", " on sizes"),
-        "capacity": ("bound", " on sums"),
+        "capacity": ("bound", " on capacities"),
         "quota": ("bound", " of quotas"),
-        "place": ("sample", " in their place"),
+        "fixed": ("sample", " in their cluster"),
         "stay": ("limit", " on moves"),
         "row": ("linear rule", ""),
     }[kind]
@@ -238,18 +238,18 @@ def _moved(rules: list[Rule], words: Words) -> Sentence:
     return told
 
 
-def _price(kind: str, wishes: list[SoftRule]) -> str:
+def _price(kind: str, rules: list[SoftRule]) -> str:
     """What a violation costs, of all that may differ."""
-    relative = {wish.relative for wish in wishes}
-    found = list(chain.from_iterable(_prices(wish) for wish in wishes))
+    relative = {rule.relative for rule in rules}
+    found = list(chain.from_iterable(map(_prices, rules)))
     low, high = min(found), max(found)
     word = "confidence" if relative == {True} else "price" if relative == {False} else "weight"
     much = number(low) if low == high else f"{number(low)} to {number(high)}"
     return f"{word} {much} for each {_UNITS[kind]}"
 
 
-def _prices(wish: SoftRule) -> list[float]:
-    if isinstance(wish.rule, Moved):
-        source = wish.rule.source
+def _prices(priced: SoftRule) -> list[float]:
+    if isinstance(priced.rule, Moved):
+        source = priced.rule.source
         return [float(price) for price in np.unique(source.prices[source.paid])]
-    return [wish.weight]
+    return [priced.weight]

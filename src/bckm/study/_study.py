@@ -167,6 +167,15 @@ class Study:
         """Centers in the units of the person, (k, d)."""
         return self.scaling.undo(self.result.centers)
 
+    @property
+    def cluster_names(self) -> tuple[str | int, ...]:
+        """What clusters are called: as the rules say, else by their labels, 0, 1, 2, ..."""
+        return self.constraints.cluster_names or tuple(range(self.n_clusters))
+
+    def cluster(self, label: int) -> str:
+        """What a cluster is called."""
+        return str(self.cluster_names[label])
+
     def name(self, sample: int) -> str:
         """What a sample is called."""
         return str(sample) if self.sample_id is None else self.sample_id[sample]

@@ -124,7 +124,7 @@ def test_loads_make_no_rows():
     problem = Problem.build(
         np.random.default_rng(0).normal(size=(40, 2)),
         3,
-        bckm.Constraints(demand=load, size_max=load.sum() / 2),
+        bckm.Constraints(capacities={"load": bckm.Capacity(load, max=load.sum() / 2)}),
     )
     start = feasible_start(problem.structure, problem.rules, Deadline())
     problem = replace(problem, structure=replace(problem.structure))  # without what is cached
@@ -194,15 +194,15 @@ def units(seed):
         {"size_min": 15, "size_max": 15},
         {"size_min": 0, "size_max": 25},
         {"cannot_link": pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]].tolist()},
-        {"rows": bckm.AttributeSum(load, sums - 0.2, sums + 0.2)},
+        {"capacities": {"load": bckm.Capacity(load, sums - 0.2, sums + 0.2)}},
     ][seed % 4]
     soft = bckm.Constraints(size_min=0)
     if seed >= 8:
         links = rng.permutation(n).reshape(2, -1, 2)[:, :10].tolist()
-        loads = bckm.AttributeSum(load, sums.mean() - 0.5, sums.mean() + 0.5)
+        loads = bckm.Capacity(load, sums.mean() - 0.5, sums.mean() + 0.5)
         home = bckm.Stay(rng.integers(-1, k, n), confidence=rng.random(n) / 4)
         soft &= bckm.Constraints(*links).soft(confidence=rng.uniform(0.1, 2, 20))
-        soft &= bckm.Constraints(rows=loads).soft(confidence=0.3)
+        soft &= bckm.Constraints(capacities={"kg": loads}).soft(confidence=0.3)
         soft &= bckm.Constraints(stay=home, size_min=0)
     if seed % 8 > 3:
         rules["must_link"] = [(0, 4, 8), (1, 5), (2, 6, 10)]
@@ -244,8 +244,8 @@ def test_threads_change_nothing(k, soft):
     if soft:
         pairs = rng.permutation(2500).reshape(2, -1, 2)[:, :300].tolist()
         rules &= bckm.Constraints(*pairs).soft(confidence=1)
-        load = bckm.AttributeSum(rng.random(2500), 1250 / k - 1, 1250 / k + 1)
-        rules &= bckm.Constraints(rows=load).soft(confidence=1)
+        load = bckm.Capacity(rng.random(2500), 1250 / k - 1, 1250 / k + 1)
+        rules &= bckm.Constraints(capacities={"kg": load}).soft(confidence=1)
     labels = np.argsort(np.argsort(X[:, 0])) % k
     one, two = (Start.of(X, k, rules, labels, weight, n_jobs=jobs) for jobs in (1, 2))
     first, second = run(one), run(two)
@@ -398,7 +398,7 @@ def test_only_a_path_into_an_empty_cluster_helps(far):
     A = np.zeros((2, 7, 3))
     A[0, :6, 2] = A[1, 4:, 0] = 1.0
     rows = bckm.LinearRows(A.reshape(2, -1), None, [0.0, 0.0])
-    rules = bckm.Constraints(size_min=[0, 3, 0], size_max=[4, 3, 1], rows=rows)
+    rules = bckm.Constraints(size_min=[0, 3, 0], size_max=[4, 3, 1], linear=rows)
     start = Start.of(X, 3, rules, labels)
     start.centers = start.centers + far
     assert not better_moves(start.problem, start.labels)

@@ -14,7 +14,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import bckm
-from bckm import AttributeSum, Constraints, LinearRows, Status, verify
+from bckm import Capacity, Constraints, LinearRows, Status, verify
 from bckm._core.deadline import Deadline
 from bckm.assign import ENGINES
 from bckm.assign.base import Engine
@@ -66,15 +66,16 @@ def kinds(seed=0, n=N):
         "together": Constraints(together),
         "apart": Constraints(cannot_link=apart),
         "links and sizes": Constraints(together, apart, size_min=each - 4, size_max=each + 4),
-        "sums": Constraints(rows=AttributeSum(load, sums.min(), sums.max())),
-        "a sum each": Constraints(rows=AttributeSum(load, sums - 6, sums + 6)),
-        "rows": Constraints(rows=LinearRows(A, value - 3, value + 3)),
+        "sums": Constraints(capacities={"kg": Capacity(load, sums.min(), sums.max())}),
+        "a sum each": Constraints(capacities={"kg": Capacity(load, sums - 6, sums + 6)}),
+        "rows": Constraints(linear=LinearRows(A, value - 3, value + 3)),
         "all": Constraints(
             together,
             apart,
             size_min=(uneven - 2).tolist(),
             size_max=(uneven + 2).tolist(),
-            rows=[AttributeSum(load, upper=sums.max() + 2), LinearRows(A, value - 4, value + 4)],
+            capacities={"kg": Capacity(load, max=sums.max() + 2)},
+            linear=LinearRows(A, value - 4, value + 4),
         ),
     }
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from bckm._core.tolerance import group_sums
 from bckm._core.types import BoolArray, FloatArray, IntArray
+from bckm._core.validation import resolve_sizes
 from bckm.constraints import Constraints
 from bckm.constraints.expand import Softened
-from bckm.constraints.rules import QuotaBound, SizeMax, SizeMin, SoftRule, SumBound
-from bckm.constraints.statements import AttributeSum, Quota
+from bckm.constraints.rules import CapacityBound, QuotaBound, SizeMax, SizeMin, SoftRule
+from bckm.constraints.statements import Capacity, Quota
 from bckm.study import Study
 from bckm.verification import verify
 
@@ -24,10 +25,10 @@ class Amount:
     Attributes
     ----------
     name : str
-        "size", the name of a sum, or that of a quota with the category; all different. It is as the
-        person wrote it, so neither short nor safe.
-    kind : {"size", "sum", "share", "count"}
-        Samples in a cluster; sum of an attribute; share, or number, of samples of a category.
+        "size", the name of a capacity, or that of a quota with the category; all different. It is
+        as the person wrote it, so neither short nor safe.
+    kind : {"size", "load", "share", "count"}
+        Samples in a cluster; sum of their amounts; share, or number, of samples of a category.
     values : array (k,)
         What each cluster holds. A share of an empty cluster is NaN.
     lower, upper : array (k,) or None
@@ -38,13 +39,15 @@ class Amount:
         "samples", or nothing where the name says all.
     outside : frozenset of int
         Clusters beyond their bounds, as `bckm.verify` tells.
+    clusters : tuple of str
+        What the clusters are called; none: 0, 1, 2, ...
 
     Examples
     --------
     >>> import numpy as np
     >>> from bckm.study.views import Amount
     >>> held, upper = np.array([4.0, 9.0]), np.array([5.0, 8.0])
-    >>> load = Amount("kg", "sum", held, None, upper, outside=frozenset({1}))
+    >>> load = Amount("kg", "load", held, None, upper, outside=frozenset({1}))
     >>> load.broken.tolist()
     [False, True]
     """
@@ -57,6 +60,11 @@ class Amount:
     soft: bool = False
     unit: str = ""
     outside: frozenset[int] = frozenset()
+    clusters: tuple[str, ...] = ()
+
+    def cluster(self, i: int) -> str:
+        """What a cluster is called."""
+        return self.clusters[i] if self.clusters else str(i)
 
     @property
     def bounded(self) -> bool:
@@ -77,7 +85,7 @@ class Amount:
 
 
 def amounts(study: Study) -> list[Amount]:
-    """What clusters hold of everything that is bounded: sizes, sums, quotas.
+    """What clusters hold of everything that is bounded: sizes, capacities, quotas.
 
     Sizes come first, and always. Of a quota each bounded category is one amount. Bounds that bind
     nobody (``size_min=0``, or a maximum of all samples) are none; `LinearRows` belong to no single
@@ -93,8 +101,8 @@ def amounts(study: Study) -> list[Amount]:
     >>> import bckm
     >>> from bckm.study import views
     >>> X = [[0.0], [1.0], [8.0], [9.0]]
-    >>> kg = bckm.AttributeSum([5, 2, 2, 5], upper=[10, 8], name="kg")
-    >>> rules = bckm.Constraints(size_max=3, rows=kg)
+    >>> kg = bckm.Capacity([5, 2, 2, 5], max=[10, 8])
+    >>> rules = bckm.Constraints(size_max=3, capacities={"kg": kg})
     >>> result = bckm.kmeans(X, 2, rules, init=[[0.0], [9.0]], label_bounds="given")
     >>> for one in views.amounts(bckm.Study.of(result, X, rules)):
     ...     print(one.name, one.values.tolist(), one.upper.tolist())
@@ -109,27 +117,30 @@ def amounts(study: Study) -> list[Amount]:
         if part.weight.ndim or part.weight == 0:  # prices one by one are for links alone
             continue
         reader = _Reader(labels, k, part.constraints, part if part.weight < np.inf else None)
-        wish = reader.size()
-        if wish.bounded and not size.bounded:
-            size = wish
-        elif wish.bounded:
-            rest.append(wish)
+        soft_size = reader.size()
+        if soft_size.bounded and not size.bounded:
+            size = soft_size
+        elif soft_size.bounded:
+            rest.append(soft_size)
         rest += reader.blocks()
-    return _told_apart([size, *sorted(rest, key=lambda one: one.soft)])
+    names = tuple(map(study.cluster, range(k)))
+    found = [replace(one, clusters=names) for one in (size, *rest)]
+    return _told_apart(sorted(found, key=lambda one: one.soft and one is not found[0]))
 
 
 class _Reader:
     """Reads bounds off rules, for these labels; of soft ones also what they are part of."""
 
     def __init__(
-        self, labels: IntArray, n_clusters: int, c: Constraints, wish: Softened | None = None
+        self, labels: IntArray, n_clusters: int, c: Constraints, part: Softened | None = None
     ) -> None:
-        self.labels, self.k, self.c, self.soft = labels, n_clusters, c, wish is not None
+        self.labels, self.k, self.c, self.soft = labels, n_clusters, c, part is not None
         self.sizes = np.bincount(labels, minlength=n_clusters).astype(float)
-        blocks = [block for block in c.rows if isinstance(block, AttributeSum | Quota)]
-        bounds = Constraints(size_min=c.size_min, size_max=c.size_max, rows=blocks)
-        if wish is not None:
-            bounds = Constraints()._with(softened=(replace(wish, constraints=bounds),))
+        bounds = Constraints()._with(
+            size_min=c.size_min, size_max=c.size_max, statements=(*c.capacities, *c.quotas)
+        )
+        if part is not None:
+            bounds = Constraints()._with(softened=(replace(part, constraints=bounds),))
         self.outside: dict[object, set[int]] = {}
         for one in verify(labels, n_clusters, bounds, soft=self.soft):
             rule = one.rule.rule if isinstance(one.rule, SoftRule) else one.rule
@@ -146,28 +157,27 @@ class _Reader:
         return found if (found != free).any() else None
 
     def size(self) -> Amount:
-        lower = self._bound(self.c.size_min, -np.inf)
-        upper = self._bound(self.c.size_max, np.inf)
+        n = self.labels.size
+        lower = self._bound(resolve_sizes(self.c.size_min, n, "size_min"), -np.inf)
+        upper = self._bound(resolve_sizes(self.c.size_max, n, "size_max"), np.inf)
         if lower is not None:
             lower = self._bound(np.where(lower <= 0, -np.inf, lower), -np.inf)
         if upper is not None:
-            upper = self._bound(np.where(upper >= self.labels.size, np.inf, upper), np.inf)
+            upper = self._bound(np.where(upper >= n, np.inf, upper), np.inf)
         outside = self._outside("size")
         return Amount(
             "size", "size", self.sizes, lower, upper, self.soft, "samples", outside=outside
         )
 
     def blocks(self) -> Iterator[Amount]:
-        for block in self.c.rows:
-            if isinstance(block, AttributeSum):
-                values = group_sums(block.values, self.labels, self.k)
-                lower, upper = self._bound(block.lower, -np.inf), self._bound(block.upper, np.inf)
-                outside = self._outside(block)
-                yield Amount(
-                    str(block.name), "sum", values, lower, upper, self.soft, outside=outside
-                )
-            elif isinstance(block, Quota):
-                yield from self._quota(block)
+        for one in self.c.statements:
+            if isinstance(one, Capacity):
+                values = group_sums(one.values, self.labels, self.k)
+                lower, upper = self._bound(one.min, -np.inf), self._bound(one.max, np.inf)
+                outside = self._outside(one)
+                yield Amount(one.name, "load", values, lower, upper, self.soft, outside=outside)
+            elif isinstance(one, Quota):
+                yield from self._quota(one)
 
     def _quota(self, quota: Quota) -> Iterator[Amount]:
         bounds = quota.bounds()
@@ -196,7 +206,7 @@ def _mark(rule: object) -> tuple[object, ...]:
     match rule:
         case SizeMin() | SizeMax():
             return ("size",)
-        case SumBound(source):
+        case CapacityBound(source):
             return (source,)
         case QuotaBound(source, category, _, _, share):
             return (source, category, share)

@@ -1,4 +1,4 @@
-"""Proofs from places: what is fixed and forbidden, against links, sizes and previous labels."""
+"""Proofs from what is fixed and forbidden, against links, sizes and previous labels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bckm.constraints.rules import Fixed, Forbidden, MovedMax, MustLink, Rule, plural
+from bckm.constraints.rules import (
+    Fixed,
+    Forbidden,
+    MovedMax,
+    MustLink,
+    Rule,
+    name_cluster,
+    names_in,
+    plural,
+)
 from bckm.feasibility._bound_proofs import lower_rule, size_rules, upper_rule
 from bckm.feasibility._link_proofs import story_of
 from bckm.feasibility._proof import Links, Names, Proof, unique
@@ -22,56 +31,57 @@ def nowhere(rules: list[Rule], s: Structure) -> Proof | None:
     if not shut.size:
         return None
     fixed = [r for r in rules if isinstance(r, Fixed) and s.item[r.sample] == shut[0]]
-    banned = [r for r in rules if isinstance(r, Forbidden) and s.item[r.sample] == shut[0]]
+    forbidden = [r for r in rules if isinstance(r, Forbidden) and s.item[r.sample] == shut[0]]
     links = Links(rules, s.item.size)
     pairs = [(a, b) for a in fixed[:1] for b in fixed if a.cluster != b.cluster]
     if pairs:
-        return _two_places(pairs, links)
-    crossed = [(a, b) for a in fixed for b in banned if a.cluster == b.cluster]
-    if crossed and k > 1:  # a ban from the only cluster needs no place
-        return _place_and_ban(crossed, links)
-    return _all_banned(banned, links)
+        return _fixed_twice(pairs, links)
+    crossed = [(a, b) for a in fixed for b in forbidden if a.cluster == b.cluster]
+    if crossed and k > 1:  # where there is one cluster, forbidding it is enough
+        return _fixed_and_forbidden(crossed, links)
+    return _all_forbidden(forbidden, links)
 
 
-def _two_places(pairs: list[tuple[Fixed, Fixed]], links: Links) -> Proof:
-    # a place of the same sample needs no chain
+def _fixed_twice(pairs: list[tuple[Fixed, Fixed]], links: Links) -> Proof:
+    # the same sample, fixed twice, needs no chain
     pairs.sort(key=lambda pair: pair[0].sample != pair[1].sample)
     found = [(links.between(a.sample, b.sample), a, b) for a, b in pairs[:_LOOKED]]
     (chain, joining), a, b = min(found, key=lambda one: len(one[0][1]))
     names = Names((a, b, *joining))
-    where = f"fixed to clusters {a.cluster} and {b.cluster}"
+    both = (name_cluster(one.cluster, one.clusters) for one in (a, b))
+    where = f"fixed to {' and '.join(both)}"
     if not joining:
-        return Proof((a, b), True, f"{names(a.sample)} is {where}", "keep one of these places")
+        return Proof((a, b), True, f"{names(a.sample)} is {where}", "keep one of the two")
     return Proof(
         (*joining, a, b),
         True,  # without a link of a shortest chain its ends are apart
         f"{names(a.sample, b.sample)} are {where}, but must-links join them ({names.chain(chain)})",
-        "change one of these places or remove one of these links",
+        "fix them to the same cluster or remove one of these links",
     )
 
 
-def _place_and_ban(pairs: list[tuple[Fixed, Forbidden]], links: Links) -> Proof:
+def _fixed_and_forbidden(pairs: list[tuple[Fixed, Forbidden]], links: Links) -> Proof:
     pairs.sort(key=lambda pair: pair[0].sample != pair[1].sample)
     found = [(links.between(a.sample, b.sample), a, b) for a, b in pairs[:_LOOKED]]
     (chain, joining), a, b = min(found, key=lambda one: len(one[0][1]))
-    names = Names((a, b, *joining))
+    names, where = Names((a, b, *joining)), name_cluster(a.cluster, a.clusters)
     if not joining:
-        reason = f"{names(a.sample)} is fixed to cluster {a.cluster}, which is forbidden to it"
+        reason = f"{names(a.sample)} is fixed to {where}, which is forbidden to it"
         return Proof((a, b), True, reason, "remove one of the two")
     return Proof(
         (*joining, a, b),
         True,
-        f"{names(a.sample)} is fixed to cluster {a.cluster}, which is forbidden to "
+        f"{names(a.sample)} is fixed to {where}, which is forbidden to "
         f"{names(b.sample)}, but must-links join them ({names.chain(chain)})",
-        "change one of these places or remove one of these links",
+        "lift one of the two or remove one of these links",
     )
 
 
-def _all_banned(banned: list[Forbidden], links: Links) -> Proof:
-    number = {p: sum(r.sample == p for r in banned) for p in {r.sample for r in banned}}
+def _all_forbidden(forbidden: list[Forbidden], links: Links) -> Proof:
+    number = {p: sum(r.sample == p for r in forbidden) for p in {r.sample for r in forbidden}}
     first = max(number, key=lambda p: (number[p], -p))
     chosen: dict[int, Forbidden] = {}
-    for rule in sorted(banned, key=lambda r: r.sample != first):
+    for rule in sorted(forbidden, key=lambda r: r.sample != first):
         chosen.setdefault(rule.cluster, rule)
     samples = sorted({rule.sample for rule in chosen.values()})
     joining = unique(link for p in samples for link in links.between(first, p)[1])
@@ -115,8 +125,8 @@ def rivals(rules: list[Rule], s: Structure) -> Proof | None:
         (*joining, *story.rules, *places),
         True,  # two items, each with one place: any of these rules frees one of them
         f"{names(*(story.seen[item] for item in edge))} are cannot-linked, but both are fixed to "
-        f"cluster {home[edge[0]]}{through}",
-        "change one of these places or remove this link",
+        f"{name_cluster(home[edge[0]], fixed[0].clusters)}{through}",
+        "fix one of them elsewhere or remove this link",
     )
 
 
@@ -142,12 +152,12 @@ def crowded(rules: list[Rule], s: Structure) -> Proof | None:
             here = set(s.item[[rule.sample for rule in used]].tolist())
             joining = _inside(rules, s, here)
             number, word = int(with_linked[i]), "are fixed, or must-linked to such, in"
-        used = used[: most + 1]
+        used, where = used[: most + 1], name_cluster(i, used[0].clusters)
         return Proof(
             (*joining, *used, upper),
             False,
-            f"{plural(number, 'sample')} {word} cluster {i}, which may hold at most {most}",
-            f"raise the size_max of cluster {i} or fix fewer samples to it",
+            f"{plural(number, 'sample')} {word} {where}, which may hold at most {most}",
+            f"raise the size_max of {where} or fix fewer samples to it",
             () if joining else (*(["fixed"] * len(used)), "size"),
         )
     return None
@@ -177,12 +187,13 @@ def starved(rules: list[Rule], s: Structure) -> Proof | None:
                 used.append(j)
         joining = _inside(rules, s, {j for j in used if s.count[j] > 1})
         marks = [(type(away[j]).__name__, away[j].cluster) for j in used]
+        where = name_cluster(i, names_in(rules))
         return Proof(
             (*joining, *(away[j] for j in used), lower),
             False,
-            f"cluster {i} needs at least {plural(int(s.lower[i]), 'sample')}, but only "
+            f"{where} needs at least {plural(int(s.lower[i]), 'sample')}, but only "
             f"{int(n - shut[i])} of {n} may lie there: the others are fixed elsewhere or forbidden",
-            f"lower the size_min of cluster {i} (0 allows it to be empty) or free samples for it",
+            f"lower the size_min of {where} (0 allows it to be empty) or free samples for it",
             () if joining else (*marks, "size"),
         )
     return None
@@ -209,13 +220,13 @@ def moved(rules: list[Rule], _: Structure) -> Proof | None:
             True,
             f"{plural(number, 'sample')} must leave their previous cluster, as others are fixed or "
             f"that one is forbidden, but at most {stay.value} may",
-            f"raise at_most to {number} or change one of these places",
+            f"raise at_most to {number} or fix and forbid fewer of them",
         )
     return None
 
 
 def _by_sample(rules: Iterable[Fixed]) -> list[Fixed]:
-    """One place for each sample."""
+    """One rule for each sample."""
     found: dict[int, Fixed] = {}
     for rule in rules:
         found.setdefault(rule.sample, rule)

@@ -11,7 +11,16 @@ import numpy as np
 
 from bckm._core.tolerance import allowed, group_sums, smallest
 from bckm._core.types import FloatArray
-from bckm.constraints.rules import Fixed, Forbidden, QuotaBound, Rule, SumBound, plural
+from bckm.constraints.rules import (
+    CapacityBound,
+    Fixed,
+    Forbidden,
+    QuotaBound,
+    Rule,
+    name_cluster,
+    names_in,
+    plural,
+)
 from bckm.feasibility._proof import Links, Names, Proof, unique
 from bckm.problem.linear import as_sum
 from bckm.problem.structure import Structure
@@ -22,9 +31,9 @@ class _Column:
     """A sum that rules bound: what it adds up, and per cluster the rule of each side."""
 
     values: FloatArray
-    first: SumBound | QuotaBound
-    upper: dict[int, SumBound | QuotaBound] = field(default_factory=dict)
-    lower: dict[int, SumBound | QuotaBound] = field(default_factory=dict)
+    first: CapacityBound | QuotaBound
+    upper: dict[int, CapacityBound | QuotaBound] = field(default_factory=dict)
+    lower: dict[int, CapacityBound | QuotaBound] = field(default_factory=dict)
 
     @property
     def share(self) -> bool:
@@ -32,7 +41,7 @@ class _Column:
 
     def amount(self, value: float) -> str:
         """So much of it, in words: 120 kg, 3 of 'red'."""
-        if isinstance(self.first, SumBound):
+        if isinstance(self.first, CapacityBound):
             return f"{value:.15g} {self.first.source.name}"
         return f"{value:.15g} of {self.first.source.categories[self.first.category]!r}"
 
@@ -48,10 +57,10 @@ class _Column:
 def _columns(rules: list[Rule], k: int) -> Iterator[_Column]:
     found: dict[tuple[object, ...], _Column] = {}
     for rule in rules:
-        if isinstance(rule, SumBound | QuotaBound):
+        if isinstance(rule, CapacityBound | QuotaBound):
             asked = as_sum(rule)
             column = found.setdefault(asked.key, _Column(asked.values, rule))
-            cluster = rule.cluster if isinstance(rule, SumBound) else None
+            cluster = rule.cluster if isinstance(rule, CapacityBound) else None
             side = column.lower if rule.side == "min" else column.upper
             side.update(dict.fromkeys(range(k) if cluster is None else [cluster], rule))
     yield from found.values()
@@ -146,14 +155,16 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
     names = Names((*used, *places, column.first))
     each = {float(column.values[p]) for p in samples}
     held = f"hold {column.amount(total)}"
-    if len(samples) > 1 and len(each) == 1 and isinstance(column.first, SumBound):
+    if len(samples) > 1 and len(each) == 1 and isinstance(column.first, CapacityBound):
         held = f"hold {column.amount(each.pop())} each, {column.amount(total)} in all"
     subject = f"{names(*samples)} must stay together and {held}"
     if len(samples) == 1:
         subject = f"{names(*samples)} holds {column.amount(total)}"
-    where = f"cluster {left[0]}" if len(left) == 1 else "every cluster"
+    where = name_cluster(left[0], names_in(rules)) if len(left) == 1 else "every cluster"
     where += " that is open to them" if len(left) > 1 and shut else ""
-    beyond = f"the capacity of {where}" if isinstance(column.first, SumBound) else f"{where} may"
+    beyond = (
+        f"the capacity of {where}" if isinstance(column.first, CapacityBound) else f"{where} may"
+    )
     return Proof(
         (*used, *places, *unique(column.upper[i] for i in left)),
         False,
@@ -188,12 +199,13 @@ def overloaded(rules: list[Rule], s: Structure) -> Proof | None:
                 len(after),
             )
             used = [fixed[p] for p in here[:enough].tolist()]
+            where = name_cluster(i, used[0].clusters)
             return Proof(
                 (*used, bound),
                 False,
-                f"{plural(enough, 'sample')} fixed to cluster {i} hold "
+                f"{plural(enough, 'sample')} fixed to {where} hold "
                 f"{column.amount(after[enough - 1])}, more than its capacity "
                 f"({column.amount(bound.value)})",
-                f"raise the capacity of cluster {i} or fix fewer samples to it",
+                f"raise the capacity of {where} or fix fewer samples to it",
             )
     return None

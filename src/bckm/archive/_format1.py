@@ -1,0 +1,75 @@
+"""Files of format 1, as the trees of format 2: capacities were sums, and a demand changed sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+_SIDES = ("min", "max")
+
+
+def upgraded(content: dict[str, Any]) -> dict[str, Any]:
+    """What a file of format 1 holds, in the words of format 2."""
+    found = {**content, "statements": [_statement(one) for one in content["statements"]]}
+    if "result" in found:
+        found["result"] = _result(found["result"])
+    if "study" in found:
+        study = found["study"]
+        found["study"] = {
+            **study,
+            "result": _result(study["result"]),
+            "constraints": _constraints(study["constraints"]),
+        }
+    if "model" in found:
+        found["model"] = _model(found["model"])
+    return found
+
+
+def _statement(tree: dict[str, Any]) -> dict[str, Any]:
+    if tree["kind"] != "AttributeSum":
+        return tree
+    return {**tree, "kind": "Capacity", "min": tree["lower"], "max": tree["upper"]}
+
+
+def _result(tree: dict[str, Any]) -> dict[str, Any]:
+    violated = [{**one, "rule": _rule(one["rule"])} for one in tree["given_up"]]
+    return {**tree, "given_up": violated, "cluster_names": None}
+
+
+def _rule(tree: dict[str, Any]) -> dict[str, Any]:
+    return {**tree, "rule": "CapacityBound"} if tree["rule"] == "SumBound" else tree
+
+
+def _constraints(tree: dict[str, Any]) -> dict[str, Any]:
+    softened = [
+        {**part, "constraints": _constraints(part["constraints"])} for part in tree["softened"]
+    ]
+    return {**tree, "statements": tree["rows"], "softened": softened, "cluster_names": None}
+
+
+def _model(tree: dict[str, Any]) -> dict[str, Any]:
+    """Sizes that bounded the sum of a demand are capacities."""
+    params, fit = dict(tree["params"]), tree["fit"]
+    sides = [params.get(f"size_{side}") for side in _SIDES]
+    of_demand = bool(fit["bounds"]["totals"]) if fit else any(map(_no_sizes, sides))
+    if of_demand:
+        for side in _SIDES:
+            params[f"capacity_{side}"] = params.pop(f"size_{side}", None)
+        if params["capacity_min"] is not None:  # it allowed empty clusters
+            params["size_min"] = 0
+    if fit:
+        totals = [
+            {**one, **{f"capacity_{side}": one[f"size_{side}"] for side in _SIDES}}
+            for one in fit["bounds"]["totals"]
+        ]
+        bounds = {**fit["bounds"], "totals": totals}
+        fit = {**fit, "result": _result(fit["result"]), "bounds": bounds}
+    return {**tree, "params": params, "fit": fit}
+
+
+def _no_sizes(bound: Any) -> bool:
+    if bound is None or isinstance(bound, Mapping):
+        return bound is not None
+    return bool((np.asarray(bound) % 1 != 0).any())
