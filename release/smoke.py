@@ -6,6 +6,7 @@ Needs nothing but bckm and what it depends on; any failure ends it with a traceb
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import sysconfig
@@ -26,6 +27,8 @@ def main(folder: str, built: str) -> None:
     if built == "compiled":
         assert not missing, missing
         assert native.__file__.startswith(str(where.parent)), native.__file__
+        hooks = [name for name in vars(native) if re.match("_[^_]", name)]
+        assert not hooks, f"functions for tests are in the package: {hooks}"
     else:
         assert native is None
         assert "compiler" in missing, missing
