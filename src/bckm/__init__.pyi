@@ -10,6 +10,7 @@ from .certificate import Certificate as Certificate
 from .certificate import Ending as Ending
 from .certificate import certify as certify
 from .constraints import Constraints as Constraints
+from .constraints.linear_rule import LinearRule as LinearRule
 from .constraints.statements import Capacity as Capacity
 from .constraints.statements import LinearRows as LinearRows
 from .constraints.statements import Quota as Quota

@@ -18,6 +18,7 @@ from bckm._core.tolerance import TOLERANCE, allowed, smallest
 from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import array_of, read_cluster_count
 from bckm.constraints import Constraints, as_constraints
+from bckm.constraints.linear_rule import LinearRule
 from bckm.constraints.rules import (
     CannotLink,
     CapacityBound,
@@ -40,6 +41,7 @@ from bckm.constraints.rules import (
 )
 from bckm.constraints.sample_id import located
 from bckm.constraints.statements import Stay
+from bckm.exceptions import BckmError
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,28 @@ def verify(
         return found
     for rule in constraints.rules(found_labels.size, n_clusters):
         found += _check(rule, found_labels, sizes, TOLERANCE, constraints.cluster_names)
+    _compare_with_own_checks(constraints, found_labels, n_clusters, found)
     return found
+
+
+def _compare_with_own_checks(
+    constraints: Constraints, labels: IntArray, n_clusters: int, found: list[Violation]
+) -> None:
+    """Ask rules of the user's own kind themselves; what their rows say must be the same."""
+    for own in constraints.linear:
+        if not isinstance(own, LinearRule):
+            continue
+        rows = {
+            violation.rule.row
+            for violation in found
+            if isinstance(violation.rule, RowBound) and violation.rule.source.rule is own
+        }
+        broken = {int(row) for row in own.broken(labels.copy(), n_clusters)}
+        if rows != broken:
+            raise BckmError(
+                f"the rule {own.name!r} contradicts itself: broken() names the rows "
+                f"{sorted(broken)}, its linear form {sorted(rows)}."
+            )
 
 
 def _read_labels(labels: Any, n_clusters: int) -> IntArray:
@@ -245,6 +268,8 @@ def _check(
             columns, coefficients = source.A.indices[start:end], source.A.data[start:end]
             held = labels[columns // sizes.size] == columns % sizes.size
             what = f"{source.name}[{row}]"
+            if source.rule is not None:
+                what = f"{source.rule.describe(row)}: the sum"
             return _check_sum(rule, coefficients[held], coefficients, side, value, what, tolerance)
 
 

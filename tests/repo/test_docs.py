@@ -38,7 +38,14 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("page", "least"),
-    [("tutorial", 60), ("choosing", 15), ("moving", 15), ("index", 5), ("files", 25)],
+    [
+        ("tutorial", 60),
+        ("choosing", 15),
+        ("moving", 15),
+        ("index", 5),
+        ("files", 25),
+        ("extending", 15),
+    ],
 )
 def test_examples_run(page, least, folder):  # some write files
     assert run_examples(DOCS / f"{page}.md") >= least

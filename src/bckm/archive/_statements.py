@@ -12,9 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from bckm._storage.fields import Fields, narrow, scalar
+from bckm.constraints.linear_rule import LinearRule
 from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay, _objects
+from bckm.exceptions import UnsupportedError
 
-Statement = Capacity | Quota | Stay | LinearRows
+Statement = Capacity | Quota | Stay | LinearRows | LinearRule
 
 
 class Pool:
@@ -52,6 +54,11 @@ class Pool:
 
 
 def _tree(one: Statement) -> dict[str, Any]:
+    if isinstance(one, LinearRule):
+        raise UnsupportedError(
+            f"{one.name!r} is a rule of your own, whose code a file cannot hold; save the result "
+            "instead, or state the rule as LinearRows."
+        )
     common: dict[str, Any] = {"kind": type(one).__name__, "name": scalar(one.name, "the name")}
     if isinstance(one, LinearRows):
         return common | {

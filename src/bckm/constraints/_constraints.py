@@ -22,6 +22,7 @@ from bckm._core.validation import (
     resolve_sizes,
 )
 from bckm.constraints.expand import Mover, Softened, hard_rules, order_of, priced_rules, stay_rules
+from bckm.constraints.linear_rule import LinearRule
 from bckm.constraints.parse import (
     Frozen,
     Link,
@@ -36,6 +37,8 @@ from bckm.constraints.parse import (
 )
 from bckm.constraints.rules import ClusterNames, Fixed, Forbidden, Rule, SoftRule
 from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
+
+Linear = LinearRows | LinearRule
 
 _COUNTED = (
     *("must_link", "cannot_link", "capacities", "quotas", "linear"),
@@ -68,8 +71,8 @@ class Constraints(Frozen):
         What the samples of a cluster may add up to.
     quotas : Quota or sequence of Quota, optional
         How many samples of each category, or what share, a cluster may hold.
-    linear : LinearRows or sequence of LinearRows, optional
-        Any further linear rules.
+    linear : LinearRows, LinearRule, or a sequence of them, optional
+        Any further linear rules, also of your own kind.
     groups : sequence of length n_samples, optional
         Samples of equal value share a cluster; None, NaN and masked values belong to no group.
     fixed : mapping of sample to cluster, or iterable of such pairs, optional
@@ -121,7 +124,7 @@ class Constraints(Frozen):
     cannot_link: tuple[Link, ...]
     size_min: IntArray | FloatArray | None  # floats: those below 1 are shares
     size_max: IntArray | FloatArray | None
-    statements: tuple[Capacity | Quota | LinearRows, ...]
+    statements: tuple[Capacity | Quota | LinearRows | LinearRule, ...]
     fixed: tuple[Fixed, ...]
     forbidden: tuple[Forbidden, ...]
     stay: tuple[Stay, ...]
@@ -138,7 +141,7 @@ class Constraints(Frozen):
         size_max: Any = None,
         capacities: Mapping[str, Capacity] | None = None,
         quotas: Quota | Sequence[Quota] | None = None,
-        linear: LinearRows | Sequence[LinearRows] | None = None,
+        linear: Linear | Sequence[Linear] | None = None,
         groups: Any = None,
         fixed: Any = None,
         forbidden: Any = None,
@@ -159,7 +162,7 @@ class Constraints(Frozen):
             "statements": (
                 *read_capacities(capacities, by),
                 *read_blocks(quotas, Quota, "quotas takes bckm.Quota", by),
-                *read_blocks(linear, LinearRows, "linear takes bckm.LinearRows", by),
+                *read_blocks(linear, Linear, "linear takes bckm.LinearRows or bckm.LinearRule", by),
             ),
             "fixed": read_fixed(fixed, Fixed, by, names),
             "forbidden": read_fixed(forbidden, Forbidden, by, names),
@@ -240,7 +243,7 @@ class Constraints(Frozen):
                 "for Constraints of must-links or cannot-links and nothing else."
             )
         if self.linear:
-            raise TypeError("LinearRows cannot be soft; state capacities or quotas instead.")
+            raise TypeError("linear rules cannot be soft; state capacities or quotas instead.")
         if self.stay or self.softened:
             raise TypeError(
                 "a Stay has prices of its own, and soft rules are soft already; join them with &."
@@ -260,9 +263,9 @@ class Constraints(Frozen):
         return tuple(one for one in self.statements if isinstance(one, Quota))
 
     @property
-    def linear(self) -> tuple[LinearRows, ...]:
+    def linear(self) -> tuple[Linear, ...]:
         """All linear rows."""
-        return tuple(one for one in self.statements if isinstance(one, LinearRows))
+        return tuple(one for one in self.statements if isinstance(one, Linear))
 
     @property
     def fixed_and_forbidden(self) -> tuple[Fixed | Forbidden, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import resolve_sizes
+from bckm.constraints.linear_rule import LinearRule
 from bckm.constraints.parse import Link
 from bckm.constraints.rules import (
     CannotLink,
@@ -66,6 +67,8 @@ def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
         _check_fixed(rule, n_samples, n_clusters)
         found.append(rule if names is None else replace(rule, clusters=names))
     for statement in c.statements:
+        if isinstance(statement, LinearRule):
+            statement = statement.compiled(n_samples, n_clusters)
         if isinstance(statement, LinearRows):
             found += _row_rules(statement, n_samples, n_clusters)
             continue
@@ -246,7 +249,7 @@ class Mover:
     def __call__(self, c: Constraints) -> Constraints:
         """The same rules about the new samples."""
         if c.linear:
-            raise TypeError("LinearRows name columns, not samples: state them for these samples.")
+            raise TypeError("linear rules name columns, not samples: state them for these samples.")
 
         def taken(blocks: tuple[Any, ...]) -> tuple[Any, ...]:
             return tuple(block.taken(self.order(block), self.named) for block in blocks)

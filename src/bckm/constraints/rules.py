@@ -180,6 +180,8 @@ class RowBound:
     row: int
 
     def __str__(self) -> str:
+        if self.source.rule is not None:
+            return f"{self.source.rule.name}: {self.source.rule.describe(self.row)}"
         return f"{self.source.name}[{self.row}]: {_limit(self.side, f'{self.value:.15g}')}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,9 @@ from bckm._core.sparse_input import read_sparse
 from bckm._core.tolerance import LARGEST_SUM, overflows
 from bckm._core.types import BoolArray, FloatArray, IntArray, Sparse
 from bckm._core.validation import read_numbers, read_price
+
+if TYPE_CHECKING:
+    from bckm.constraints.linear_rule import LinearRule
 
 Side = Literal["min", "max"]
 
@@ -49,6 +52,8 @@ class LinearRows:
     >>> bool(labels[0] == labels[1] == 0)
     False
     """
+
+    rule: LinearRule | None = None  # whose linear form this is
 
     def __init__(self, A: Any, lower: Any = None, upper: Any = None, name: str = "row") -> None:  # noqa: N803
         what = f"the coefficients of {name!r}"
