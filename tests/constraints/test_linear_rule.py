@@ -65,10 +65,7 @@ def test_what_it_cannot_do_is_refused(tmp_path):
     with pytest.raises(bckm.UnsupportedError, match="rule of your own"):
         bckm.save(study, tmp_path / "x.bckm")
     assert "company" in bckm.report.markdown(study)
+    wrong = Neighbors([0], 1)
+    wrong.rows = lambda n_samples, n_clusters: None
     with pytest.raises(TypeError, match="must return LinearRows"):
-
-        class Wrong(Neighbors):
-            def rows(self, n_samples, n_clusters):
-                return None
-
-        bckm.check(6, 2, bckm.Constraints(linear=Wrong([0], 1)))
+        bckm.check(6, 2, bckm.Constraints(linear=wrong))
