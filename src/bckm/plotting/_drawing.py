@@ -184,28 +184,13 @@ class Display(ABC):
         Display
             Drawn; its `ax_` and `figure_` are there.
         """
-        study = study_of(
-            model, X, constraints, demand=demand, sample_weight=sample_weight, sample_id=sample_id
+        result = getattr(model, "result_", None)
+        if result is None:
+            raise ValueError(f"{type(model).__name__} is not fitted, so there is nothing to draw.")
+        rules = as_constraints(constraints)
+        if demand is not None or not model._bounds.of_demand:
+            rules &= Constraints(size_min=model.size_min, size_max=model.size_max, demand=demand)
+        study = Study.of(
+            result, X, rules, sample_id=sample_id, sample_weight=sample_weight, metric=model.metric
         )
         return cls.from_study(study, **options)
-
-
-def study_of(
-    model: Any,
-    X: Any,  # noqa: N803
-    constraints: Constraints | None = None,
-    *,
-    demand: Any = None,
-    sample_weight: Any = None,
-    sample_id: Any = None,
-) -> Study:
-    """The study of a fitted estimator."""
-    result = getattr(model, "result_", None)
-    if result is None:
-        raise ValueError(f"{type(model).__name__} is not fitted, so there is nothing to draw.")
-    rules = as_constraints(constraints)
-    if demand is not None or not model._bounds.of_demand:
-        rules &= Constraints(size_min=model.size_min, size_max=model.size_max, demand=demand)
-    return Study.of(
-        result, X, rules, sample_id=sample_id, sample_weight=sample_weight, metric=model.metric
-    )
