@@ -104,14 +104,10 @@ class ClustersDisplay(Display):
 
         Parameters
         ----------
-        study : Study
-            What to show.
         most_samples, most_links : int
             Where there are more, some are chosen, and a note says so.
-        ax : Axes, optional
-            Where to draw.
-        **plot
-            Further arguments of `plot`.
+        ax, **plot :
+            As in `plot`.
         """
         found = plane(study)
         k = study.n_clusters

@@ -80,10 +80,8 @@ class ConvergenceDisplay(Display):
         ----------
         results : Result, sequence of Result, or mapping of names to Result
             From `bckm.kmeans`.
-        ax : Axes, optional
-            Where to draw.
-        **plot
-            Further arguments of `plot`.
+        ax, **plot :
+            As in `plot`.
         """
         if isinstance(results, Result):
             results = {"inertia": results}
@@ -97,17 +95,7 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_study(cls, study: Study, *, ax: Axes | None = None, **plot: Any) -> Self:
-        """Draw the result of a study.
-
-        Parameters
-        ----------
-        study : Study
-            What to show.
-        ax : Axes, optional
-            Where to draw.
-        **plot
-            Further arguments of `plot`.
-        """
+        """Draw the result of a study; further arguments are those of `plot`."""
         return cls.from_results(study.result, ax=ax, **plot)
 
     @classmethod

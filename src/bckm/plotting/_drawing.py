@@ -194,30 +194,15 @@ class Display(ABC):
         Display
             Drawn; its `ax_` and `figure_` are there.
         """
-        study = study_of(
-            model, X, constraints, amounts=amounts, sample_weight=sample_weight, sample_id=sample_id
+        result = getattr(model, "result_", None)
+        if result is None:
+            raise ValueError(f"{type(model).__name__} is not fitted, so there is nothing to draw.")
+        n = result.labels.size
+        rules = Constraints(size_min=model.size_min, size_max=model.size_max).resolved(n)
+        if amounts is not None:
+            rules = model._own_rules(n, amounts)
+        rules &= as_constraints(constraints).resolved(n)
+        study = Study.of(
+            result, X, rules, sample_id=sample_id, sample_weight=sample_weight, metric=model.metric
         )
         return cls.from_study(study, **options)
-
-
-def study_of(
-    model: Any,
-    X: Any,  # noqa: N803
-    constraints: Constraints | None = None,
-    *,
-    amounts: Any = None,
-    sample_weight: Any = None,
-    sample_id: Any = None,
-) -> Study:
-    """The study of a fitted estimator."""
-    result = getattr(model, "result_", None)
-    if result is None:
-        raise ValueError(f"{type(model).__name__} is not fitted, so there is nothing to draw.")
-    n = result.labels.size
-    rules = Constraints(size_min=model.size_min, size_max=model.size_max).resolved(n)
-    if amounts is not None:
-        rules = model._own_rules(n, amounts)
-    rules &= as_constraints(constraints).resolved(n)
-    return Study.of(
-        result, X, rules, sample_id=sample_id, sample_weight=sample_weight, metric=model.metric
-    )

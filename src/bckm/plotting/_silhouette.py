@@ -68,14 +68,10 @@ class SilhouetteDisplay(Display):
 
         Parameters
         ----------
-        study : Study
-            What to show.
         most : int
             Where there are more samples so many are chosen, and a note says so.
-        ax : Axes, optional
-            Where to draw.
-        **plot
-            Further arguments of `plot`.
+        ax, **plot :
+            As in `plot`.
         """
         found = silhouette(study, most)
         styles = palette(plane(study).centers)

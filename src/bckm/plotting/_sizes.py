@@ -70,15 +70,11 @@ class SizesDisplay(Display):
 
         Parameters
         ----------
-        study : Study
-            What to show.
         name : str
             Which of ``bckm.study.views.amounts(study)``: "size", the name of a capacity, or that
             of a quota and a category, as in "color: red".
-        ax : Axes, optional
-            Where to draw.
-        **plot
-            Further arguments of `plot`.
+        ax, **plot :
+            As in `plot`.
         """
         found = {one.name: one for one in amounts(study)}
         if name not in found:
