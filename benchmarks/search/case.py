@@ -39,7 +39,7 @@ class Case:
     @property
     def linked(self) -> bool:
         """Whether more than sizes is asked."""
-        return bool(self.rules.must_link or self.rules.cannot_link or self.rules.rows)
+        return bool(self.rules.must_link or self.rules.cannot_link or self.rules.statements)
 
     @property
     def free(self) -> bool:

@@ -1,7 +1,7 @@
-"""Writes the files of format 1 that all later versions must read.
+"""Writes the files of format 2 that all later versions must read, as `v1` holds those of format 1.
 
 They are what somebody saved long ago: NEVER write them again. When the format changes, let this
-script write a new folder `v2` beside `v1`, and leave `v1` as it is. It refuses to replace files.
+script write a new folder beside them, and leave them as they are. It refuses to replace files.
 
     python -m tests.archive.make
 """
@@ -15,7 +15,7 @@ import numpy as np
 import bckm
 from tests.support.as_json import told
 
-HERE = Path(__file__).parent / "v1"
+HERE = Path(__file__).parent / "v2"
 
 STRANGE = [
     "",
@@ -42,14 +42,14 @@ def result() -> bckm.Result:
 
 
 def model() -> bckm.ConstrainedKMeans:
-    demand = {"kg": np.arange(1.0, 13), "m³": np.arange(12.0, 0, -1) / 3}
+    amounts = {"kg": np.arange(1.0, 13), "m³": np.arange(12.0, 0, -1) / 3}
     found = bckm.ConstrainedKMeans(
-        3, size_max={"kg": [40.0, 50.0, 60.0], "m³": 20.0}, random_state=4, tol=0.0, max_iter=50
+        3, capacity_max={"kg": [40.0, 50.0, 60.0], "m³": 20.0}, random_state=4, tol=0.0, max_iter=50
     )
     weight = np.linspace(1, 2, 12)
     names = [f"s{p}" for p in range(12)]
     return found.fit(
-        data(1), must_link=[("s0", "s1")], demand=demand, sample_weight=weight, sample_id=names
+        data(1), must_link=[("s0", "s1")], amounts=amounts, sample_weight=weight, sample_id=names
     )
 
 
@@ -64,8 +64,8 @@ def every_rule(seed: int = 2) -> bckm.Constraints:
         size_min=[2, 3, 3],
         size_max=6,
         groups=["a", None, None, "a", "b", None, None, None, None, None, "b", None],
-        rows=[
-            bckm.AttributeSum(np.arange(12) / 4, lower=0.5, upper=[20.0, 21.0, np.inf], name="kg"),
+        capacities={"kg": bckm.Capacity(np.arange(12) / 4, min=0.5, max=[20.0, 21.0, np.inf])},
+        quotas=[
             bckm.Quota(
                 ["x", "y", None] * 4,
                 "±90%",
@@ -74,10 +74,11 @@ def every_rule(seed: int = 2) -> bckm.Constraints:
                 count_max={"x": 4, "y": 4.5},
                 name="kind",
             ),
-            bckm.LinearRows(half, upper=[3.0, np.inf], lower=[-np.inf, 0.25], name="any"),
         ],
-        fixed={11: 2},
-        forbidden=[(8, 0), (8, 1)],
+        linear=bckm.LinearRows(half, upper=[3.0, np.inf], lower=[-np.inf, 0.25], name="any"),
+        fixed={11: "c"},
+        forbidden=[(8, "a"), (8, "b")],
+        cluster_names=["a", "b", "c"],
         stay=bckm.Stay(
             [p % 3 if p else -1 for p in range(12)], price=np.arange(12) / 9, at_most=11
         ),
@@ -88,10 +89,8 @@ def every_rule(seed: int = 2) -> bckm.Constraints:
         ),
         bckm.Constraints(size_max=3, fixed={5: 0}, forbidden=[(7, 1)]).soft(confidence=0.01),
         bckm.Constraints(
-            rows=[
-                bckm.AttributeSum(rng.random(12), upper=0.5, name="soft sum"),
-                bckm.Quota(["u", "v"] * 6, 0.0, name="soft quota"),
-            ]
+            capacities={"soft sum": bckm.Capacity(rng.random(12), max=0.5)},
+            quotas=bckm.Quota(["u", "v"] * 6, 0.0, name="soft quota"),
         ).soft(price=0.01),
         bckm.Constraints.from_labels([0, 0, -1, 1, -1, 1] + [-1] * 6, price=0.02),
     ]
@@ -109,7 +108,7 @@ def study() -> bckm.Study:
 
 def haversine() -> bckm.Study:
     places = np.column_stack([np.linspace(-80, 80, 9), np.linspace(-179, 179, 9)])
-    rules = bckm.Constraints(size_max=3)
+    rules = bckm.Constraints(size_max=[3, 0.4, 0.5])
     found = bckm.kmeans(places, 3, rules, metric="latlon", random_state=0)
     names = ["latitude", "longitude"]
     return bckm.Study.of(found, places, rules, feature_names=names, metric="latlon")
@@ -122,7 +121,7 @@ def strange() -> bckm.Study:
         must_link=[(STRANGE[0], STRANGE[1])],
         cannot_link=[STRANGE[2:4]],
         forbidden=[(STRANGE[11], 0)],
-        rows=bckm.Quota(dict(zip(STRANGE, STRANGE[:3] * 4, strict=True)), 0.9, name=STRANGE[4]),
+        quotas=bckm.Quota(dict(zip(STRANGE, STRANGE[:3] * 4, strict=True)), 0.9, name=STRANGE[4]),
         by="sample_id",
     ) & bckm.Constraints(must_link=[STRANGE[5:8]], by="sample_id").soft(price=1e-6)
     weight = np.linspace(0, 1, 12)

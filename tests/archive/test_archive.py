@@ -81,7 +81,7 @@ def test_results_of_all_engines(solver, search, tmp_path):
 def test_a_rule_knows_the_statement_it_comes_from(tmp_path, a_study):
     study = a_study
     found = again(study, tmp_path)
-    sums = found.constraints.softened[2].constraints.rows
+    sums = found.constraints.softened[2].constraints.capacities
     sources = [one.rule.rule.source for one in found.result.violated if "soft sum" in one.message]
     assert sources
     assert all(source is sums[0] for source in sources)
@@ -255,22 +255,22 @@ RESULT = [
     (("labels",), lambda a: a[:0], "labels"),
     (("labels",), lambda a: a.astype(float), "labels"),
     (("labels",), lambda a: a[None], "labels"),
-    (("centres",), lambda a: a[:2], "labels|embedded"),
-    (("centres",), changed(0, np.nan), "centers|centres"),
+    (("centers",), lambda a: a[:2], "labels|embedded"),
+    (("centers",), changed(0, np.nan), "centers|centres"),
     (("embedded",), lambda a: a[:2], "embedded"),
     (("prices",), lambda a: a[:2], "prices"),
     (("inertia",), float("nan"), "inertia"),
     (("inertia",), "1", "inertia"),
     (("status",), "great", "great"),
-    (("assignment",), None, "assignment"),
+    (("assignment_status",), None, "assignment"),
     (("solver",), 3, "solver"),
     (("counters",), {"a": -1}, "a of counters"),
     (("counters",), [], "counters"),
     (("history", "start"), lambda a: a[:0], "start"),
     (("history", "kind"), lambda a: ["x"] * len(a), "kind"),
     (("history",), None, "history"),
-    (("given_up",), [{}], "a violated rule"),
-    (("given_up",), {}, "given_up"),
+    (("violated",), [{}], "a violated rule"),
+    (("violated",), {}, "violated"),
 ]
 
 
@@ -296,8 +296,8 @@ STUDY = [
     (("constraints", "size_max"), np.array(1), "changed after it was written: cluster"),
     (("constraints", "size_max"), np.array([9, 9]), "size_max"),
     (("constraints", "size_max"), np.array(1.5), "size_max"),
-    (("constraints", "rows"), [99], "statement"),
-    (("constraints", "rows"), [2], "statement"),  # a Stay
+    (("constraints", "statements"), [99], "statement"),
+    (("constraints", "statements"), [2], "statement"),  # a Stay
     (("constraints", "must_link", "samples"), changed(0, 99), "samples"),
     (("constraints", "must_link", "length"), changed(0, 5), "samples"),
     (("constraints", "must_link", "why"), changed(0, 9), "reason"),
@@ -307,12 +307,12 @@ STUDY = [
     (("constraints", "softened", 0, "weight"), None, "price"),
     (("constraints", "softened", 0, "constraints", "must_link", "samples"), changed(0, 99), "99"),
     (("result", "labels"), changed(0, 2), "changed after it was written"),
-    (("result", "given_up", 0, "rule", "samples"), [0, 99], "link"),
-    (("result", "given_up", 0, "rule", "rule"), "eval", "there is no rule 'eval'"),
-    (("result", "given_up", 5, "rule", "cluster"), 3, "cluster 3"),
-    (("result", "given_up", 7, "rule", "source"), 2, "statement"),
-    (("result", "given_up", 7, "rule", "side"), "up", "side"),
-    (("result", "given_up", 10, "rule", "category"), 2, "category"),
+    (("result", "violated", 0, "rule", "samples"), [0, 99], "link"),
+    (("result", "violated", 0, "rule", "rule"), "eval", "there is no rule 'eval'"),
+    (("result", "violated", 5, "rule", "cluster"), 3, "cluster 3"),
+    (("result", "violated", 7, "rule", "source"), 2, "statement"),
+    (("result", "violated", 7, "rule", "side"), "up", "side"),
+    (("result", "violated", 10, "rule", "category"), 2, "category"),
 ]
 
 
@@ -332,7 +332,7 @@ STATEMENTS = [
     ((0, "kind"), "Thing", "no statement of kind"),
     ((0, "values"), changed(0, np.nan), "values"),
     ((0, "ids"), ["a"], "1 ids for 12"),
-    ((0, "upper"), np.zeros((2, 2)), "upper"),
+    ((0, "max"), np.zeros((2, 2)), "max"),
     ((1, "values"), changed(0, 5), "category"),
     ((1, "within"), "x", "within"),
     ((2, "weight"), np.ones(3), "3 prices"),
@@ -359,7 +359,7 @@ MODEL = [
     (("fit", "feature_names"), ["a"], "1 names for 2"),
     (("fit", "metric"), "haversine", "embedded"),
     (("fit", "bounds", "samples"), 0, "no samples"),
-    (("fit", "bounds", "totals", 0, "size_max"), np.ones(2), "size_max has 2 values"),
+    (("fit", "bounds", "totals", 0, "capacity_max"), np.ones(2), "capacity_max has 2 values"),
     (("fit", "bounds", "sizes", "size_min"), np.ones(2, int), "size_min has 2 values"),
     (("fit", "weight"), None, "weight"),
     (("output",), 3, "output"),

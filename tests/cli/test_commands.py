@@ -114,7 +114,7 @@ def test_what_the_library_refuses_is_a_sentence_for_all_commands(run, customers,
     answers.append(run("verify", customers, "--labels", "labels.csv", *wrong))
     for answer in answers:
         assert answer.code == 2
-        assert "fixed names cluster 7; there are clusters 0 to 2." in answer.err
+        assert "there is no cluster '7'; clusters are counted from " in answer.err
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,13 @@ def test_verify_counts(run, tmp_path):
 @pytest.mark.parametrize(
     ("labels", "args", "code", "words"),
     [
-        ("id,cluster\na,0\nb,2\nc,1\n", ("-k", 2), 5, "holds cluster 2; of 2 clusters"),
-        ("id,cluster\na,0\nb,-1\nc,1\n", (), 5, "row 2 of d.csv has -1"),
+        (
+            "id,cluster\na,0\nb,2\nc,1\n",
+            ("-k", 2),
+            5,
+            "there is no cluster '2'; the 2 clusters are '0', '1'",
+        ),
+        ("id,cluster\na,0\nb,-1\nc,1\n", (), 5, "row 2 (line 3): there is no cluster '-1'"),
         ("id,cluster\na,0\nb,1\n", (), 5, "--id joins them"),
         ("id,cluster\na,0\nb,1\n", ("--id", "id"), 5, "no row for 1 ids, first 'c'"),
         ("id,cluster\nc,0\nb,0\na,1\n", ("--id", "id", "--known", "team"), 0, "holds"),

@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 
+import bckm
 from bckm.kernels import missing
 from bckm.tables import Table, read_table, write_table
 from tests.cli.conftest import read
@@ -31,7 +32,7 @@ def test_labels_come_back_with_all_columns_and_every_rule_holds(run, customers, 
     assert [[row[name] for name in unchanged] for row in rows] == [
         [row[name] for name in unchanged] for row in before
     ]
-    assert set(sizes_of(rows)) == set("012345")
+    assert set(sizes_of(rows)) == set("123456")
     assert all(45 <= size <= 55 for size in sizes_of(rows).values())
     clusters = collections.defaultdict(set)
     for row in rows:
@@ -51,7 +52,7 @@ def test_capacity_apart_quota(run, customers, tmp_path):
     )
     assert (answer.code, answer.out, answer.err) == (0, "", "")
     rows = read(tmp_path / "customers-clusters.csv")
-    for cluster in "01234":
+    for cluster in "12345":
         mine = [row for row in rows if row["cluster"] == cluster]
         assert total // 6 <= sum(int(row["kg"]) for row in mine) <= total // 4
         assert abs(np.mean([row["gender"] == "f" for row in mine]) - 0.5) <= 0.05 + 1e-9
@@ -122,7 +123,7 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--columns", "income"), 5, "--missing median"),
         (("-k", 3, "--columns", "name"), 5, "Müller, Jürgen"),
         (("-k", 3, "--id", "name"), 5, "name"),
-        (("-k", 3, "--fixed", "kg", "--columns", "x_km"), 5, "clusters 0 to 2"),
+        (("-k", 3, "--fixed", "kg", "--columns", "x_km"), 5, "counted from 1 to 3"),
         (("-k", 3, "--out", "nowhere/labels.csv"), 2, "nowhere"),
         (("-k", 3, "--report", "report.pdf"), 2, ".html or .md"),
         (("-k", 3, "--out", "customers.csv"), 2, "overwrite"),
@@ -175,7 +176,7 @@ def test_an_answer_far_from_proven_is_told(run, tmp_path):
 def test_centers_are_written_as_the_table_is(run, tmp_path):
     (tmp_path / "d.csv").write_text("name;x\nann;0,5\nbob;1,5\njoe;9,5\n")
     assert run("fit", "d.csv", "-k", 1, "--centers", "c.csv").code == 0
-    assert (tmp_path / "c.csv").read_text().splitlines()[1].startswith("0;3;3,8333")
+    assert (tmp_path / "c.csv").read_text().splitlines()[1].startswith("1;3;3,8333")
 
 
 def test_an_unknown_id_in_the_links_names_the_row_and_a_near_one(run, customers, tmp_path):
@@ -333,9 +334,9 @@ def test_all_outputs(run, customers, tmp_path):
     assert "<script" not in (tmp_path / "r.html").read_text()
     assert "standard" in (tmp_path / "r.html").read_text()
     centers = read(tmp_path / "c.csv")
-    assert [row["cluster"] for row in centers] == ["0", "1", "2"]
+    assert [row["cluster"] for row in centers] == ["1", "2", "3"]
     rows = read(tmp_path / "customers-clusters.csv")
-    mine = [float(row["x_km"]) for row in rows if row["cluster"] == "1"]
+    mine = [float(row["x_km"]) for row in rows if row["cluster"] == "2"]
     assert float(centers[1]["x_km"]) == pytest.approx(np.mean(mine))  # in the units of the table
     summary = json.loads((tmp_path / "s.json").read_text())
     assert summary["sizes"] == [int(row["size"]) for row in centers]
@@ -381,3 +382,31 @@ def test_a_finished_fit_leaves_no_checkpoint(run, customers, tmp_path):
     args = ("fit", customers, "-k", 3, "--size", "90:110", *FEATURES)
     assert run(*args, "--checkpoint", "fit.ckpt").code == 0
     assert not (tmp_path / "fit.ckpt").exists()
+
+
+def test_names_of_clusters_from_the_rules_to_the_lists(run, tmp_path):
+    rows = "".join(f"s{p},{p % 3 * 9 + p / 100},{'van 2' if p == 4 else ''}\n" for p in range(30))
+    (tmp_path / "d.csv").write_text(f"stop,x,before\n{rows}")
+    names = ("--cluster-names", 'van 1,van 2,"van, 3"')
+    asked = ("--size", "20%:50%", "--fixed", "before", "--id", "stop", "--columns", "x", *names)
+    outputs = ("-o", "o.csv", "--centers", "c.csv", "--report", "r.md", "--report", "r.html")
+    answer = run("fit", "d.csv", *asked, *outputs, "--save", "f.bckm", "--summary", "s.json")
+    assert answer.code == 0, answer.err
+    found = read(tmp_path / "o.csv")
+    assert {row["cluster"] for row in found} == {"van 1", "van 2", "van, 3"}
+    assert found[4]["cluster"] == "van 2"
+    assert [row["cluster"] for row in read(tmp_path / "c.csv")] == ["van 1", "van 2", "van, 3"]
+    assert json.loads((tmp_path / "s.json").read_text())["cluster_names"][2] == "van, 3"
+    for told in (answer.out, *((tmp_path / name).read_text() for name in ("r.md", "r.html"))):
+        assert "van, 3" in told
+    assert "holds 6 to 15 samples" in (tmp_path / "r.md").read_text()
+    assert bckm.load(tmp_path / "f.bckm").cluster_names == ("van 1", "van 2", "van, 3")
+    assert "van, 3" in run("show", "f.bckm").out
+    assert run("verify", "o.csv", *asked).code == 0
+    assert run("verify", "o.csv", "--size", "20%:50%").code == 0  # names of the column
+    wrong = run("verify", "o.csv", *asked, "--size", ":1")
+    assert "cluster 'van 1' holds 10 samples, more than size_max=1." in wrong.out
+    broken = json.loads(run("verify", "o.csv", *asked, "--size", ":1", "--json").out)["broken"]
+    assert [one["cluster"] for one in broken] == ["van 1", "van 2", "van, 3"]
+    clash = run("check", "d.csv", *asked, "--size", "0,15,15")
+    assert "cluster 'van 1'" in clash.out + clash.err

@@ -96,11 +96,11 @@ def test_on_the_command_line(run, tmp_path):
     assert all(cluster[a] != cluster[b] for a, b in zip(ids, rival, strict=True) if b)
     assert run("verify", "o.csv", "--rules", "r.toml").code == 0
     assert run("check", "d.csv", *options).code == 0
-    wrong = (tmp_path / "o.csv").read_text().replace(",0\n", ",1\n")
+    wrong = (tmp_path / "o.csv").read_text().replace(",1\n", ",2\n")
     (tmp_path / "wrong.csv").write_text(wrong)
     answer = run("verify", "wrong.csv", "--rules", "r.toml")
     assert answer.code == 1
-    assert "are cannot-linked (r), but both lie in cluster 1" in answer.out
+    assert "are cannot-linked (r), but both lie in cluster 2" in answer.out
 
 
 # -- what looks like partners -----------------------------------------------------------------

@@ -22,11 +22,11 @@ from tests.support.hostile import HOSTILE
 
 TEXT = """\
 id,x,y,kg,team,lead,before,known
-a,0,0,1,red,1,0,l
-b,1,0,2,red,0,0,
-c,9,9,3,blue,1,1,m
+a,0,0,1,red,1,1,l
+b,1,0,2,red,0,1,
+c,9,9,3,blue,1,2,m
 d,8,9,4,blue,0,,
-e,5,5,5,,0,1,
+e,5,5,5,,0,2,
 """
 
 
@@ -55,6 +55,8 @@ def rules_of(asked):
         ("50", {"min": 50, "max": 50}),
         ("10:20, 30:40", {"min": [10, 30], "max": [20, 40]}),
         (":20,30:", {"min": [1, 30], "max": [20, float("inf")]}),
+        ("10%:20%", {"min": 0.1, "max": 0.2}),
+        ("5:12.5%, 1%:", {"min": [5, 0.01], "max": [0.125, float("inf")]}),
     ],
 )
 def test_short_sizes(text, keys):
@@ -83,6 +85,9 @@ def test_short_capacities(text, keys):
         {"size": [""]},
         {"size": [":"]},
         {"size": ["-3:4"]},
+        {"size": ["10%"]},
+        {"size": ["20%:10%"]},
+        {"size": ["0%:100%"]},
         {"capacity": ["kg"]},
         {"capacity": ["kg::"]},
         {"capacity": ["kg:nan"]},
@@ -105,9 +110,10 @@ def test_each_kind_becomes_its_rules(table):
     assert "team 'red': samples 'a' and 'b' apart" in rules_of(compiled(table, apart=["team"]))
     asked = compiled(table, size=["2:3"], capacity=["kg:0:9"])
     assert asked.constraints.size_max.tolist() == 3
-    assert len(asked.constraints.rows) == 1
-    assert asked.constraints.rows[0].lower is None  # a sum of what is not negative is not either
-    assert compiled(table, quota=["team:±10%"]).constraints.rows[0].within == 0.1
+    (kg,) = asked.constraints.capacities
+    assert (kg.name, kg.max.tolist()) == ("kg", 9)
+    assert kg.min is None  # a sum of what is not negative is not either
+    assert compiled(table, quota=["team:±10%"]).constraints.quotas[0].within == 0.1
     assert compiled(table, stay=["before:1"]).constraints.stay[0].values.tolist() == [
         0,
         0,
@@ -207,11 +213,11 @@ def clusters_of(cells, **short):
 
 
 def test_clusters_in_a_column_are_those_that_there_are():
-    found = clusters_of(["-1", "2", "", "0"], fixed=["before"]).constraints.fixed
+    found = clusters_of(["-1", "3", "", "1.0", "NA"], fixed=["before"]).constraints.fixed
     assert [(one.sample, one.cluster) for one in found] == [(1, 2), (3, 0)]
-    for wrong in ("-2", "3", "0.5"):
-        with pytest.raises(TableError, match=f"0 to 2, or nothing; row 2 has {wrong}"):
-            clusters_of(["0", wrong, "1"], fixed=["before"])
+    for wrong in ("-2", "4", "0", "0.5", "x"):
+        with pytest.raises(TableError, match=rf"row 2 .* has '{wrong}', .*counted from 1 to 3"):
+            clusters_of(["1", wrong, "1"], fixed=["before"])
 
 
 def test_rules_that_ask_nothing_are_told(table):
@@ -219,7 +225,7 @@ def test_rules_that_ask_nothing_are_told(table):
     assert (alone.constraints.must_link, len(alone.notes)) == ((), 1)
     assert "no two rows share a value" in alone.notes[0]
     always = compiled(table, capacity=["kg:0:"])
-    assert (always.constraints.rows, len(always.notes)) == ((), 1)
+    assert (always.constraints.statements, len(always.notes)) == ((), 1)
 
 
 def test_only_sums_that_cannot_be_negative_need_no_lower_bound_of_0():
@@ -228,7 +234,7 @@ def test_only_sums_that_cannot_be_negative_need_no_lower_bound_of_0():
     for column, least in (("kg", [0, 2]), ("loss", [0, 0])):
         clause = Clause.read("capacity", {"column": column, "min": least})
         asked = compile_plan(Plan(clusters=2, columns=("x",), clauses=(clause,)), table)
-        assert asked.constraints.rows[0].lower.tolist() == least
+        assert asked.constraints.capacities[0].min.tolist() == least
 
 
 def soft_of(table, kind, **keys):
@@ -250,9 +256,9 @@ def test_every_pair_of_classes_has_its_price(table):
 
 def test_places_may_be_soft_and_several(table):
     assert len(soft_of(table, "fixed", column="before", price=1)) == 4
-    assert len(soft_of(table, "forbidden", id="a", cluster=[0, 2], price=1)) == 2
+    assert len(soft_of(table, "forbidden", id="a", cluster=[1, 3], price=1)) == 2
     with pytest.raises(PlanError, match="one cluster"):
-        soft_of(table, "fixed", id="a", cluster=[0, 2])
+        soft_of(table, "fixed", id="a", cluster=[1, 3])
 
 
 def test_each_link_has_its_own_confidence(tmp_path, table):
@@ -328,10 +334,10 @@ def test_the_file_means_what_the_options_mean(tmp_path, table):
         ids = ["d", "e"]
         [[fixed]]
         id = "a"
-        cluster = 1
+        cluster = 2
         [[forbidden]]
         id = "b"
-        cluster = [0]
+        cluster = [1]
         [[quota]]
         column = "team"
         share_max = { red = 0.9 }
@@ -458,3 +464,77 @@ def test_rules_that_are_nested_without_end(tmp_path):
     (tmp_path / "r.toml").write_text("columns = " + "[" * 100_000)
     with pytest.raises(PlanError, match="nested too deeply"):
         read_plan(tmp_path / "r.toml")
+
+
+# ------------------------------------------------------------------ shares and names
+
+
+def test_shares_of_the_rows(table):
+    asked = compiled(table, size=["20%:70%"]).constraints
+    assert (asked.size_min.tolist(), asked.size_max.tolist()) == (0.2, 0.7)
+    sizes = {rule for rule in rules_of(compiled(table, size=["21%:70%"])) if "size" in rule}
+    assert {rule.split(":")[1] for rule in sizes} == {
+        " at least 2 samples in every cluster",
+        " at most 3 samples in every cluster",
+    }
+    mixed = compiled(table, size=["20%:,1:"]).constraints
+    assert mixed.size_min.tolist() == [0.2, 1]
+
+
+def test_names_of_clusters(tmp_path, table):
+    (tmp_path / "rules.toml").write_text(
+        """
+        cluster_names = ["north", "south"]
+        id = "id"
+        columns = ["x"]
+        [size]
+        max = "70%"
+        [[fixed]]
+        id = "a"
+        cluster = "south"
+        [[forbidden]]
+        id = "b"
+        cluster = ["north"]
+        """
+    )
+    plan = read_plan(tmp_path / "rules.toml")
+    write_plan(plan, tmp_path / "again.toml")
+    assert read_plan(tmp_path / "again.toml") == plan
+    asked = compile_plan(plan, table)
+    assert asked.n_clusters == 2
+    assert {
+        "size_max: at most 3 samples in every cluster",
+        "fixed: sample 'a' in cluster 'south'",
+        "forbidden: sample 'b' not in cluster 'north'",
+    } <= rules_of(asked)
+    found = Table.of({"x": [1, 2, 3], "before": ["south", None, "north"]})
+    kept = Plan(cluster_names=("north", "south"), clauses=clauses_of({"stay": ["before:1"]}))
+    assert compile_plan(kept, found).constraints.stay[0].values.tolist() == [1, -1, 0]
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (Plan(clusters=3, cluster_names=("a", "b")), "2 names are given for 3 clusters"),
+        (
+            Plan(
+                cluster_names=("a", "b"),
+                clauses=(Clause.read("fixed", {"id": 0, "cluster": "c"}),),
+            ),
+            "there is no cluster 'c'; clusters are called 'a', 'b'",
+        ),
+        (
+            Plan(
+                clusters=2,
+                clauses=(
+                    Clause.read("size", {"max": 0.5}),
+                    Clause.read("size", {"max": 3}),
+                ),
+            ),
+            "a share of the samples on one side",
+        ),
+    ],
+)
+def test_names_and_shares_that_do_not_fit(table, plan, words):
+    with pytest.raises(PlanError, match=words):
+        compile_rules(plan, table)

@@ -1,4 +1,4 @@
-"""Files of format 1, as the trees of format 2: capacities were sums, and a demand changed sizes."""
+"""Files of format 1 as trees of format 2: other words, and a demand changed what sizes meant."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 _SIDES = ("min", "max")
+_METRICS = {"haversine": "latlon", "haversine in radians": "haversine"}
+_SOLVERS = {"prices": "lagrangian"}
 
 
 def upgraded(content: dict[str, Any]) -> dict[str, Any]:
@@ -21,6 +23,7 @@ def upgraded(content: dict[str, Any]) -> dict[str, Any]:
             **study,
             "result": _result(study["result"]),
             "constraints": _constraints(study["constraints"]),
+            "metric": _METRICS.get(study["metric"], study["metric"]),
         }
     if "model" in found:
         found["model"] = _model(found["model"])
@@ -30,12 +33,19 @@ def upgraded(content: dict[str, Any]) -> dict[str, Any]:
 def _statement(tree: dict[str, Any]) -> dict[str, Any]:
     if tree["kind"] != "AttributeSum":
         return tree
-    return {**tree, "kind": "Capacity", "min": tree["lower"], "max": tree["upper"]}
+    sides = {"min": tree["lower"], "max": tree["upper"]}
+    return {**tree, **sides, "kind": "Capacity", "name": str(tree["name"])}
 
 
 def _result(tree: dict[str, Any]) -> dict[str, Any]:
-    violated = [{**one, "rule": _rule(one["rule"])} for one in tree["given_up"]]
-    return {**tree, "given_up": violated, "cluster_names": None}
+    return {
+        **tree,
+        "centers": tree["centres"],
+        "solver": _SOLVERS.get(tree["solver"], tree["solver"]),
+        "assignment_status": tree["assignment"],
+        "violated": [{**one, "rule": _rule(one["rule"])} for one in tree["given_up"]],
+        "cluster_names": None,
+    }
 
 
 def _rule(tree: dict[str, Any]) -> dict[str, Any]:
@@ -52,6 +62,11 @@ def _constraints(tree: dict[str, Any]) -> dict[str, Any]:
 def _model(tree: dict[str, Any]) -> dict[str, Any]:
     """Sizes that bounded the sum of a demand are capacities."""
     params, fit = dict(tree["params"]), tree["fit"]
+    label_bounds = params.pop("bounds", "matched")
+    params["label_bounds"] = "given" if label_bounds == "fixed" else label_bounds
+    for name, words in (("metric", _METRICS), ("solver", _SOLVERS)):
+        if isinstance(params.get(name), str):
+            params[name] = words.get(params[name], params[name])
     sides = [params.get(f"size_{side}") for side in _SIDES]
     of_demand = bool(fit["bounds"]["totals"]) if fit else any(map(_no_sizes, sides))
     if of_demand:
@@ -65,7 +80,8 @@ def _model(tree: dict[str, Any]) -> dict[str, Any]:
             for one in fit["bounds"]["totals"]
         ]
         bounds = {**fit["bounds"], "totals": totals}
-        fit = {**fit, "result": _result(fit["result"]), "bounds": bounds}
+        metric = _METRICS.get(fit["metric"], fit["metric"])
+        fit = {**fit, "result": _result(fit["result"]), "bounds": bounds, "metric": metric}
     return {**tree, "params": params, "fit": fit}
 
 

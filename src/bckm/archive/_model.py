@@ -17,7 +17,6 @@ from bckm._core.validation import (
 from bckm._storage.fields import Fields, mapping_of, narrow, scalar
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
-from bckm.archive._words import METRICS, params_read, params_written, read, written
 from bckm.estimator import ConstrainedKMeans
 from bckm.estimator.label_bounds import Bounds, Total
 from bckm.fit.parameters import SETTINGS, read_setting
@@ -32,7 +31,7 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
     """Parameters, and the fit if there was one."""
     params = {name: _param(one) for name, one in model.get_params(deep=False).items()}
     _check_params(params)
-    tree = {"params": params_written(params), "output": getattr(model, _OUTPUT, None), "fit": None}
+    tree = {"params": params, "output": getattr(model, _OUTPUT, None), "fit": None}
     if not hasattr(model, "result_"):
         return tree
     names = getattr(model, "feature_names_in_", None)
@@ -41,7 +40,7 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(one) for one in names],
         "dropped": list(model.dropped_rules_),
-        "metric": written(model._space.name, METRICS),
+        "metric": model._space.name,
         "weight": model._weight,
         "bounds": _bounds_tree(model._bounds),
     }
@@ -50,7 +49,7 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
 
 def read_model(fields: Fields, pool: Pool) -> ConstrainedKMeans:
     """A `ConstrainedKMeans` from a file."""
-    params = params_read(mapping_of(fields["params"], "params"))
+    params = mapping_of(fields["params"], "params")
     if unknown := set(params) - set(_PARAMS):
         raise ValueError(f"there is no parameter {min(unknown)!r:.60}")
     _check_params(params)
@@ -114,7 +113,7 @@ def _fit(model: ConstrainedKMeans, fields: Fields, pool: Pool) -> None:
     names = None if fields["feature_names"] is None else fields.texts("feature_names")
     if names is not None and len(names) != d:
         raise ValueError(f"there are {len(names)} names for {d} features")
-    space = read_metric(read(fields.text("metric"), METRICS))
+    space = read_metric(fields.text("metric"))
     if space.embedded(result.centers).shape != result.embedded.shape:
         raise ValueError(f"embedded centers do not fit the metric {space.name!r}")
     model.n_features_in_ = d

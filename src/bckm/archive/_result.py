@@ -1,4 +1,4 @@
-"""`Result` as a tree, in the words of format 1: given_up for violated, paid for penalty."""
+"""`Result` as a tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from bckm._storage.fields import Fields, narrow, scalar
 from bckm.archive._statements import Pool
-from bckm.archive._words import SOLVERS, read, written
 from bckm.constraints import rules
 from bckm.constraints.parse import read_cluster_names
 from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
@@ -44,7 +43,7 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
     names = rules.names_in(one.rule.rule for one in result.violated)
     return {
         "labels": narrow(result.labels),
-        "centres": result.centers,
+        "centers": result.centers,
         "embedded": result.embedded,
         "prices": result.prices,
         "inertia": float(result.inertia),
@@ -52,18 +51,18 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
         "lower_bound": float(result.lower_bound),
         "seconds": float(result.seconds),
         "status": status_word(result.status),
-        "assignment": status_word(result.assignment_status),
-        "solver": written(result.solver, SOLVERS),
+        "assignment_status": status_word(result.assignment_status),
+        "solver": result.solver,
         "counters": {name: int(number) for name, number in result.counters.items()},
         "history": history_tree(result.history),
-        "given_up": [_violation_tree(one, pool) for one in result.violated],
+        "violated": [_violation_tree(one, pool) for one in result.violated],
         "cluster_names": None if names is None else list(names),
     }
 
 
 def read_result(fields: Fields, pool: Pool) -> Result:
     """A `Result` from a file."""
-    centers = fields.floats("centres", (None, None))
+    centers = fields.floats("centers", (None, None))
     k = len(centers)
     labels = fields.whole_numbers("labels")
     if not labels.size or not k or labels.max() >= k:
@@ -78,18 +77,18 @@ def read_result(fields: Fields, pool: Pool) -> Result:
         inertia=fields.amount("inertia"),
         lower_bound=fields.number("lower_bound"),
         status=read_status(fields.text("status")),
-        assignment_status=read_status(fields.text("assignment")),
+        assignment_status=read_status(fields.text("assignment_status")),
         history=read_history(fields.of("history")),
         seconds=fields.amount("seconds"),
         sizes=np.bincount(labels, minlength=k),
-        solver=read(fields.text("solver"), SOLVERS),
+        solver=fields.text("solver"),
         embedded=fields.floats("embedded", (k, None)),
         counters={name: counters.whole(name) for name in counters.tree},
         prices=None if fields["prices"] is None else fields.floats("prices", (k,)),
         penalty=fields.amount("penalty"),
         violated=tuple(
             _violation(Fields(one, "a violated rule"), pool, labels.size, k, names)
-            for one in fields.all("given_up")
+            for one in fields.all("violated")
         ),
     )
 

@@ -113,7 +113,8 @@ def _statement(fields: Fields) -> Statement:
         raise ValueError(f"there is no statement of kind {kind!r:.60}")
     made, read = _READERS[kind]
     one: Statement = object.__new__(made)
-    one.__dict__.update(read(fields), name=fields.scalar("name"))
+    name = fields.text("name") if made is Capacity else fields.scalar("name")
+    one.__dict__.update(read(fields), name=name)
     return one
 
 

@@ -11,7 +11,6 @@ from bckm._storage.fields import Fields, mapping_of
 from bckm.archive._constraints import constraints_tree, read_constraints
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._statements import Pool
-from bckm.archive._words import METRICS, read, written
 from bckm.problem.metric import read_metric
 from bckm.problem.scaling import SCALINGS, Scaling
 from bckm.study import Study
@@ -29,7 +28,7 @@ def study_tree(study: Study, pool: Pool) -> dict[str, Any]:
         "feature_names": list(study.feature_names),
         "sample_id": None if study.sample_id is None else list(study.sample_id),
         "sample_weight": None if weight is None else np.asarray(weight, float),
-        "metric": written(study.metric, METRICS),
+        "metric": study.metric,
         "scaling": {
             "kind": study.scaling.kind,
             "shift": np.asarray(study.scaling.shift, float),
@@ -47,7 +46,7 @@ def read_study(fields: Fields, pool: Pool) -> Study:
     X = fields.floats("X", (n, None))  # noqa: N806
     d = X.shape[1]
     names, scaling = fields.texts("feature_names"), fields.of("scaling")
-    kind, metric = scaling.text("kind"), read_metric(read(fields.text("metric"), METRICS))
+    kind, metric = scaling.text("kind"), read_metric(fields.text("metric"))
     if len(names) != d or result.centers.shape[1] != d or kind not in SCALINGS:
         raise ValueError(f"features, centers and scaling do not fit data of shape {X.shape}")
     ids = None if fields["sample_id"] is None else tuple(fields.texts("sample_id"))

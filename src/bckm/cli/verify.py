@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -117,10 +118,11 @@ def _named(plan: Plan, column: list[str]) -> Plan:
     if plan.cluster_names:
         return plan
     names = {whole_text(text) for text in column}
-    if not all(name.isdecimal() for name in names):
+    if not all(re.fullmatch(r"-?[0-9.]+", name) for name in names):
         return replace(plan, cluster_names=tuple(sorted(names)))
     first = 0 if "0" in names else 1
-    last = max(map(int, names)) if plan.clusters is None else plan.clusters - 1 + first
+    counted = [int(name) for name in names if name.isdecimal()]
+    last = max(counted, default=1) if plan.clusters is None else plan.clusters - 1 + first
     return replace(plan, cluster_names=tuple(range(first, last + 1)))
 
 

@@ -119,8 +119,8 @@ class Reader:
     @property
     def _known_clusters(self) -> str:
         names = self.cluster_names
-        if names == tuple(range(1, len(names) + 1)):
-            return f"clusters are counted from 1 to {len(names)}"
+        if isinstance(names[0], int):
+            return f"clusters are counted from {names[0]} to {names[-1]}"
         return f"clusters are called {some(list(map(str, names)), _SHOWN)}"
 
 

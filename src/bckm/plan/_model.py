@@ -61,10 +61,9 @@ def _size(value: Any) -> Any:
         value = _number_of(found[1]) / 100
     if isinstance(value, float) and 0 < value < 1:
         return value
-    try:
+    if isinstance(value, int):
         return _whole(value)
-    except ValueError:
-        raise ValueError("must be a whole number, or a share such as 0.1 or '10%'") from None
+    raise ValueError("must be a whole number, or a share such as 0.1 or '10%'")
 
 
 def _number_of(text: str) -> float:
