@@ -7,7 +7,7 @@ from bckm import Constraints, Stay, kmeans
 from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline
 from bckm.fit import seeding
-from bckm.fit.seeding import Starts, anchors, homes, match, scatter, spread
+from bckm.fit.seeding import Starts, anchors, known_items, match, scatter, spread
 from bckm.problem.problem import Problem
 
 
@@ -135,7 +135,7 @@ def test_clusters_of_known_samples_begin_at_their_means_under_their_labels():
         for i in range(3):
             np.testing.assert_allclose(centers[i], X[labels == i].mean(axis=0))
     fixed = Problem.build(X, 3, Constraints(fixed={0: 2, 1: 2, 20: 0}))
-    home = homes(fixed)
+    home = known_items(fixed)
     where = dict(zip(home.items.tolist(), home.clusters.tolist(), strict=True))
     assert where == {fixed.structure.item[p]: i for p, i in ((0, 2), (1, 2), (20, 0))}
     any_order = fixed.centers_in(np.array([[0.0, 0.0], [0.0, 20.0], [20.0, 0.0]]))
@@ -145,7 +145,7 @@ def test_clusters_of_known_samples_begin_at_their_means_under_their_labels():
 def test_forbidden_places_alone_say_nothing_of_homes():
     X = np.random.default_rng(0).normal(size=(12, 2))
     problem = Problem.build(X, 4, Constraints(forbidden=[(0, 0), (0, 1)]))
-    assert homes(problem).items.size == 0
+    assert known_items(problem).items.size == 0
     assert problem.pinned
     assert not Problem.build(X, 4, Constraints(size_max=[3, 4, 5, 6])).pinned
 

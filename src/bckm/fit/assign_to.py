@@ -11,7 +11,7 @@ import numpy as np
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.status import Status
 from bckm._core.validation import read_centers, read_time_limit
-from bckm.assign import Assignment, choose
+from bckm.assign import Assignment, Engine, choose
 from bckm.assign.base import optimality_tolerance
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
@@ -30,7 +30,7 @@ def assign_to(
     centers: Any,
     constraints: Constraints | None = None,
     *,
-    solver: str = "auto",
+    solver: str | Engine = "auto",
     metric: str = "euclidean",
     sample_weight: Any = None,
     sample_id: Any = None,
@@ -68,14 +68,14 @@ def assign_to(
     InfeasibleError
         If no labels obey the constraints; it names a minimal conflict.
     UndecidedError
-        If `time_limit` passed before feasible labels or a proof were found.
+        If `time_limit` passed before feasible labels or a proof were assignment.
 
     Examples
     --------
     >>> import bckm
     >>> X = [[0.0], [1.0], [2.0], [9.0]]
-    >>> found = bckm.assign_to(X, [[0.0], [10.0]], bckm.Constraints(size_max=2))
-    >>> found.labels.tolist(), found.inertia, found.status.value
+    >>> result = bckm.assign_to(X, [[0.0], [10.0]], bckm.Constraints(size_max=2))
+    >>> result.labels.tolist(), result.inertia, result.status.value
     ([0, 0, 1, 1], 66.0, 'optimal')
     """
     began = time.perf_counter()
@@ -93,11 +93,11 @@ def assign_to(
     start = feasible_start(problem.structure, problem.rules, deadline)
     at = problem.given_centers(embedded, "centers")
     status, counters, quick = Status.INTERRUPTED, {}, None
-    found = Assignment(start, np.inf, problem.safe_bound(0.0, problem.within(start, at)))
+    assignment = Assignment(start, np.inf, problem.safe_bound(0.0, problem.within(start, at)))
     try:
         quick = reserved(problem, engine, start, at, deadline, still=True)
         assigner = engine.prepare(problem)
-        found = assigner(at, start, deadline)
+        assignment = assigner(at, start, deadline)
         counters = dict(assigner.counters)
         status = Status.FEASIBLE
     except KeyboardInterrupt:
@@ -105,22 +105,24 @@ def assign_to(
     except TimeUp:
         status = Status.TIME_LIMIT
     # what labels cost without the touch that leads weightless samples
-    cost = problem.within(found.labels, at)
+    cost = problem.within(assignment.labels, at)
     tolerance = optimality_tolerance(problem)
-    found = replace(
-        found, cost=cost, bound=min(found.bound, cost), totals=None, tolerance=tolerance
+    assignment = replace(
+        assignment, cost=cost, bound=min(assignment.bound, cost), totals=None, tolerance=tolerance
     )
     if status is Status.FEASIBLE:
-        late = found.status is not Status.OPTIMAL and deadline.passed
-        status = Status.TIME_LIMIT if late else found.status
+        late = assignment.status is not Status.OPTIMAL and deadline.passed
+        status = Status.TIME_LIMIT if late else assignment.status
     if status.stopped and quick is not None and (less := problem.within(quick, at)) < cost:
-        found = replace(found, labels=quick, cost=less, bound=min(found.bound, less), prices=None)
-    if status.stopped and np.array_equal(found.labels, start):
+        assignment = replace(
+            assignment, labels=quick, cost=less, bound=min(assignment.bound, less), prices=None
+        )
+    if status.stopped and np.array_equal(assignment.labels, start):
         status = Status.NOT_STARTED
     return result_of(
         problem,
         constraints,
-        found,
+        assignment,
         points,
         sample_weight,
         still=True,

@@ -215,7 +215,9 @@ def identity(
         "weights": digest(read_weight(sample_weight, n)),
         "rules": digest((problem.structure, problem.soft)),
         "init": init if isinstance(init, str) else digest(np.asarray(init, float)),
-        "solver": " ".join([engine.name, *(f"{one}" for one in vars(engine).values() if one)]),
+        "solver": " ".join(
+            [engine.name, *(str(value) for value in vars(engine).values() if value)]
+        ),
         **settings,
         "kernels": not missing,
         "library": bckm.__version__,
@@ -256,11 +258,11 @@ def _add(total: Any, thing: Any) -> None:
         _add(total, (matrix.shape, matrix.data, matrix.indices, matrix.indptr))
     elif is_dataclass(thing) and not isinstance(thing, type):
         _add(total, type(thing).__name__)
-        for one in fields_of(thing):
-            _add(total, getattr(thing, one.name))
+        for field in fields_of(thing):
+            _add(total, getattr(thing, field.name))
     elif isinstance(thing, list | tuple) and thing and not isinstance(thing[0], int | float | str):
         total.update(f"list {len(thing)};".encode())
-        for one in thing:
-            _add(total, one)
+        for part in thing:
+            _add(total, part)
     else:
         total.update(f"{thing!r};".encode("utf-8", "backslashreplace"))

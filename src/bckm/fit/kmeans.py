@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bckm._core.deadline import Deadline
-from bckm.assign import choose
+from bckm.assign import Engine, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.exceptions import UnsupportedError
@@ -34,7 +34,7 @@ def kmeans(
     n_clusters: int,
     constraints: Constraints | None = None,
     *,
-    solver: str = "auto",
+    solver: str | Engine = "auto",
     init: Any = "k-means++",
     n_init: int | str = "auto",
     search: str = "auto",

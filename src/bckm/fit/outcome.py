@@ -57,16 +57,11 @@ def fitted(
             nearest = float(problem.nearest(best.centers)[1].sum())
             bound = problem.safe_bound(nearest, cost, best.centers)
     means = problem.centers_out(best.centers)
+    tolerance = optimality_tolerance(problem)
     return result_of(
         problem,
         constraints,
-        Assignment(
-            best.labels,
-            cost,
-            min(bound, cost),
-            best.prices,
-            tolerance=optimality_tolerance(problem),
-        ),
+        Assignment(best.labels, cost, min(bound, cost), best.prices, tolerance=tolerance),
         points,
         sample_weight,
         centers=space.centers(means, points, s.expand(best.labels), s.item),
@@ -82,7 +77,7 @@ def fitted(
 def result_of(
     problem: Problem,
     constraints: Constraints,
-    found: Assignment,
+    assignment: Assignment,
     data: Any,
     sample_weight: Any,
     *,
@@ -94,18 +89,18 @@ def result_of(
     `data` and `sample_weight` are those of the problem, where `embedded` centers are at home.
     Centers that are `still` were given, and follow no labels.
     """
-    labels = problem.structure.expand(found.labels)
+    labels = problem.structure.expand(assignment.labels)
     broken = verify(labels, problem.structure.n_clusters, constraints)
     if broken:  # cannot happen; if it does, no labels leave the library
         raise RuntimeError(
             f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
         )
     centers = problem.centers_in(rest["embedded"])
-    violated = soft_violations(problem, constraints, found.labels, centers, still)
-    objective, penalty = problem.objective(found.cost), problem.penalty_out(found.labels)
+    violated = soft_violations(problem, constraints, assignment.labels, centers, still)
+    objective, penalty = problem.objective(assignment.cost), problem.penalty_out(assignment.labels)
     embedded = rest["embedded"]
-    inertia = problem.inertia(found.labels, embedded, data, sample_weight, found.cost)
-    paid = sum(one.penalty for one in violated)
+    inertia = problem.inertia(assignment.labels, embedded, data, sample_weight, assignment.cost)
+    paid = sum(violation.penalty for violation in violated)
     dust = float(problem.prices_out(np.array(problem.soft.rounding_penalty)))
     if abs(paid - penalty) > 1e-6 * objective + dust:
         raise RuntimeError(
@@ -116,9 +111,9 @@ def result_of(
         inertia=inertia,
         penalty=penalty,
         violated=violated,
-        lower_bound=min(problem.bound_out(found.bound), inertia + penalty),
-        assignment_status=found.status,
+        lower_bound=min(problem.bound_out(assignment.bound), inertia + penalty),
+        assignment_status=assignment.status,
         sizes=np.bincount(labels, minlength=problem.structure.n_clusters),
-        prices=None if found.prices is None else problem.prices_out(found.prices),
+        prices=None if assignment.prices is None else problem.prices_out(assignment.prices),
         **rest,
     )

@@ -151,9 +151,9 @@ def spread(
 
     Each new center is an item drawn with probability proportional to mass times squared distance to
     the nearest center so far; of a few draws the one that lowers the total most is kept. The first
-    of several starts begins with the means of items that belong to known clusters (`homes`), or
-    with `anchors`, instead of drawn items. Of very many items a random part is looked at. Where
-    this takes too much of the time until the deadline, the remaining centers are drawn at once.
+    of several starts begins with the means of items whose cluster is known (`known_items`), or with
+    `anchors`, instead of drawn items. Of very many items a random part is looked at. Where this
+    takes too much of the time until the deadline, the remaining centers are drawn at once.
 
     References
     ----------
@@ -166,7 +166,7 @@ def spread(
         points, mass = points[part], mass[part]
     trials = 2 + int(np.log(k))
     centers = np.empty((k, points.shape[1]))
-    known = _known(problem) if first else centers[:0]
+    known = _suggested(problem) if first else centers[:0]
     if len(known) == 0:
         known = rows_of(points, _draw(mass, 1, rng))
     centers[: len(known)] = known
@@ -183,19 +183,19 @@ def spread(
     return Seeds(centers)
 
 
-def _known(problem: Problem) -> FloatArray:
+def _suggested(problem: Problem) -> FloatArray:
     """Centers that rules suggest."""
-    home = homes(problem)
-    if home.items.size == 0:
+    known = known_items(problem)
+    if known.items.size == 0:
         return rows_of(problem.points, anchors(problem))
-    k, clusters = problem.structure.n_clusters, np.unique(home.clusters)
+    k, clusters = problem.structure.n_clusters, np.unique(known.clusters)
     nowhere = np.zeros((k, problem.points.shape[1]))
-    sums = totals(problem.points[home.items], home.weight, home.clusters, nowhere)
+    sums = totals(problem.points[known.items], known.weight, known.clusters, nowhere)
     return np.asarray(sums.sums[clusters] / sums.mass[clusters, None])
 
 
 @dataclass(frozen=True, eq=False)
-class Homes:
+class KnownItems:
     """Items that belong to a cluster: fixed to it, or there before; with their weight."""
 
     items: IntArray
@@ -203,25 +203,25 @@ class Homes:
     weight: FloatArray
 
 
-def homes(problem: Problem) -> Homes:
+def known_items(problem: Problem) -> KnownItems:
     """Items whose cluster is known."""
     s, k = problem.structure, problem.structure.n_clusters
-    lean = problem.soft.cluster_cost.tocoo()
-    before = lean.data < 0
+    cost = problem.soft.cluster_cost.tocoo()
+    before = cost.data < 0
     items, clusters = s.columns.split(s.forbidden)
     item, closed = np.unique(items, return_counts=True)
     fixed = item[closed == k - 1]
     open_to = np.ones((fixed.size, k), bool)
     inside = np.isin(items, fixed)
     open_to[np.searchsorted(fixed, items[inside]), clusters[inside]] = False
-    places = [(lean.coords[0][before], lean.coords[1][before]), (fixed, open_to.argmax(axis=1))]
+    places = [(cost.coords[0][before], cost.coords[1][before]), (fixed, open_to.argmax(axis=1))]
     for rule in problem.rules:
         if isinstance(rule, MovedMax):
             held = np.flatnonzero(rule.source.values >= 0)
             places.append((s.item[held], rule.source.values[held]))
     items, clusters = (np.concatenate(part).astype(np.int64) for part in zip(*places, strict=True))
     # one without weight still has a place
-    return Homes(items, clusters, np.maximum(problem.mass[items], 1e-9 * problem.mass.max()))
+    return KnownItems(items, clusters, np.maximum(problem.mass[items], 1e-9 * problem.mass.max()))
 
 
 def anchors(problem: Problem) -> IntArray:
@@ -283,9 +283,9 @@ def match(problem: Problem, centers: FloatArray) -> FloatArray:
     s = problem.structure
     if s.interchangeable:
         return centers
-    home = homes(problem)
-    if home.items.size:
-        return _near_homes(problem, home, centers)
+    known = known_items(problem)
+    if known.items.size:
+        return _near_known(problem, known, centers)
     some = slice(None, None, max(1, s.n_items // _enough(s.n_clusters)))
     nearby = np.bincount(nearest(problem.points[some], centers)[0], s.count[some], s.n_clusters)
     matched = np.empty_like(centers)
@@ -293,10 +293,10 @@ def match(problem: Problem, centers: FloatArray) -> FloatArray:
     return matched
 
 
-def _near_homes(problem: Problem, home: Homes, centers: FloatArray) -> FloatArray:
+def _near_known(problem: Problem, known: KnownItems, centers: FloatArray) -> FloatArray:
     from scipy.optimize import linear_sum_assignment  # slow to import, not needed by `import bckm`
 
     k = len(centers)
-    away = squared_distances(problem.points[home.items], centers) * home.weight[:, None]
-    cost = np.stack([np.bincount(home.clusters, column, k) for column in away.T], axis=1)
+    away = squared_distances(problem.points[known.items], centers) * known.weight[:, None]
+    cost = np.stack([np.bincount(known.clusters, column, k) for column in away.T], axis=1)
     return np.asarray(centers[linear_sum_assignment(cost)[1]])

@@ -50,14 +50,15 @@ def soft_violations(
     if not broken:
         return ()
     moves = _Moves(problem, labels, centers, still)
-    saved = _saved(moves, [_rule_of(one) for one in broken], broken)
-    found = []
-    for one, much in zip(broken, saved.tolist(), strict=True):
-        assert isinstance(one.rule, SoftRule)
-        price = problem.price_out(one.rule.weight, relative=one.rule.relative)
+    saved = _saved(moves, [_rule_of(violation) for violation in broken], broken)
+    violations = []
+    for violation, much in zip(broken, saved.tolist(), strict=True):
+        assert isinstance(violation.rule, SoftRule)
+        price = problem.price_out(violation.rule.weight, relative=violation.rule.relative)
         gain = max(much, 0.0) * problem.scale
-        found.append(SoftViolation(one.rule, one.message, price * one.amount, gain))
-    return tuple(found)
+        penalty = price * violation.amount
+        violations.append(SoftViolation(violation.rule, violation.message, penalty, gain))
+    return tuple(violations)
 
 
 def _rule_of(violation: Violation) -> object:

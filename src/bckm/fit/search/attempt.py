@@ -72,7 +72,7 @@ class Search:
         return LocalSearch(self.problem) if wanted else None
 
     @property
-    def breeds(self) -> bool:
+    def has_children(self) -> bool:
         """Whether children follow the starts."""
         local = self.kind == "local" or self.moves is None
         return not local and self.starts.fresh is not None
@@ -80,7 +80,7 @@ class Search:
     @property
     def without_engine(self) -> bool:
         """Whether starts are made by moves alone: an answer soon, without a slow engine."""
-        return self.breeds and self.kind == "global" and not self.engine.cheap_step
+        return self.has_children and self.kind == "global" and not self.engine.cheap_step
 
     @property
     def n_starts(self) -> int:

@@ -66,7 +66,7 @@ def phase(search: Search, state: State) -> Phase:
         return Phase.DONE
     if state.n_starts < search.n_starts:
         return Phase.START
-    if not search.breeds:
+    if not search.has_children:
         return Phase.DONE
     if search.kind == "auto":
         # about what a child takes where it goes all the way

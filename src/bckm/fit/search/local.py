@@ -84,7 +84,7 @@ class LocalSearch:
         assignment without any promise.
         """
         after = labels.astype(np.int32)
-        found = native.descend(
+        outcome = native.descend(
             self._points,
             self._rules,
             self._soft,
@@ -95,8 +95,8 @@ class LocalSearch:
             min(deadline.left, 1e9),
             self._problem.threads,
         )
-        counts = Counter({kind: getattr(found, kind) for kind in KINDS})
-        descent = Descent(after.astype(np.int64), counts, found.work, found.finished)
+        counts = Counter({kind: getattr(outcome, kind) for kind in KINDS})
+        descent = Descent(after.astype(np.int64), counts, outcome.work, outcome.finished)
         if not self._problem.structure.sums_hold(descent.labels):
             # sums of more than twice the digits of a number: nothing is gained where rules break
             descent = replace(descent, labels=labels, finished=False)
