@@ -35,7 +35,7 @@ ENGINES = {  # the name in the file, and the one of the library
     "nearest": "nearest",
     "transport": "transport",
     "exact": "exact",
-    "lagrangian": "prices",
+    "lagrangian": "lagrangian",
     "pump": "pump",
     "greedy": "greedy",
 }
@@ -337,11 +337,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "weights": {},
     "sparse": {},
     "cosine": {"metric": "cosine"},
-    "globe": {"metric": "haversine"},
+    "globe": {"metric": "latlon"},
     "local": {"search": "local"},
     "none": {"search": "none", "n_init": 3},
     "random": {"init": "random", "n_init": 2},
-    "given": {"bounds": "fixed", "search": "none"},
+    "given": {"label_bounds": "given", "search": "none"},
 }
 VARIED = (balanced, uneven, linked, capacity, soft_links, mixed)
 
