@@ -12,7 +12,7 @@ PICTURES = {
     "few_known_labels": ["Comparison(study, links=False)"],
     "inverted_file_index": ["Sizes(study)"],
     "refit_with_little_churn": ["Clusters(study)"],
-    "sales_territories": ["Comparison(study)", "Sizes(study, 'demand')"],
+    "sales_territories": ["Comparison(study)", "Sizes(study, 'people')"],
     "school_classes": ["Comparison(study)"],
 }
 HEADER = """\

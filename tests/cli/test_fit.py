@@ -408,5 +408,7 @@ def test_names_of_clusters_from_the_rules_to_the_lists(run, tmp_path):
     assert "cluster 'van 1' holds 10 samples, more than size_max=1." in wrong.out
     broken = json.loads(run("verify", "o.csv", *asked, "--size", ":1", "--json").out)["broken"]
     assert [one["cluster"] for one in broken] == ["van 1", "van 2", "van, 3"]
-    clash = run("check", "d.csv", *asked, "--size", "0,15,15")
-    assert "cluster 'van 1'" in clash.out + clash.err
+    clash = run("check", "d.csv", *asked, "--size", "1:,:0,1:")
+    assert "size_min[1] is 1, above size_max[1], 0" in clash.err
+    clash = run("check", "d.csv", *asked, "--size", "1:,0:0,1:")
+    assert "sample fixed to cluster 'van 2'" in clash.out or "cluster 'van 2'" in clash.out

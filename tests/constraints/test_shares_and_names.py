@@ -44,7 +44,7 @@ def test_joined_shares():
     assert (Constraints(size_min=0.5) & Constraints(size_min=0)).size_min.tolist() == 0.5
     with pytest.raises(ValueError, match="a share of the samples on one side of &"):
         Constraints(size_max=0.5) & Constraints(size_max=5)
-    with pytest.raises(ValueError, match=r"size_min is 0\.5, above size_max 0\.4"):
+    with pytest.raises(ValueError, match=r"size_min is 0\.5, above size_max, 0\.4"):
         Constraints(size_min=0.5, size_max=0.4)
 
 

@@ -217,10 +217,10 @@ def test_size_vector_of_a_wrong_length(field, door):
 @pytest.mark.parametrize(
     ("low", "up", "message"),
     [
-        (3, 2, "size_min is 3, above size_max 2"),
-        ([1, 3], 2, "size_min of cluster 1 is 3, above size_max 2"),
-        (3, [4, 3, 1], "size_min of cluster 2 is 3, above size_max 1"),
-        ([1, 3, 9], [2, 2, 9], "size_min of cluster 1 is 3, above size_max 2"),
+        (3, 2, "size_min is 3, above size_max, 2"),
+        ([1, 3], 2, r"size_min\[1\] is 3, above size_max\[1\], 2"),
+        (3, [4, 3, 1], r"size_min\[2\] is 3, above size_max\[2\], 1"),
+        ([1, 3, 9], [2, 2, 9], r"size_min\[1\] is 3, above size_max\[1\], 2"),
         ([1, 1], [2, 2, 2], "size_min has 2 values, size_max 3"),
     ],
 )

@@ -293,8 +293,10 @@ def _refuse_crossed_sizes(lower: Any, upper: Any) -> None:
     crossed = ~_other_kinds(low, up) & (low > up)
     if crossed.any():
         at = int(np.argmax(crossed))
-        where = f" of cluster {at}" if low.size > 1 else ""
-        raise ValueError(f"size_min{where} is {low[at]:.15g}, above size_max {up[at]:.15g}.")
+        where = f"[{at}]" if low.size > 1 else ""
+        raise ValueError(
+            f"size_min{where} is {low[at]:.15g}, above size_max{where}, {up[at]:.15g}."
+        )
 
 
 def _other_kinds(a: Any, b: Any) -> Any:

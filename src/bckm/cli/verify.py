@@ -113,7 +113,7 @@ def _named(plan: Plan, column: list[str]) -> Plan:
 
     Numbers are counted from 1 on, as `bckm fit` writes them, or from 0 on if the column has a 0.
     """
-    from bckm.plan import whole_text
+    from bckm.tables.cells import whole_text
 
     if plan.cluster_names:
         return plan
@@ -129,8 +129,8 @@ def _named(plan: Plan, column: list[str]) -> Plan:
 def _labels(column: list[str], asked: AskedRules, table: Table, name: str) -> IntArray:
     import numpy as np
 
-    from bckm.plan import whole_text
     from bckm.tables import TableError
+    from bckm.tables.cells import whole_text
     from bckm.tables.errors import some
 
     names = asked.constraints.cluster_names or ()

@@ -5,7 +5,6 @@ A `Plan` knows neither Python nor positions: "every value of *household* togethe
 takes.
 """
 
-from bckm.plan._columns import whole_text
 from bckm.plan._compile import Asked, AskedRules, compile_plan, compile_rules
 from bckm.plan._model import FIT, Clause, Plan, PlanError
 from bckm.plan._short import SHORT, clauses_of, names_of
@@ -24,6 +23,5 @@ __all__ = [
     "compile_rules",
     "names_of",
     "read_plan",
-    "whole_text",
     "write_plan",
 ]

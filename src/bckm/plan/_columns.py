@@ -12,7 +12,7 @@ import numpy as np
 from bckm._core.types import FloatArray, IntArray
 from bckm.plan._model import Plan, PlanError, near
 from bckm.tables import Table, TableError
-from bckm.tables.cells import no_number
+from bckm.tables.cells import no_number, whole_text
 from bckm.tables.errors import some
 
 # Columns that mark some rows: the others are in no group
@@ -122,15 +122,6 @@ class Reader:
         if isinstance(names[0], int):
             return f"clusters are counted from {names[0]} to {names[-1]}"
         return f"clusters are called {some(list(map(str, names)), _SHOWN)}"
-
-
-def whole_text(text: str) -> str:
-    """A whole number without decimals, as some tables write it; any other text as it is."""
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return str(int(number)) if number.is_integer() else text
 
 
 def _bare(name: str) -> str:

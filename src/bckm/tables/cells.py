@@ -133,3 +133,12 @@ def typed(values: Cells) -> list[Any]:
 def is_text(values: Iterable[Any]) -> bool:
     """Whether every value is a text."""
     return all(type(value) is str for value in values)
+
+
+def whole_text(text: str) -> str:
+    """A whole number without decimals, as some tables write it; any other text as it is."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return str(int(number)) if number.is_integer() else text
