@@ -6,6 +6,7 @@ python -m experiments.picture docs/figures/demo
 from __future__ import annotations
 
 import sys
+from importlib.resources import as_file
 from pathlib import Path
 
 import matplotlib
@@ -13,22 +14,27 @@ import matplotlib
 matplotlib.use("Agg")
 
 import bckm
-from bckm.cli import _demo as demo
+from bckm.cli.demo import CUSTOMERS
+from bckm.plan import Plan, clauses_of, compile_plan
 from bckm.plotting import ComparisonDisplay
+from bckm.tables import read_table
 from experiments.figures import save
 
 
 def draw(path: Path) -> None:
     """Draw both clusterings with the links; broken ones in red."""
-    _, X, rules = demo.read()
+    rules = {"size": ["28:32"], "together": ["together"], "apart": ["apart"]}
+    plan = Plan(clusters=8, columns=("x_km", "y_km"), clauses=clauses_of(rules))
+    with as_file(CUSTOMERS) as data:
+        asked = compile_plan(plan, read_table(data))
     studies = [
         bckm.Study.of(
-            bckm.kmeans(X, demo.VANS, asked, n_init=10, random_state=0),
-            X,
-            rules,
+            bckm.kmeans(asked.X, 8, given, n_init=10, random_state=0),
+            asked.X,
+            asked.constraints,
             feature_names=["km to the east", "km to the north"],
         )
-        for asked in (None, rules)
+        for given in (None, asked.constraints)
     ]
     sizes = [f"{one.result.sizes.min()} to {one.result.sizes.max()}" for one in studies]
     names = (f"plain k-means: clusters of {sizes[0]}", f"bckm: clusters of {sizes[1]}")

@@ -1,5 +1,6 @@
 """The other commands, their help, and what happens on a terminal and at its end."""
 
+import collections
 import json
 import os
 import re
@@ -244,9 +245,19 @@ def test_compare(run, customers):
 
 
 def test_demo_refuses_before_it_computes(run):
-    for args in (("--report", "r.txt"), ("-o", "nowhere/a.csv"), ("-o", "-")):
+    for args in (("--report", "r.txt"), ("-o", "nowhere/a.csv")):
         answer = run("demo", *args)
         assert (answer.code, answer.out) == (2, "")
+
+
+def test_demo_shows_its_command_and_writes_labels_that_obey(run, tmp_path):
+    answer = run("demo", "-o", "labels.csv")
+    assert answer.code == 0
+    assert answer.err.startswith("$ bckm fit customers.csv --clusters 8 --size 28:32 ")
+    assert "all 40 rules kept" in answer.out
+    rows = read(tmp_path / "labels.csv")
+    assert len(rows) == 240
+    assert min(collections.Counter(row["cluster"] for row in rows).values()) >= 28
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

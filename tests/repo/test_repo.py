@@ -1,6 +1,5 @@
 """What the repository promises a newcomer."""
 
-import csv
 import re
 import subprocess
 import sys
@@ -8,21 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 import bckm
-from bckm.cli._demo import main
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_demo_writes_labels_that_obey(tmp_path, capsys):
-    result = main(str(tmp_path / "labels.csv"))
-    printed = capsys.readouterr().out
-    assert "rules kept     40 of 40" in printed
-    assert f"{result.inertia:.2f}" in printed
-    with (tmp_path / "labels.csv").open() as handle:
-        rows = list(csv.DictReader(handle))
-    assert [int(row["cluster"]) for row in rows] == result.labels.tolist()
-    assert result.sizes.min() >= 28
-    assert result.sizes.max() <= 32
 
 
 def test_import_needs_neither_solver_nor_scikit_learn():

@@ -87,21 +87,9 @@ class Comparison:
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Heads, and for each study what is written below them; names are not escaped."""
-        soft = any(row["penalty"] for row in self.rows)
-        heads = [
-            "objective",
-            "above best",
-            "inertia",
-            "penalty",
-            "violated",
-            "gap",
-            "sizes",
-            "time",
-        ]
-        hidden = set() if soft else {"penalty", "violated"}
-        lines = []
-        for row in self.rows:
-            cells = {
+        hidden = () if any(row["penalty"] for row in self.rows) else ("penalty", "violated")
+        lines = [
+            {
                 "objective": _number(row["objective"]),
                 "above best": "–" if row["ratio"] is None else _above(row["ratio"]),
                 "inertia": _number(row["inertia"]),
@@ -111,8 +99,10 @@ class Comparison:
                 "sizes": f"{row['size_min']:,}–{row['size_max']:,}",
                 "time": seconds(row["seconds"]),
             }
-            lines.append([cells[head] for head in heads if head not in hidden])
-        return [head for head in heads if head not in hidden], lines
+            for row in self.rows
+        ]
+        heads = [head for head in lines[0] if head not in hidden]
+        return heads, [[line[head] for head in heads] for line in lines]
 
     def text(self) -> str:
         """The comparison as lines for a terminal."""

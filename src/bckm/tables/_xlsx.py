@@ -20,7 +20,7 @@ from bckm.tables._limits import LIMIT, check_memory, check_size, members
 from bckm.tables._table import Table, typed_cells
 from bckm.tables._text import expressible
 from bckm.tables.cells import Cells, text_of
-from bckm.tables.errors import OptionError, TableError, near, needed, shown
+from bckm.tables.errors import OptionError, TableError, near, needed, shown, there_is_no
 
 _MOST_ROWS = 1_048_576  # of a sheet, with the header
 _MOST_COLUMNS = 16_384
@@ -117,12 +117,7 @@ def _title(sheets: Sequence[Any], source: str, asked: str | int | None) -> str:
         if asked in titles:
             return asked
         if not asked.isdecimal():
-            suggestion = near(asked, titles)
-            meant = "" if suggestion is None else f"did you mean {shown(suggestion)}? "
-            raise OptionError(
-                f"there is no sheet {shown(asked)} in {source}; {meant}"
-                f"{'I' if meant else 'i'}ts sheets are: {', '.join(map(shown, titles[:12]))}."
-            )
+            raise OptionError(there_is_no("sheet", asked, titles, source, near(asked, titles)))
     number = int(asked)
     if not 1 <= number <= len(titles):
         raise OptionError(

@@ -79,11 +79,7 @@ class UnknownColumnError(TableError):
     def __init__(self, name: str, names: Sequence[str], source: str) -> None:
         self.name = name
         self.suggestion = near(name, names[:_SEARCHED])
-        meant = "" if self.suggestion is None else f"did you mean {shown(self.suggestion)}? "
-        super().__init__(
-            f"there is no column {shown(name)} in {source}; {meant}"
-            f"{'I' if meant else 'i'}ts columns are: {some(names)}."
-        )
+        super().__init__(there_is_no("column", name, names, source, self.suggestion))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self.args[0], self.name, self.suggestion)
@@ -94,6 +90,15 @@ def _rebuilt(message: str, name: str, suggestion: str | None) -> UnknownColumnEr
     error = UnknownColumnError.__new__(UnknownColumnError, message)
     error.args, error.name, error.suggestion = (message,), name, suggestion
     return error
+
+
+def there_is_no(
+    what: str, name: str, names: Sequence[str], source: str, suggestion: str | None
+) -> str:
+    """What to say of a name that is not there: what is meant perhaps, and which there are."""
+    meant = "" if suggestion is None else f"did you mean {shown(suggestion)}? "
+    its = "Its" if meant else "its"
+    return f"there is no {what} {shown(name)} in {source}; {meant}{its} {what}s are: {some(names)}."
 
 
 def near(name: str, names: Iterable[str]) -> str | None:
