@@ -35,7 +35,7 @@ ENGINES = {  # the name in the file, and the one of the library
     "nearest": "nearest",
     "transport": "transport",
     "exact": "exact",
-    "lagrangian": "prices",
+    "lagrangian": "lagrangian",
     "pump": "pump",
     "greedy": "greedy",
 }
