@@ -28,8 +28,8 @@ from bckm._core.validation import read_data, read_weight
 from bckm._storage.container import read_container, write_container
 from bckm._storage.fields import Fields
 from bckm._storage.lock import alone
-from bckm.assign import Engine
 from bckm.exceptions import DamagedFileError, UnsupportedError
+from bckm.fit.search.attempt import Search
 from bckm.fit.search.state import State
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
@@ -185,27 +185,28 @@ class Checkpoint:
 
 
 def identity(
-    problem: Problem,
-    engine: Engine,
+    search: Search,
     points: Any,
     sample_weight: Any,
     init: Any,
-    **settings: Any,
+    random_state: Any,
+    **settings: str,
 ) -> dict[str, Any]:
     """Everything that decides the result of a fit, for comparison.
 
     Parameters
     ----------
-    problem, engine : Problem, Engine
-        What is asked, and of whom.
+    search : Search
+        What all runs share.
     points, sample_weight : array
         The data.
-    init : str or array
+    init, random_state :
         As in `kmeans`.
-    **settings : str, int, float or None
+    **settings : str
         Further parameters.
     """
-    n = problem.structure.item.size
+    problem, engine = search.problem, search.engine
+    n, options = problem.structure.item.size, vars(engine).values()
     return {
         "format": FORMAT,
         "samples": n,
@@ -215,10 +216,13 @@ def identity(
         "weights": digest(read_weight(sample_weight, n)),
         "rules": digest((problem.structure, problem.soft)),
         "init": init if isinstance(init, str) else digest(np.asarray(init, float)),
-        "solver": " ".join(
-            [engine.name, *(str(value) for value in vars(engine).values() if value)]
-        ),
+        "solver": " ".join([engine.name, *(str(option) for option in options if option)]),
+        "starts": search.starts.number,
+        "search": search.kind,
         **settings,
+        "max_iter": search.limits.max_iter,
+        "tol": search.limits.tol,
+        "random_state": None if random_state is None else int(random_state),
         "kernels": not missing,
         "library": bckm.__version__,
     }

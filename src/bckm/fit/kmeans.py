@@ -11,7 +11,6 @@ from bckm._core.deadline import Deadline
 from bckm.assign import Engine, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
-from bckm.exceptions import UnsupportedError
 from bckm.feasibility import feasible_start
 from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint, identity
 from bckm.fit.lloyd import Limits
@@ -20,9 +19,9 @@ from bckm.fit.parameters import documented, read_setting
 from bckm.fit.result import Result, Step
 from bckm.fit.search.attempt import Search
 from bckm.fit.search.explore import explore
+from bckm.fit.search.local import require_moves
 from bckm.fit.search.state import State
-from bckm.fit.seeding import given_centers, number_of_starts, starts_of
-from bckm.kernels import missing
+from bckm.fit.seeding import starts_of
 from bckm.problem.metric import read_metric
 from bckm.problem.problem import Problem
 
@@ -124,50 +123,23 @@ def kmeans(
     space = read_metric(metric)
     points = space.embedded(X)
     problem = Problem.build(points, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
-    if problem.sparse and search in ("local", "global"):
-        raise UnsupportedError(
-            f"search={search!r} needs dense data, X is sparse; use search='auto', or reduce the "
-            "features (for example with sklearn's TruncatedSVD) and pass the dense result."
-        )
-    if missing and search in ("local", "global"):
-        raise UnsupportedError(
-            f"search={search!r} needs the compiled kernels; {missing} Or use search='auto', which "
-            "goes without moves here."
-        )
-    given = given_centers(init, problem, space)
-    if label_bounds == "given" and given is None:
-        raise ValueError("label_bounds='given' ties label i to center i: pass centers as init.")
-    number = number_of_starts(n_init, init, search, problem)
-    # given centers are where to begin, unless a search among all is asked for; and where labels are
-    # tied to them, others would be other labels
-    stay = label_bounds == "given" or (given is not None and search == "auto")
+    require_moves(search, problem)
     seed = random_state if kept is None else kept.seed(random_state)
-    starts = starts_of(problem, init, given, number, seed, deadline, others=not stay)
+    tied = label_bounds == "given"
+    starts = starts_of(problem, space, init, n_init, search, seed, deadline, tied=tied)
     engine = choose(solver, problem)
+    free = not (tied or problem.structure.interchangeable)
+    limits = Limits(max_iter, tol, deadline)
+    plan = Search(problem, engine, limits, search, starts, free, on_step, began)
     state = None
     if kept is not None:
-        same = identity(
-            problem,
-            engine,
-            points,
-            sample_weight,
-            init,
-            starts=number,
-            search=search,
-            metric=space.name,
-            label_bounds=label_bounds,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=None if random_state is None else int(random_state),
-        )
+        words = {"metric": space.name, "label_bounds": label_bounds}
+        same = identity(plan, points, sample_weight, init, random_state, **words)
         state = kept.resume(problem, same)
     if state is None:
         start = feasible_start(problem.structure, problem.rules, deadline)
         state = State.first(problem, start)
-    free = label_bounds == "matched" and not problem.structure.interchangeable
-    limits = Limits(max_iter, tol, deadline)
-    whole = Search(problem, engine, limits, search, starts, free, on_step, began)
-    state = explore(whole, state, None if kept is None else kept.note)
+    state = explore(plan, state, None if kept is None else kept.note)
     if kept is not None:
         kept.write()
-    return fitted(whole, state, constraints, space, points, sample_weight)
+    return fitted(plan, state, constraints, space, points, sample_weight)

@@ -49,11 +49,14 @@ class Starts:
         Draws further first centers; None where no others than the given ones are wanted.
     rng : Generator
         Parent of the generators of everything that is drawn after these starts.
+    number : int
+        What `n_init` came to; given centers are one start, whatever it is.
     """
 
     seeds: tuple[Callable[[], Seeds], ...]
     fresh: Callable[[np.random.Generator], Seeds] | None
     rng: np.random.Generator
+    number: int = 1
 
     def generator(self, number: int) -> np.random.Generator:
         """The generator of this number: what was drawn from others does not change it."""
@@ -66,43 +69,45 @@ class Starts:
 
 def starts_of(
     problem: Problem,
+    space: Metric,
     init: Any,
-    given: FloatArray | None,
-    number: int,
+    n_init: Any,
+    search: str,
     random_state: Any,
     deadline: Deadline,
     *,
-    others: bool = True,
+    tied: bool = False,
 ) -> Starts:
-    """Prepare starts from the `init` of `kmeans`; nothing is drawn yet.
+    """Prepare the starts of a fit; nothing is drawn yet.
 
     Parameters
     ----------
-    problem : Problem
-        What to solve.
-    init : str or array
-        As in `kmeans`.
-    given : array (k, d) or None
-        The centers that `init` holds, see `given_centers`: the only start.
-    number : int
-        Starts to make of other ones.
-    random_state : int, Generator, RandomState or None
+    problem, space : Problem, Metric
+        What to solve, and how X became its points.
+    init, n_init, search, random_state :
         As in `kmeans`.
     deadline : Deadline
         When long work has to end.
-    others : bool
-        Whether further centers may be drawn.
+    tied : bool
+        Whether label i is tied to center i of `init`.
     """
+    given = given_centers(init, problem, space)
+    if tied and given is None:
+        raise ValueError("label_bounds='given' ties label i to center i: pass centers as init.")
+    number = number_of_starts(n_init, init, search, problem)
     *generators, rng = _generators(random_state, number + 1)
     choose = SEEDINGS["k-means++" if given is not None else init]
-    fresh = partial(choose, problem, deadline=deadline) if others else None
+    # given centers are where to begin, unless a search among all is asked for; and where labels are
+    # tied to them, others would be other labels
+    stay = tied or (given is not None and search == "auto")
+    fresh = None if stay else partial(choose, problem, deadline=deadline)
     if given is not None:
-        return Starts((lambda: Seeds(given),), fresh, rng)
+        return Starts((lambda: Seeds(given),), fresh, rng, number)
 
     def seeds(at: int) -> Seeds:  # the same ones each time: the generator stays as it is
         return choose(problem, deepcopy(generators[at]), deadline, at == 0)
 
-    return Starts(tuple(partial(seeds, at) for at in range(number)), fresh, rng)
+    return Starts(tuple(partial(seeds, at) for at in range(number)), fresh, rng, number)
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:

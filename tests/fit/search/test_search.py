@@ -28,6 +28,7 @@ from bckm.fit.search.local import LocalSearch
 from bckm.fit.search.state import State
 from bckm.fit.seeding import Seeds, Starts, starts_of
 from bckm.kernels import missing
+from bckm.problem.metric import read_metric
 from bckm.problem.problem import Problem
 from tests.support.families import FAMILIES
 from tests.support.instances import Drawn, draw, inertias, obeying
@@ -982,7 +983,8 @@ def test_a_step_depends_on_the_state_alone(solver, hasty):
     X, asked = kinds(15)
     problem = Problem.build(X, K, asked["even"])
     limits = Limits(300, 1e-4, Deadline.after(1e6))
-    starts = starts_of(problem, "k-means++", None, 2, 0, limits.deadline)
+    space = read_metric("euclidean")
+    starts = starts_of(problem, space, "k-means++", 2, "global", 0, limits.deadline)
     search = Search(problem, ENGINES[solver](), limits, "global", starts)
     states, phases = [State.first(problem, np.arange(N) % K)], []
     while (phase := explore.phase(search, states[-1])) is not Phase.DONE:

@@ -20,7 +20,8 @@ import scipy.sparse as sp
 from bckm._core.deadline import Deadline
 from bckm._core.memory import require
 from bckm._core.types import FloatArray, IntArray, Sparse
-from bckm.kernels import native
+from bckm.exceptions import UnsupportedError
+from bckm.kernels import missing, native
 from bckm.problem.linear import Loads
 from bckm.problem.problem import Problem
 from bckm.problem.soft import Soft
@@ -52,6 +53,22 @@ class Descent:
     counts: Counter[str]
     work: float
     finished: bool
+
+
+def require_moves(search: str, problem: Problem) -> None:
+    """Refuse a search that needs moves where there are none."""
+    if search not in ("local", "global"):
+        return
+    if problem.sparse:
+        raise UnsupportedError(
+            f"search={search!r} needs dense data, X is sparse; use search='auto', or reduce the "
+            "features (for example with sklearn's TruncatedSVD) and pass the dense result."
+        )
+    if missing:
+        raise UnsupportedError(
+            f"search={search!r} needs the compiled kernels; {missing} Or use search='auto', which "
+            "goes without moves here."
+        )
 
 
 class LocalSearch:
