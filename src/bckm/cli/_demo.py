@@ -1,6 +1,6 @@
 """The main job on bundled data: ``bckm demo``.
 
-240 customers of a delivery service are to be shared among 8 vans. Each van visits 28 to 32 of them;
+240 customers of a delivery service are divided among 8 vans. Each van visits 28 to 32 of them;
 members of a household get the same van; the parties of a dispute must not share one.
 """
 
@@ -22,7 +22,7 @@ OUTPUT = "bckm-demo-labels.csv"
 
 
 def main(output: str = OUTPUT, report: str | None = None) -> bckm.Result:
-    """Cluster the bundled customers, print what was asked and what came out, write the labels.
+    """Cluster the bundled customers, print the rules and the result, and write the labels.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def main(output: str = OUTPUT, report: str | None = None) -> bckm.Result:
     >>> from bckm.cli._demo import main
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     result = main(str(pathlib.Path(folder) / "labels.csv"))  # doctest: +ELLIPSIS
-    Asked
+    Rules
       240 customers, 8 clusters of 28 to 32
     ...
     """
@@ -81,15 +81,15 @@ def _report(rules: bckm.Constraints, result: bckm.Result, plain: bckm.Result) ->
     broken = bckm.verify(result.labels, VANS, rules)
     would_break = bckm.verify(plain.labels, VANS, rules)
     asked = len(rules.must_link) + len(rules.cannot_link) + 2 * VANS  # two bounds of each size
-    say("Asked")
+    say("Rules")
     say(f"  240 customers, {VANS} clusters of {SIZES[0]} to {SIZES[1]}")
     say(f"  {len(rules.must_link)} must-link sets, {len(rules.cannot_link)} cannot-link sets")
-    say("Found")
+    say("Result")
     say(f"  sizes          {' '.join(map(str, result.sizes))}")
-    say(f"  rules kept     {asked - len(broken)} of {asked}")
+    say(f"  rules met      {asked - len(broken)} of {asked}")
     say(f"  inertia        {result.inertia:.2f} km^2")
     say(f"  last step      {result.assignment_status.message}")
-    say(f"  its bound      {result.lower_bound:.2f} km^2 (gap {result.gap:.2%})")
+    say(f"  lower bound    {result.lower_bound:.2f} km^2 (gap {result.gap:.2%})")
     say(f"  ended          {result.status.message}, after {result.n_iter} iterations")
     say(f"  time           {result.seconds:.2f} s for 10 starts, solver {result.solver!r}")
     say("Plain k-means, for comparison")

@@ -14,7 +14,7 @@ Example:
 """
 
 
-@click.command(epilog=_EPILOG, short_help="See it at work on bundled data.")
+@click.command(epilog=_EPILOG, short_help="Run an example on bundled data.")
 @click.option(
     "-o",
     "--out",
@@ -23,9 +23,9 @@ Example:
     show_default=True,
     help="Labels.",
 )
-@click.option("--report", type=click.Path(dir_okay=False), help="Report, .html or .md.")
+@click.option("--report", type=click.Path(dir_okay=False), help="Write a report (.html or .md).")
 def demo(out: str, report: str | None) -> None:
-    """Share 240 customers among 8 vans: 28 to 32 each, households together, disputes apart."""
+    """Divide 240 customers among 8 vans: 28 to 32 each, households together, disputes apart."""
     ensure_writable([], [("-o", out), ("--report", report)])
     with told():
         from bckm.cli._demo import main
