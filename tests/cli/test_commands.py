@@ -157,8 +157,8 @@ def test_verify_counts(run, tmp_path):
             "there is no cluster '2'; the 2 clusters are '0', '1'",
         ),
         ("id,cluster\na,0\nb,-1\nc,1\n", (), 5, "row 2 (line 3): there is no cluster '-1'"),
-        ("id,cluster\na,0\nb,1\n", (), 5, "--id joins them"),
-        ("id,cluster\na,0\nb,1\n", ("--id", "id"), 5, "no row for 1 ids, first 'c'"),
+        ("id,cluster\na,0\nb,1\n", (), 5, "--id to match them"),
+        ("id,cluster\na,0\nb,1\n", ("--id", "id"), 5, "no row for 1 ids; the first is 'c'"),
         ("id,cluster\nc,0\nb,0\na,1\n", ("--id", "id", "--known", "team"), 0, "holds"),
         ("id,cluster\nc,0\nb,0\na,1\n", ("--known", "team"), 1, "violations"),
         ("id,cluster\na,0\nb,0\nc,1\n", ("--rules", "soft.toml"), 0, "Violated soft rules: 2"),
@@ -373,8 +373,8 @@ def test_ctrl_c_while_files_are_written_leaves_out_the_rest(run, customers, monk
     answer = run(*fit)
     assert answer.code == 4
     assert "Written: everything a.bckm" in answer.out
-    assert "Not written, since you pressed Ctrl-C: report r.html" in answer.err
-    assert "Not written, since you pressed Ctrl-C: summary s.json" in answer.err
+    assert "Not written, because you pressed Ctrl-C: report r.html" in answer.err
+    assert "Not written, because you pressed Ctrl-C: summary s.json" in answer.err
     assert not (tmp_path / "s.json").exists()
     assert (tmp_path / "c").exists()  # there is something to go on with
     monkeypatch.setattr("bckm.tables.write_table", stopped)

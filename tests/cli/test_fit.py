@@ -112,12 +112,12 @@ def test_check_says_yes(run, customers):
     [
         (("-k", 3, "--capacity", "kgs:0:500"), 2, "did you mean 'kg'?"),
         (("-k", 3, "--columns", "x_kn,y_km"), 2, "did you mean 'x_km'?"),
-        (("--columns", "x_km"), 2, "how many clusters"),
+        (("--columns", "x_km"), 2, "number of clusters missing"),
         (("-k", 3, "--size", "a:b"), 2, "40:60"),
-        (("-k", 3, "--size", ""), 2, "nothing is said"),
-        (("-k", 3, "--size", "60:40"), 2, "60 is more than 40"),
-        (("-k", 3, "--size", "10,20"), 2, "2 bounds are given for 3 clusters"),
-        (("-k", 400, "--columns", "x_km"), 2, "400 clusters are asked of 300 rows"),
+        (("-k", 3, "--size", ""), 2, "the value is empty"),
+        (("-k", 3, "--size", "60:40"), 2, "60 is greater than 40"),
+        (("-k", 3, "--size", "10,20"), 2, "got 2 bounds for 3 clusters"),
+        (("-k", 400, "--columns", "x_km"), 2, "cannot form 400 clusters from 300 rows"),
         (("-k", 3, "--quota", "gender"), 2, "gender:±10%"),
         (("-k", 3, "--quota", "gender:lots", "--columns", "x_km"), 2, "within"),
         (("-k", 3, "--columns", "income"), 5, "--missing median"),
@@ -134,7 +134,7 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--write-rules", "-"), 2, "--write-rules cannot go"),
         (("-k", 3, "--checkpoint", "-"), 2, "--checkpoint cannot go"),
         (("-k", 3, "--out", "."), 2, "is a directory"),
-        (("-k", 3, "--checkpoint", "pipe"), 2, "no ordinary file"),
+        (("-k", 3, "--checkpoint", "pipe"), 2, "not a regular file"),
         (("-k", 3, "--out", "-", "--json"), 2, "--out and --json cannot both go"),
         (("-k", 3, "--centers", "-", "--summary", "-"), 2, "--centers and --summary cannot"),
         (("-k", 3, "--solver", "nearest", "--size", "9:", "--columns", "x_km"), 2, "nearest"),
@@ -145,7 +145,7 @@ def test_check_says_yes(run, customers):
             2,
             "used",
         ),
-        (("-k", 3, "--columns", "x_km", "--label-column", " "), 2, "must be a name"),
+        (("-k", 3, "--columns", "x_km", "--label-column", " "), 2, "must not be blank"),
         (("-k", 3, "--size", f":{10**20}", "--columns", "x_km"), 2, "large"),
     ],
 )
@@ -207,7 +207,7 @@ def test_old_clusters_are_no_feature_and_are_replaced(run, customers, tmp_path):
     options = ("-o", "two.csv", "--missing", "median", "--save", "f.bckm")
     answer = run("fit", "one.csv", "-k", 3, *options)
     assert answer.code == 0
-    assert "column 'cluster' of the table is replaced" in answer.out
+    assert "column 'cluster' of the table was replaced" in answer.out
     assert "'x_km', 'y_km', 'kg', 'income':" in answer.out  # what it was clustered by
     assert list(read(tmp_path / "two.csv")[0]) == [*read(customers)[0], "cluster"]
 
@@ -323,7 +323,7 @@ def test_a_reader_of_a_refusal_knows_how_columns_were_read(run, tmp_path, verb):
     (tmp_path / "d.csv").write_text("x,lead\n1,yes\n2,yes\n3,no\n4,no\n")
     answer = run(verb, "d.csv", "-k", 1, "--apart", "lead")
     assert answer.code == 3
-    assert "Note: column 'lead' marks rows: those with 'no' are in no group." in answer.err
+    assert "Note: column 'lead' flags rows: those with 'no' are in no group." in answer.err
 
 
 def test_all_outputs(run, customers, tmp_path):

@@ -31,7 +31,7 @@ def test_every_option_is_used_or_refused(run, file, option):
     other = option[0] == "--delimiter" and kind in ("csv", "tsv")  # then its header is one name
     assert answer.code == (0 if kind in MAY[option] else 2), answer.err
     if kind not in MAY[option] and not other:
-        assert f"leave out {option[0]}" in answer.err
+        assert f"drop {option[0]}" in answer.err
         with pytest.raises(OptionError, match="which has no"):
             read_table(file, **{option[0][2:]: option[1]})
 
@@ -39,23 +39,23 @@ def test_every_option_is_used_or_refused(run, file, option):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--encoding", "zzz"), "there is no encoding 'zzz'"),
-        (("--encoding", "rot13"), "no encoding of text"),
-        (("--delimiter", "ab"), "a delimiter is one character"),
-        (("--delimiter", ""), "a delimiter is one character"),
-        (("--sheet", "3"), "is a CSV file, which has no sheets; leave out --sheet"),
+        (("--encoding", "zzz"), "unknown encoding 'zzz'"),
+        (("--encoding", "rot13"), "not a text encoding"),
+        (("--delimiter", "ab"), "delimiter must be one character"),
+        (("--delimiter", ""), "delimiter must be one character"),
+        (("--sheet", "3"), "is a CSV file, which has no sheets; drop --sheet"),
         (("--sheet", ""), "which has no sheets"),
         (("--columns", ""), "--columns '': a name is missing"),
         (("--columns", "x_km,,y_km"), "a name is missing"),
         (("--columns", "x_km,"), "a name is missing"),
         (("--columns", " "), "a name is missing"),
-        (("--id", ""), "--id '': nothing is said"),
-        (("--weight", ""), "--weight '': nothing is said"),
-        (("--together", ""), "nothing is said"),
-        (("--known", ""), "nothing is said"),
-        (("--label-column", ""), "must be a name"),
-        (("--read-limit", "much"), "'much' is no size such as 500MB or 4GB"),
-        (("--read-limit", "-1"), "no size"),
+        (("--id", ""), "--id '': the value is empty"),
+        (("--weight", ""), "--weight '': the value is empty"),
+        (("--together", ""), "the value is empty"),
+        (("--known", ""), "the value is empty"),
+        (("--label-column", ""), "must not be blank"),
+        (("--read-limit", "much"), "'much' is not a size such as 500MB or 4GB"),
+        (("--read-limit", "-1"), "not a size"),
     ],
 )
 def test_options_that_say_nothing_or_nonsense(run, customers, options, words):

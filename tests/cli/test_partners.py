@@ -60,7 +60,7 @@ def test_ids_that_no_row_has():
 
 def test_nobody_is_named():
     found = asked({"name": ["a", "b"], "friend": ["", ""]}, option="apart_from", id="name")
-    assert found.notes == ("apart 'friend': no row names another one; nothing is asked.",)
+    assert found.notes == ("apart 'friend': no row names another row; ignored.",)
 
 
 def test_rules_files(tmp_path):

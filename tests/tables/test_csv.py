@@ -112,13 +112,13 @@ def test_encodings():
     ("text", "message"),
     [
         ("", "standard input is empty"),
-        ("\n \n", "is empty; it should begin with a line of column names"),
-        ("a,b\n", r"column names \('a', 'b'\) and no rows of data"),
+        ("\n \n", "is empty; it should start with a line of column names"),
+        ("a,b\n", r"column names \('a', 'b'\) but no rows of data"),
         ("a,b\n1,2\n3\n", "line 3 .* has 1 cell, but the header names 2 columns"),
-        ("a,b\n1,2\n\n3,4,5\n6\n", r"line 4 .* has 3 cells.*\(1 other lines are wrong too\)"),
+        ("a,b\n1,2\n\n3,4,5\n6\n", r"line 4 .* has 3 cells.*\(and so do 1 other lines\)"),
         ('a,b\n"x\ny",2\n3\n', "line 4 .* has 1 cell"),
         ("a,b,a\n1,2,3\n", "columns 1 and 3 of standard input are both called 'a'"),
-        ("1,2\n3,4\n", "first line .* holds numbers .*add a line with names"),
+        ("1,2\n3,4\n", "first line .* holds numbers .*add a line with column names"),
         ('a,b\n1,"2\n3,4\n', "line 2 of standard input: a quote begins a cell"),
         ('a,b\n1,"2"x\n', "line 2 of standard input: a quote begins a cell"),
         ("a,b\n1,\x002\n", "line 2 .* NUL"),
@@ -215,12 +215,12 @@ def test_decimal_commas():
     assert grown == "id;x;y;d\na;3,5;1;0,5\nb;-,25;2,;2\nc;NA;1,5e3;\n"
     with pytest.raises(TableError, match=r"'3\.5', which is not a number"):
         read("x;y\n3,5;a\n3.5;b\n").numbers("x")
-    with pytest.raises(TableError, match=r"if these are decimal commas, say so \(--decimal ,\)"):
+    with pytest.raises(TableError, match=r"if these are decimal commas, use --decimal ,"):
         read('x,y\n"3,5",a\n').numbers("x")
     assert read('x,y\n"3,5",a\n', decimal=",").numbers("x").tolist() == [3.5]
-    with pytest.raises(TableError, match="so remove separators of thousands"):
+    with pytest.raises(TableError, match="so remove thousands separators"):
         read("x;y\n1.234,5;a\n", decimal=",").numbers("x")
-    with pytest.raises(TableError, match="remove the separators of thousands"):
+    with pytest.raises(TableError, match="remove the thousands separators"):
         read('x,y\n"1,234.5",a\n').numbers("x")
     with pytest.raises(TableError, match="decimal must be"):
         read("x;y\n1;2\n", decimal="'")
@@ -229,7 +229,7 @@ def test_decimal_commas():
 def test_doubtful_commas():
     doubtful = "x;y\n1,234;a\n5,678;b\n"
     assert read(doubtful).is_numeric("x")
-    with pytest.raises(TableError, match=r"'1,234' may be a decimal comma.*--decimal"):
+    with pytest.raises(TableError, match=r"'1,234' may have a decimal comma.*--decimal"):
         read(doubtful).numbers("x")
     assert read(doubtful, decimal=",").numbers("x").tolist() == [1.234, 5.678]
     clear = "x;y;z\n1,234;0,5;1.234\n"  # y tells what the comma is
@@ -255,9 +255,11 @@ def test_texts():
 def test_ids():
     table = read("a,b,c\n1,x,\n2,y,u\n1,x,v\n3,x,w\n")
     assert read("id\n b\nb\n").ids("id") == [" b", "b"]
-    with pytest.raises(TableError, match=r"the id '1' is in row 1 \(line 2\) and in row 3 \(line"):
+    with pytest.raises(
+        TableError, match=r"the id '1' appears in row 1 \(line 2\) and row 3 \(line"
+    ):
         table.ids("a")
-    with pytest.raises(TableError, match="3 times in all"):
+    with pytest.raises(TableError, match="3 times in total"):
         table.ids("b")
     with pytest.raises(TableError, match=r"no id in row 1 \(line 2\); every row needs one"):
         table.ids("c")
@@ -273,7 +275,7 @@ def test_columns_are_added_or_replaced():
     assert not grown.is_numeric("a")
     with pytest.raises(TableError, match="'c' has 1 values for the 2 rows"):
         table.with_columns({"c": [1]})
-    with pytest.raises(TableError, match="'b' has 1 values, others 2"):
+    with pytest.raises(TableError, match="'b' has 1 values, but others have 2"):
         Table.of({"a": [1, 2], "b": [1]})
     with pytest.raises(AttributeError):
         table.n_rows = 3
@@ -331,9 +333,9 @@ def test_files(tmp_path, monkeypatch):
         assert again.texts("x") == ["1.5", "2"], name
     assert (tmp_path / "t.tsv").read_text() == "id\tx\na\t1.5\nb\t2\n"
     assert gzip.decompress((tmp_path / "t.csv.gz").read_bytes()) == b"id,x\na,1.5\nb,2\n"
-    with pytest.raises(NoFileError, match=r"there is no file t\.cvs; did you mean t\.csv\?"):
+    with pytest.raises(NoFileError, match=r"file t\.cvs does not exist; did you mean t\.csv\?"):
         read_table("t.cvs")
-    with pytest.raises(FileNotFoundError, match="there is no folder nowhere"):
+    with pytest.raises(FileNotFoundError, match="folder nowhere does not exist"):
         read_table("nowhere/t.csv")
     with pytest.raises(TableError, match="cannot be read"):
         read_table(tmp_path)

@@ -128,7 +128,7 @@ class TestExcel:
         [
             ([], "sheet 's' of standard input is empty"),
             ([["a", "b"]], "no rows of data"),
-            ([["a", "a"], [1, 2]], "both called 'a'"),
+            ([["a", "a"], [1, 2]], "both named 'a'"),
             ([[1, 2], [3, 4]], "holds numbers"),
         ],
     )
@@ -145,7 +145,7 @@ class TestExcel:
         with pytest.raises(TableError, match="no text file; by its content it is xlsx"):
             read_table(tmp_path / "a.csv")
         (tmp_path / "a.xls").write_text("a,b\n1,2\n")
-        with pytest.raises(TableError, match="another kind of file"):
+        with pytest.raises(TableError, match="in another format"):
             read_table(tmp_path / "a.xls")
 
     def test_open_document(self, tmp_path):
@@ -280,7 +280,7 @@ class TestParquet:
 
     def test_what_is_wrong(self, tmp_path):
         data = self.data()
-        with pytest.raises(TableError, match="not a Parquet file, or is damaged"):
+        with pytest.raises(TableError, match="not a Parquet file or is damaged"):
             read(data[:-20])
         out = io.BytesIO()
         pq.write_table(pa.table({"a": pa.array([], pa.int64())}), out)
@@ -288,7 +288,7 @@ class TestParquet:
             read(out.getvalue())
         out = io.BytesIO()
         pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), out)
-        with pytest.raises(TableError, match="both called 'a'"):
+        with pytest.raises(TableError, match="both named 'a'"):
             read(out.getvalue())
 
     def test_infinite(self):
@@ -352,7 +352,7 @@ class TestJsonLines:
             ('{"a": 1}\n{"a": }\n', "line 2 of standard input is not JSON"),
             ('{"a": 1}\n[1]\n', r"line 2 .* should be a JSON object .*; it is '\[1\]'"),
             ('[{"a": 1},\n{"a": 2}]\n', "line 1 .* one object a line"),
-            ("{}\n", "holds no rows"),
+            ("{}\n", "has no rows"),
             ('{"a": ' + "[" * 100_000 + "\n", "line 1 .* nested too deeply"),
             ('{"a": ' + "9" * 5000 + "}\n", "line 1 .* is not JSON"),
         ],
@@ -410,9 +410,9 @@ class TestNpz:
         ("arrays", "message"),
         [
             ({"a": np.zeros(2), "b": np.zeros(3)}, "different lengths: 'a' 2, 'b' 3"),
-            ({"a": np.eye(2), "b": np.eye(2)}, r"several matrices \('a', 'b'\); call the data 'X'"),
-            ({"X": np.zeros((0, 2))}, "holds no rows"),
-            ({"X": np.eye(2), "0": np.zeros(2)}, "both called '0'"),
+            ({"a": np.eye(2), "b": np.eye(2)}, r"several matrices \('a', 'b'\); name the data 'X'"),
+            ({"X": np.zeros((0, 2))}, "has no rows"),
+            ({"X": np.eye(2), "0": np.zeros(2)}, "both named '0'"),
             ({"a": np.zeros(2, [("u", int)])}, "has fields"),
         ],
     )

@@ -17,7 +17,7 @@ from bckm.tables import TableError, read_table
 from bckm.tables import _limits as limits
 
 MB = 10**6
-TOLD = r"holds .* or more when it is unpacked, and the limit is 1 MB; .*--read-limit"
+TOLD = r"holds .* or more after unpacking, but the limit is 1 MB; .*--read-limit"
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 xlsxwriter = pytest.importorskip("xlsxwriter")
@@ -210,14 +210,14 @@ def test_the_command_line_says_what_there_is_and_what_to_do(tmp_path, gigabytes)
     assert done.returncode == 5, done.stderr
     assert "Traceback" not in done.stderr
     assert "not enough memory: needs about" in done.stderr
-    assert "are available. Take fewer rows" in done.stderr
+    assert "are available. Use fewer rows" in done.stderr
 
 
 def test_an_error_without_words_gets_some(monkeypatch, capsys):
     from bckm.cli._errors import Failure, no_memory, told
 
     monkeypatch.setattr(_memory, "available", lambda: 5 * 10**8)
-    words = "not enough memory (500 MB are available now). Take fewer rows"
+    words = "not enough memory (500 MB available). Use fewer rows"
     assert no_memory(MemoryError()).startswith(words)
     with pytest.raises(Failure) as caught, told():
         raise MemoryError

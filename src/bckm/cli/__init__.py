@@ -1,7 +1,7 @@
 """The `bckm` command: k-means under rules, for tables and terminals.
 
 Only click is imported here and at the top of the commands: what computes is imported by the command
-that needs it, so that ``bckm --help`` answers at once.
+that needs it, so that ``bckm --help`` is instant.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ Examples:
 
 \b
 Exit codes:
-  0    fine
-  1    verify: rules are broken
-  2    wrong usage
-  3    infeasible, with the reason
-  4    stopped early (time limit, Ctrl-C), with an answer
-  5    bad data, or too much of it
-  6    not decided: neither an answer nor a proof
-  70   a bug of bckm
-  130  stopped by Ctrl-C before there was an answer
-  141  the reader of a pipe has left
+  0    success
+  1    verify: rules are violated
+  2    usage error
+  3    infeasible; the reason is given
+  4    stopped early (time limit, Ctrl-C) with a valid result
+  5    bad or oversized data
+  6    undecided: neither a result nor a proof
+  70   internal error (a bug in bckm)
+  130  stopped by Ctrl-C before there was a result
+  141  the reading end of a pipe was closed
 """
 
 
@@ -77,8 +77,8 @@ class _Commands(click.Group):
 def cli() -> None:
     """k-means that obeys your rules: sizes, capacities, together, apart, quotas.
 
-    Give it a table and say what must hold; it gives every row a cluster such that every rule holds,
-    or says which of your rules contradict each other.
+    Give it a table and your rules: it assigns every row to a cluster so that every rule holds, or
+    tells you which of your rules contradict each other.
     """
 
 
@@ -92,7 +92,7 @@ def main(args: Sequence[str] | None = None) -> None:
     Parameters
     ----------
     args : sequence of str, optional
-        What follows ``bckm``; by default that of this process.
+        Arguments after ``bckm``; by default, those of this process.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def _code(args: Sequence[str] | None) -> int:
         say(words.getvalue().removesuffix("\n"), err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        say("Stopped before the end; nothing is half-written.", err=True)
+        say("Stopped early; no partial files were written.", err=True)
         return KILLED
     except _PipeClosed:
         _forget_stdout()
@@ -136,7 +136,7 @@ def _code(args: Sequence[str] | None) -> int:
         return BAD_DATA
     except Exception:
         say(traceback.format_exc(), err=True)
-        say("This is a bug of bckm; please report it with these lines.", err=True)
+        say("This is a bug in bckm; please report it and include the lines above.", err=True)
         return BUG
     return code if isinstance(code, int) else 0
 

@@ -30,10 +30,10 @@ def no_memory(error: MemoryError) -> str:
     if "are available" in why:  # it was asked for before, with numbers and a remedy
         return f"not enough memory: {why}."
     free = available()
-    left = "" if free is None else f" ({gigabytes(free)} are available now)"
+    left = "" if free is None else f" ({gigabytes(free)} available)"
     return (
-        f"not enough memory{f': {why}' if why else ''}{left}. Take fewer rows or columns "
-        "(--columns), leave out --report and --save, or use a machine with more memory."
+        f"not enough memory{f': {why}' if why else ''}{left}. Use fewer rows or columns "
+        "(--columns), omit --report and --save, or use a machine with more memory."
     )
 
 

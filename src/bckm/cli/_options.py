@@ -25,7 +25,7 @@ def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> int | No
         return None
     found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([kMGT]?)B?\s*", value, re.I)
     if found is None:
-        raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB.")
+        raise click.BadParameter(f"{value!r} is not a size such as 500MB or 4GB.")
     return int(float(found[1]) * 1000 ** " kmgt".index(found[2].lower() or " "))
 
 
@@ -82,21 +82,26 @@ data_argument = click.argument(
 )
 
 reading_options = _all(
-    click.option("--format", "format_", type=click.Choice(FORMATS), help="Of DATA; by its name."),
-    click.option("--sheet", help="Sheet of a workbook, by name or number; the first."),
-    click.option("--encoding", help="Of a CSV file; UTF-8."),
-    click.option("--delimiter", help="Of a CSV file; found by itself."),
-    click.option("--decimal", type=click.Choice([".", ","]), help="Sign in decimal numbers."),
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(FORMATS),
+        help="Format of DATA. Default: by file name.",
+    ),
+    click.option("--sheet", help="Sheet of a workbook, by name or number. Default: the first."),
+    click.option("--encoding", help="Encoding of a CSV file. Default: UTF-8."),
+    click.option("--delimiter", help="Delimiter of a CSV file. Default: detected."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal separator."),
     click.option(
         "--read-limit",
         metavar="SIZE",
         callback=_bytes,
-        help="How much DATA may hold when it is unpacked, such as 4GB. Default: 1GB.",
+        help="Largest accepted size of DATA after unpacking, such as 4GB. Default: 1GB.",
     ),
 )
 
 rule_options = _all(
-    click.option("-k", "--clusters", type=click.IntRange(1), help="How many clusters."),
+    click.option("-k", "--clusters", type=click.IntRange(1), help="Number of clusters."),
     click.option(
         "--cluster-names",
         metavar="A,B,...",
@@ -116,21 +121,25 @@ rule_options = _all(
         shell_complete=_columns_of,
         help="Sum of a column in each cluster: weight:0:500, weight::500.",
     ),
-    _column("--together", "Rows with the same value share a cluster.", multiple=True),
-    _column("--apart", "Rows with the same value share none.", multiple=True),
-    _column("--together-with", "Ids of rows that share the cluster of this one.", multiple=True),
-    _column("--apart-from", "Ids of rows that do not.", multiple=True),
+    _column("--together", "Rows with the same value go to the same cluster.", multiple=True),
+    _column("--apart", "Rows with the same value go to different clusters.", multiple=True),
+    _column(
+        "--together-with", "Ids of rows to put in the same cluster as this row.", multiple=True
+    ),
+    _column("--apart-from", "Ids of rows to keep out of the cluster of this row.", multiple=True),
     click.option(
         "--quota",
         metavar="COLUMN:±PERCENT",
         multiple=True,
         shell_complete=_columns_of,
-        help="Share of each value in each cluster as in all data, give or take: gender:±10%.",
+        help="Keep each value's share in each cluster close to its share overall: gender:±10%.",
     ),
-    _column("--known", "Rows with the same value together, with different ones apart."),
-    _column("--fixed", "Clusters of some rows, by name; empty for the others."),
+    _column("--known", "Same value: same cluster. Different values: different clusters."),
+    _column("--fixed", "Fixed cluster of each row, by name; empty: any cluster."),
     click.option(
-        "--stay", metavar="COLUMN:MOVES", help="Previous clusters; at most so many rows leave them."
+        "--stay",
+        metavar="COLUMN:MOVES",
+        help="Previous clusters, and how many rows may leave theirs.",
     ),
     click.option(
         "--links",
@@ -141,10 +150,10 @@ rule_options = _all(
     click.option(
         "--rules",
         type=click.Path(exists=True, dir_okay=False),
-        help="TOML file of rules and settings; options come on top, and replace what it says of "
+        help="TOML file of rules and settings. Options add to it, and override it where both set "
         "the same thing.",
     ),
-    _column("--id", "Column of ids, by which links and messages name rows.", default=None),
+    _column("--id", "Column of ids; links and messages refer to rows by id.", default=None),
 )
 
 feature_options = _all(
@@ -153,21 +162,21 @@ feature_options = _all(
         metavar="A,B,...",
         multiple=True,
         shell_complete=_columns_of,
-        help="Columns to cluster by; by default every numeric one that no rule uses.",
+        help="Columns to cluster by. Default: every numeric column that no rule uses.",
     ),
     click.option(
         "--scale",
         type=click.Choice(["none", "standard", "robust"]),
-        help="Bring columns to comparable sizes: by mean and standard deviation, or by median and "
+        help="Put columns on comparable scales: by mean and standard deviation, or by median and "
         "quartiles. Default: none.",
     ),
     fit_option("metric"),
     click.option(
         "--missing",
         type=click.Choice(["error", "mean", "median"]),
-        help="What to do where a column to cluster by is empty. Default: error.",
+        help="How to treat empty cells in columns to cluster by. Default: error.",
     ),
-    _column("--weight", "How much each row counts in the objective."),
+    _column("--weight", "Weight of each row in the objective."),
 )
 
 # check and verify take, and do not show, what fit takes: a command is easily edited to another one
@@ -176,8 +185,8 @@ unused_options = _all(
     *(click.option(f"--{name}", hidden=True) for name in ("scale", "metric", "missing", "weight")),
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no remarks.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress or notes.")
 
 
 def read_data(data: str, given: dict[str, Any]) -> Table:
@@ -201,7 +210,7 @@ def plan_of(given: dict[str, Any]) -> Plan:
 
     for name in ("id", "weight", "scale", "metric", "missing"):
         if given.get(name) is not None and not given[name].strip():
-            raise PlanError(f"--{name} {given[name]!r}: nothing is said.")
+            raise PlanError(f"--{name} {given[name]!r}: the value is empty.")
     asked = {kind: given[kind] for kind in SHORT if given[kind] is not None}
     texts = {kind: [one] if isinstance(one, str) else one for kind, one in asked.items()}
     fit = {name: given[name] for name in FIT if given.get(name) is not None}

@@ -52,20 +52,21 @@ def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) ->
         told = clean(path)
         if _special(path):
             if option == "--checkpoint":  # it is read, and deleted in the end
-                raise Failure(f"--checkpoint {told} is no ordinary file.", USAGE)
+                raise Failure(f"--checkpoint {told} is not a regular file.", USAGE)
             continue
         if option == "--report" and not path.lower().endswith(_REPORTS):
             raise Failure(f"--report {told}: must end in .html or .md.", USAGE)
         suffix = Path(path).suffix.lower().removeprefix(".")
         if option in ("--out", "--centers") and suffix in _WRITTEN:
             raise Failure(
-                f"{option} {told}: .{suffix} files are read only; write .{_WRITTEN[suffix]}.", USAGE
+                f"{option} {told}: .{suffix} files can only be read; write .{_WRITTEN[suffix]}.",
+                USAGE,
             )
         if path == "-" and option not in _STREAMS:
             raise Failure(f"{option} cannot go to standard output; name a file.", USAGE)
         real = os.path.realpath(path)
         if real in given:
-            raise Failure(f"{option} {told} would overwrite what is read from there.", USAGE)
+            raise Failure(f"{option} {told} would overwrite an input file.", USAGE)
         if real in taken:
             where = "go to standard output" if path == "-" else f"be written to {told}"
             raise Failure(f"{taken[real]} and {option} cannot both {where}; name a file.", USAGE)
@@ -74,7 +75,7 @@ def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) ->
             continue
         folder = os.path.dirname(real)
         if not os.path.isdir(folder):
-            raise Failure(f"{option} {told}: there is no folder {os.path.dirname(told)}.", USAGE)
+            raise Failure(f"{option} {told}: folder {os.path.dirname(told)} does not exist.", USAGE)
         if not os.access(real if os.path.exists(real) else folder, os.W_OK):
             raise Failure(f"{option} {told} cannot be written: permission denied.", USAGE)
 
@@ -158,8 +159,8 @@ def labels_writer(table: Table, column: str, study: Study) -> Callable[[str], st
         if not written.n_escaped:
             return None
         return (
-            f"{written.n_escaped} cells that a spreadsheet would compute begin with an apostrophe, "
-            "which bckm takes away again"
+            f"{written.n_escaped} cells that a spreadsheet would run as formulas now start with an "
+            "apostrophe, which bckm removes when it reads them"
         )
 
     return write

@@ -26,7 +26,7 @@ Example:
 """
 
 
-@click.command(epilog=_EPILOG, short_help="Can these rules be obeyed? If not, why?")
+@click.command(epilog=_EPILOG, short_help="Check whether the rules can be met and, if not, why.")
 @data_argument
 @rule_options
 @unused_options
@@ -35,10 +35,10 @@ Example:
 @reading_options
 @click.pass_context
 def check(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> None:
-    """Tell whether rules about the rows of DATA can be obeyed and, if not, why.
+    """Check whether rules about the rows of DATA can be met and, if not, explain why.
 
-    The answer names rules that contradict each other (exit code 3): leave out any one of them, and
-    the others can be obeyed. The columns to cluster by do not matter.
+    If not (exit code 3), the answer lists rules that contradict each other: drop any one of them,
+    and the others can be met. The columns to cluster by do not matter.
 
     DATA is a CSV, TSV, Parquet, Excel, JSON lines or NPZ file, or - for standard input.
     """

@@ -17,15 +17,15 @@ Example:
 """
 
 
-@click.command(epilog=_EPILOG, short_help="Two or more saved results side by side.")
+@click.command(epilog=_EPILOG, short_help="Compare saved results side by side.")
 @click.argument("saved", type=click.Path(exists=True, dir_okay=False), nargs=-1, required=True)
-@click.option("--markdown", is_flag=True, help="A Markdown table.")
+@click.option("--markdown", is_flag=True, help="Print a Markdown table.")
 @json_option
 def compare(saved: tuple[str, ...], markdown: bool, as_json: bool) -> None:
-    """Compare results that 'bckm fit --save' wrote.
+    """Compare results saved by 'bckm fit --save'.
 
-    What they cost, how large clusters are, how many soft rules are violated, and how many rows lie
-    elsewhere than in the first one.
+    Shows the objective, the sizes of the clusters, the violated soft rules, and how many rows are
+    in another cluster than in the first result.
     """
     if len(saved) < 2:
         raise Failure("compare needs at least two results.", USAGE)

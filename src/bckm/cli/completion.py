@@ -13,10 +13,10 @@ Example, for bash (in ~/.bashrc):
 """
 
 
-@click.command(epilog=_EPILOG, short_help="Script for the completion of your shell.")
+@click.command(epilog=_EPILOG, short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the script that lets SHELL complete commands, options, files and column names."""
+    """Print a script that makes SHELL complete commands, options, files and column names."""
     from click.shell_completion import get_completion_class
 
     from bckm.cli import cli

@@ -23,7 +23,7 @@ ASKED = (
 )
 
 
-@click.command(epilog=_EPILOG, short_help="See it at work on bundled data.")
+@click.command(epilog=_EPILOG, short_help="Run an example on bundled data.")
 @click.option(
     "-o",
     "--out",
@@ -32,10 +32,10 @@ ASKED = (
     show_default=True,
     help="Labels.",
 )
-@click.option("--report", type=click.Path(dir_okay=False), help="Report, .html or .md.")
+@click.option("--report", type=click.Path(dir_okay=False), help="Write a report (.html or .md).")
 @click.pass_context
 def demo(ctx: click.Context, out: str, report: str | None) -> None:
-    """Share 240 customers among 8 vans: 28 to 32 each, households together, disputes apart."""
+    """Divide 240 customers among 8 vans: 28 to 32 each, households together, disputes apart."""
     given = [*ASKED, "--out", out, *(["--report", report] if report else [])]
     say(f"$ {shlex.join(['bckm', 'fit', CUSTOMERS.name, *given])}\n", err=True)
     given += ["--title", "240 customers, 8 vans"]

@@ -62,21 +62,25 @@ _PATH = click.Path(dir_okay=False, allow_dash=True)
 FAR = 0.05  # gap of the last assignment from which on a person is told
 
 
-@click.command(epilog=_EPILOG, short_help="Give every row a cluster such that every rule holds.")
+@click.command(epilog=_EPILOG, short_help="Assign every row to a cluster so that every rule holds.")
 @data_argument
 @rule_options
 @feature_options
-@click.option("-o", "--out", type=_PATH, help="Table with the clusters; - is standard output.")
-@click.option("--label-column", default="cluster", show_default=True, help="What it is called.")
-@click.option("--report", type=_PATH, multiple=True, help="Report, .html or .md.")
-@click.option("--save", type=_PATH, help="All of it as one file, for show and compare.")
-@click.option("--centers", type=_PATH, help="Centers of the clusters, a table.")
-@click.option("--summary", type=_PATH, help="The numbers, in JSON.")
-@click.option("--write-rules", type=_PATH, help="The options as a rules file, TOML.")
-@click.option("--title", help="Of the report.")
+@click.option(
+    "-o", "--out", type=_PATH, help="Write the table with its clusters; - is standard output."
+)
+@click.option(
+    "--label-column", default="cluster", show_default=True, help="Name of the new column."
+)
+@click.option("--report", type=_PATH, multiple=True, help="Write a report (.html or .md).")
+@click.option("--save", type=_PATH, help="Save everything in one file, for show and compare.")
+@click.option("--centers", type=_PATH, help="Write a table of the cluster centers.")
+@click.option("--summary", type=_PATH, help="Write the key figures as JSON.")
+@click.option("--write-rules", type=_PATH, help="Write the options as a rules file (TOML).")
+@click.option("--title", help="Title of the report.")
 @fit_option("random_state")
 @fit_option("time_limit")
-@click.option("--checkpoint", type=_PATH, help="File to go on from after a killed run.")
+@click.option("--checkpoint", type=_PATH, help="File for resuming an interrupted run.")
 @fit_option("search")
 @fit_option("n_init")
 @fit_option("solver")
@@ -88,12 +92,13 @@ FAR = 0.05  # gap of the last assignment from which on a person is told
 @reading_options
 @click.pass_context
 def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
-    """Give every row of DATA a cluster such that every rule holds, or say why that cannot be.
+    """Assign every row of DATA to a cluster so that every rule holds, or explain why none can.
 
     DATA is a CSV, TSV, Parquet, Excel, JSON lines or NPZ file, or - for standard input. The rows
-    come back with a column more, in the same format. Clusters are counted from 0.
+    are written with one more column, in the same format. Clusters without names are numbered from
+    1.
 
-    Ctrl-C stops early and writes the best answer so far (exit code 4).
+    Ctrl-C stops early and writes the best clusters so far (exit code 4).
     """
     given["out"] = labels_path(data, given["out"])
     with told(), _stoppable():
@@ -110,7 +115,7 @@ def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
     if not given["quiet"]:
         _say(study, notes, outputs, to_stdout=not given["as_json"] and not _piped(given))
     for one in outputs.left:
-        say(f"Not written, since you pressed Ctrl-C: {one}", err=True)
+        say(f"Not written, because you pressed Ctrl-C: {one}", err=True)
     outputs.finish()
     if study.result.status.stopped or outputs.left:
         ctx.exit(STOPPED)
@@ -163,9 +168,9 @@ def _fitted(
     if given["out"] == "-":
         ensure_shown(table)
     asked = compile_plan(plan, table, aside=[given["label_column"]])
-    progress.phase("looking whether the rules can be obeyed")
+    progress.phase("checking whether the rules can be met")
     if given["checkpoint"] and Path(given["checkpoint"]).exists():
-        progress.phase(f"going on from {given['checkpoint']}")
+        progress.phase(f"resuming from {given['checkpoint']}")
     defaults = {name: PARAMETERS[name].default for name in ("solver", "search")}
     settings = {"seed": 0, **defaults, **plan.fit}
     try:
@@ -204,11 +209,11 @@ def _fitted(
 
 def _check_label_column(column: str, plan: Plan) -> None:
     if not column.strip():
-        raise Failure("--label-column must be a name.", USAGE)
+        raise Failure("--label-column must not be blank.", USAGE)
     if column in (*plan.used, *plan.columns):
         raise Failure(
-            f"the new clusters would replace column {column!r}, which is used here; give them "
-            "another name with --label-column.",
+            f"the new clusters would replace column {column!r}, which is used here; choose another "
+            "name with --label-column.",
             USAGE,
         )
 
@@ -216,15 +221,15 @@ def _check_label_column(column: str, plan: Plan) -> None:
 def _replaced(column: str, table: Table) -> list[str]:
     if column not in table.names:
         return []
-    return [f"column {column!r} of the table is replaced by the new clusters (--label-column)."]
+    return [f"column {column!r} of the table was replaced by the new clusters (--label-column)."]
 
 
 def _far_from_proven(result: Result) -> list[str]:
     if result.gap <= FAR or result.assignment_status == "optimal":
         return []
     return [
-        f"better clusters may well exist: the last assignment is proven only to {result.gap:.0%} "
-        "of the best. Tight rules are hard; try --search global --time-limit 60, or --n-init 10."
+        f"better clusters may well exist: the last assignment is only proven to be within "
+        f"{result.gap:.0%} of the best. Try --search global --time-limit 60, or --n-init 10."
     ]
 
 

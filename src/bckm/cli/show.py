@@ -32,25 +32,25 @@ def load_study(path: str) -> Study:
     found = load(path)
     if not isinstance(found, Study):
         raise Failure(
-            f"{clean(path)} holds a {type(found).__name__} without its data; to show it, save a "
-            "bckm.Study.",
+            f"{clean(path)} holds a {type(found).__name__} without its data; save a bckm.Study to "
+            "show it.",
             BAD_DATA,
         )
     return found
 
 
-@click.command(epilog=_EPILOG, short_help="Report of a saved result.")
+@click.command(epilog=_EPILOG, short_help="Show a saved result.")
 @click.argument("saved", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--report",
     type=click.Path(dir_okay=False),
     multiple=True,
-    help="Write the report as .html or .md.",
+    help="Write a report (.html or .md).",
 )
-@click.option("--markdown", is_flag=True, help="The whole report, in Markdown, to standard output.")
+@click.option("--markdown", is_flag=True, help="Print the full report as Markdown.")
 @json_option
 def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> None:
-    """Tell what a file that 'bckm fit --save' wrote holds; on standard output, or as a report."""
+    """Show a result saved by 'bckm fit --save', on standard output or as a report."""
     ensure_writable([saved], [("--report", path) for path in report])
     if as_json and markdown:
         raise Failure("--json and --markdown cannot both go to standard output.", USAGE)

@@ -34,25 +34,27 @@ Examples:
 """
 
 
-@click.command(epilog=_EPILOG, short_help="Do these clusters obey these rules?")
+@click.command(epilog=_EPILOG, short_help="Check clusters against rules.")
 @data_argument
 @rule_options
 @unused_options
 @click.option(
     "--labels",
     type=click.Path(exists=True, dir_okay=False),
-    help="Table with the clusters, if DATA has none; joined by --id, else row by row.",
+    help="Table with the clusters, if DATA has none; matched by --id, or row by row.",
 )
-@click.option("--label-column", default="cluster", show_default=True, help="Column of clusters.")
+@click.option(
+    "--label-column", default="cluster", show_default=True, help="Column with the clusters."
+)
 @json_option
 @reading_options
 @click.pass_context
 def verify(ctx: click.Context, /, data: str, as_json: bool, **given: Any) -> None:
-    """List every rule that clusters, from anywhere, break (exit code 1 if there is one).
+    """List every rule that given clusters violate (exit code 1 if there is one).
 
-    DATA holds the columns that rules name and, unless --labels does, the clusters: by the names of
-    --cluster-names or, without any, by numbers from 1 (or from 0) on, or by names of their own.
-    Violated soft rules are listed too, but do not change the exit code.
+    DATA holds the columns that the rules use and, unless --labels is given, the clusters: by
+    --cluster-names, or else numbered from 1 (or 0), or by any names of their own. Violated soft
+    rules are listed too, but do not change the exit code.
     """
     with told():
         from bckm.plan import compile_rules
@@ -90,20 +92,20 @@ def _column(table: Table, id_column: str | None, given: dict[str, Any]) -> list[
             ids = table.ids(id_column)
             if lost := [one for one in ids if one not in place]:
                 raise TableError(
-                    f"{other.source} has no row for {len(lost)} ids, first {lost[0]!r}."
+                    f"{other.source} has no row for {len(lost)} ids; the first is {lost[0]!r}."
                 )
             order = [place[one] for one in ids]
         elif other.n_rows != table.n_rows:
             raise TableError(
-                f"{other.source} has {other.n_rows} rows, {table.source} {table.n_rows}; --id "
-                "joins them by a column of ids."
+                f"{other.source} has {other.n_rows} rows, {table.source} {table.n_rows}; use --id "
+                "to match them by id."
             )
     texts = other.texts(name)
     found = []
     for row in order:
         text = texts[row]
         if text is None:
-            raise TableError(f"column {name!r} names no cluster in {other.place(row)}.")
+            raise TableError(f"column {name!r} is empty in {other.place(row)}.")
         found.append(text)
     return found
 

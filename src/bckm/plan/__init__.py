@@ -1,8 +1,8 @@
-"""What is asked of a table: rules that name its columns, in a file or on the command line.
+"""Rules about the columns of a table, from a file or the command line.
 
-A `Plan` knows neither Python nor positions: "every value of *household* together, the sum of
-*weight* at most 500". `compile_plan` turns it and a `bckm.tables.Table` into what `bckm.kmeans`
-takes.
+A `Plan` refers to columns, not to Python or positions: "rows with the same *household* together,
+the sum of *weight* at most 500". `compile_plan` turns it and a `bckm.tables.Table` into the
+arguments of `bckm.kmeans`.
 """
 
 from bckm.plan._compile import Asked, AskedRules, compile_plan, compile_rules

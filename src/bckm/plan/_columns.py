@@ -68,8 +68,8 @@ class Reader:
         """What is wrong with an id that no row has."""
         if self.ids is None:
             return (
-                f"there is no row {one!r}: without a column of ids rows are counted from 0 to "
-                f"{self.n_rows - 1}. Is a column of ids missing (--id COLUMN)?"
+                f"there is no row {one!r}: without a column of ids, rows are numbered 0 to "
+                f"{self.n_rows - 1}. Did you forget --id COLUMN?"
             )
         # what spreadsheets lose: zeros in front, spaces, capitals
         alike = [name for name in self.ids if _bare(name) == _bare(one)]
@@ -91,7 +91,7 @@ class Reader:
             if _NO.get(value.lower()) is not None and others <= {_NO[value.lower()]}:
                 del found[value]
                 self.notes.append(
-                    f"column {column!r} marks rows: those with {value!r} are in no group."
+                    f"column {column!r} flags rows: those with {value!r} are in no group."
                 )
         return {value: rows for value, rows in found.items() if len(rows) > 1}
 
@@ -110,8 +110,8 @@ class Reader:
             label = self._labels.get(text, self._labels.get(whole_text(text), -1))
             if label < 0 and whole_text(text) != "-1" and not no_number(text):
                 raise TableError(
-                    f"column {column!r} must name clusters, or nothing; {self.table.place(row)} "
-                    f"has {text!r}, and {self._known_clusters}."
+                    f"column {column!r} must hold clusters or be empty; {self.table.place(row)} "
+                    f"has {text!r}, but {self._known_clusters}."
                 )
             found[row] = label
         return found
@@ -120,8 +120,8 @@ class Reader:
     def _known_clusters(self) -> str:
         names = self.cluster_names
         if isinstance(names[0], int):
-            return f"clusters are counted from {names[0]} to {names[-1]}"
-        return f"clusters are called {some(list(map(str, names)), _SHOWN)}"
+            return f"clusters are numbered {names[0]} to {names[-1]}"
+        return f"the clusters are {some(list(map(str, names)), _SHOWN)}"
 
 
 def _bare(name: str) -> str:
@@ -136,22 +136,22 @@ def read_features(
     names = tuple(map(table.column, plan.columns))
     places = plan.metric in ("latlon", "haversine")
     if places and [name[:3].lower() for name in names] in _EXCHANGED:
-        raise PlanError(f"{plan.metric} takes latitude first: --columns {names[1]},{names[0]}.")
+        raise PlanError(f"{plan.metric} expects latitude first: --columns {names[1]},{names[0]}.")
     if twice := [name for name, often in Counter(names).items() if often > 1]:
-        raise PlanError(f"column {twice[0]!r} is named twice.")
+        raise PlanError(f"column {twice[0]!r} is listed twice.")
     if not names:
         others = {table.column(name) for name in plan.used}
         others |= {name for name in table.names if name.strip() in aside}
         names = tuple(name for name in table.names if name not in others and table.is_numeric(name))
         if not names:
             raise PlanError(
-                f"{table.source} has no numeric column that no rule uses; name those to cluster by "
-                f"with --columns. Its columns are: {some(table.names)}."
+                f"every numeric column of {table.source} is used by a rule; name those to cluster "
+                f"by with --columns. Its columns are: {some(table.names)}."
             )
         read.notes += _left_out(others, set(names), table)
         read.notes.append(
             f"clustered by {some(names, _SHOWN)}: every numeric column that no rule uses "
-            "(--columns names others)."
+            "(use --columns to choose others)."
         )
     return np.column_stack([_feature(name, plan, read) for name in names]), names
 
@@ -194,7 +194,7 @@ def _feature(name: str, plan: Plan, read: Reader) -> FloatArray:
     values = read.table.numbers(name, missing="nan")
     empty = np.isnan(values)
     if empty.all():
-        raise TableError(f"column {name!r} holds no number at all.")
+        raise TableError(f"column {name!r} contains no numbers.")
     if empty.any():
         middle = float(np.nanmedian(values) if how == "median" else np.nanmean(values))
         values = np.where(empty, middle, values)

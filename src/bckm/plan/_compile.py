@@ -25,18 +25,18 @@ from bckm.tables import Table, TableError
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AskedRules:
-    """What `bckm.check` takes.
+    """Arguments of `bckm.check`.
 
     Attributes
     ----------
     n_clusters : int
-        How many.
+        Number of clusters.
     constraints : Constraints
-        About ids if there is a column of ids, else about positions.
+        Rules about ids if there is a column of ids, otherwise about positions.
     sample_id : list of str or None
-        The ids.
+        Ids of the rows.
     notes : tuple of str
-        What was decided on the way and a person should know, in sentences.
+        Decisions the user should know about, in sentences.
     """
 
     n_clusters: int
@@ -47,16 +47,16 @@ class AskedRules:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Asked(AskedRules):
-    """What `bckm.kmeans` takes.
+    """Arguments of `bckm.kmeans`.
 
     Attributes
     ----------
     X : array (n, d)
         Features, before scaling.
     feature_names : tuple of str
-        Their columns.
+        Columns of the features.
     scaling : Scaling
-        What is to be done to X.
+        Scaling to apply to X.
     sample_weight : array (n,) or None
         Weights in the objective.
     metric : str
@@ -71,12 +71,12 @@ class Asked(AskedRules):
 
     @property
     def scaled(self) -> FloatArray:
-        """Features as they are to be clustered."""
+        """Features after scaling."""
         return self.scaling.apply(self.X)
 
 
 def compile_rules(plan: Plan, table: Table) -> AskedRules:
-    r"""Read off a table the rules of a plan, whatever it is to be clustered by.
+    r"""Compile the rules of a plan for a table, without its features.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ def compile_rules(plan: Plan, table: Table) -> AskedRules:
     Raises
     ------
     PlanError
-        If the plan lacks something, or does not fit together.
+        If the plan is incomplete or inconsistent.
     TableError
-        If the table does not hold what the plan needs; the message names column and row.
+        If the table lacks what the plan needs; the message names the column and row.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def compile_rules(plan: Plan, table: Table) -> AskedRules:
 
 
 def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Asked:
-    r"""Read off a table all that a plan asks: rules, features, weights.
+    r"""Compile a plan for a table: rules, features and weights.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Aske
     table : Table
         The data.
     aside : sequence of str
-        Columns that are no features unless the plan names them: that of old clusters.
+        Columns that are not features unless the plan names them, such as old clusters.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Aske
         if (weight < 0).any():
             row = int(np.argmax(weight < 0))
             raise TableError(
-                f"weights must be at least 0; column {plan.weight!r} holds {weight[row]:.15g} in "
+                f"weights must be at least 0; column {plan.weight!r} has {weight[row]:.15g} in "
                 f"{table.place(row)}."
             )
         if not weight.any():
@@ -162,19 +162,19 @@ def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Aske
 def _reader(plan: Plan, table: Table) -> Reader:
     names: Sequence[str | int] = plan.cluster_names
     if plan.clusters is None and not names:
-        raise PlanError("how many clusters? Say --clusters 12, or clusters = 12 in the rules.")
+        raise PlanError(
+            "number of clusters missing: use --clusters 12, or clusters = 12 in the rules."
+        )
     k = plan.clusters or len(names)
     if not names:
         names = range(1, k + 1)
     elif len(names) != k:
-        raise PlanError(f"{len(names)} names are given for {k} clusters.")
+        raise PlanError(f"got {len(names)} names for {k} clusters.")
     if k > table.n_rows:
-        raise PlanError(f"{k} clusters are asked of {table.n_rows} rows.")
+        raise PlanError(f"cannot form {k} clusters from {table.n_rows} rows.")
     unit = {"latlon": "degrees", "haversine": "radians"}.get(plan.metric or "")
     if unit and (plan.scale or "none") != "none":
-        raise PlanError(
-            f"{plan.metric} takes {unit} as they are; scale {plan.scale!r} changes them."
-        )
+        raise PlanError(f"{plan.metric} needs unscaled {unit}; drop scale {plan.scale!r}.")
     for name in (*plan.used, *plan.columns):
         table.column(name)  # an unknown one is refused before anything is read
     return Reader(table, None if plan.id is None else table.ids(plan.id), tuple(names))
@@ -228,8 +228,8 @@ def _size(clause: Clause, read: Reader) -> Constraints:
 def _per_cluster(bound: Any, read: Reader) -> Any:
     if isinstance(bound, list) and len(bound) != read.n_clusters:
         raise PlanError(
-            f"{len(bound)} bounds are given for {read.n_clusters} clusters; give one for "
-            "all, or one for each."
+            f"got {len(bound)} bounds for {read.n_clusters} clusters; give one for all, or one "
+            "for each."
         )
     return bound
 
@@ -259,7 +259,7 @@ def _sets(clause: Clause, read: Reader) -> list[Link]:
     if "partners" in clause.keys:
         pairs = read_partners(clause.keys["partners"], read)
         if not pairs:
-            read.notes.append(f"{_called(clause)}: no row names another one; nothing is asked.")
+            read.notes.append(f"{_called(clause)}: no row names another row; ignored.")
         return pairs
     if clause.column is None:
         return [Link(read.samples(clause.keys["ids"]))]
@@ -267,7 +267,7 @@ def _sets(clause: Clause, read: Reader) -> list[Link]:
     if note := note_of_partners(clause.kind, clause.column, read):
         read.notes.append(note)
     if not groups:
-        read.notes.append(f"{_called(clause)}: no two rows share a value, so nothing is asked.")
+        read.notes.append(f"{_called(clause)}: no two rows share a value; ignored.")
     return [
         Link([read.names[row] for row in rows], f"{clean(clause.column)} {value!r}")
         for value, rows in groups.items()
@@ -306,7 +306,7 @@ def _fixed(clause: Clause, read: Reader) -> Constraints:
     if clause.column is None:
         clusters = clause.keys["cluster"]
         if isinstance(clusters, list):
-            raise PlanError("fixed: a row has one cluster; forbidden takes several.")
+            raise PlanError("fixed: give one cluster per row; forbidden accepts several.")
         fixed = [(read.samples([clause.keys["id"]])[0], read.label(clusters))]
     else:
         labels = read.clusters(clause.column)

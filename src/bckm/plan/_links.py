@@ -70,8 +70,8 @@ def _confidence(table: Any) -> Any:
             found[row] = np.nan
         if not found[row] >= 0:
             raise TableError(
-                f"{table.source}, row {row + 1}: confidence must be a number, at least 0, or "
-                f"empty for a link that must hold; got {text!r}."
+                f"{table.source}, row {row + 1}: confidence must be a number of at least 0, or "
+                f"empty for a hard link; got {text!r}."
             )
     return found
 

@@ -18,7 +18,7 @@ MISSING = ("error", "mean", "median")
 
 
 class PlanError(BckmError, ValueError):
-    """A plan that cannot be understood: it says what is wrong, where, and what would be right.
+    """A plan is invalid; the message says what is wrong, where, and what is expected.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class PlanError(BckmError, ValueError):
     ...     Clause.read("capacity", {"column": "weight", "maximum": 500})
     ... except PlanError as error:
     ...     print(error)
-    capacity: there is no 'maximum'; did you mean 'max'? It takes: column, min, max, confidence, \
+    capacity: unknown key 'maximum'; did you mean 'max'? Keys: column, min, max, confidence, \
 price.
     """
 
@@ -49,7 +49,7 @@ def _number(value: Any) -> float:
 
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("must be a whole number, at least 0")
+        raise ValueError("must be a whole number of at least 0")
     if value > _MOST:
         raise ValueError("is too large")
     return value
@@ -165,7 +165,7 @@ def near(word: str, words: Any) -> str:
 
 @dataclass(frozen=True)
 class Clause:
-    """One rule of a plan: a kind and what it says.
+    """One rule of a plan: its kind and its keys.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class Clause:
 
     @classmethod
     def read(cls, kind: str, keys: Any, where: str = "") -> Clause:
-        """Read a clause; `where` is put before messages."""
+        """Read a clause; `where` is prepended to messages."""
         name = f"{where}{kind}"
         if not isinstance(keys, Mapping):
             raise PlanError(f"{name}: must be a table such as [[{kind}]]; got {keys!r}.")
@@ -188,8 +188,7 @@ class Clause:
         for key, value in keys.items():
             if key not in allowed:
                 raise PlanError(
-                    f"{name}: there is no {key!r}{near(key, allowed)} "
-                    f"It takes: {', '.join(allowed)}."
+                    f"{name}: unknown key {key!r}{near(key, allowed)} Keys: {', '.join(allowed)}."
                 )
             try:
                 found[key] = allowed[key](value)
@@ -207,7 +206,7 @@ class Clause:
 
     @property
     def soft(self) -> dict[str, float]:
-        """What a violation costs, for `Constraints.soft`; empty for a hard rule."""
+        """Penalty of a violation, for `Constraints.soft`; empty for a hard rule."""
         return {key: self.keys[key] for key in _SOFT if key in self.keys}
 
     @property
@@ -224,20 +223,20 @@ class Clause:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a fit of a table is asked: settings and rules.
+    """Settings and rules for clustering a table.
 
     Attributes
     ----------
     clusters : int or None
-        How many.
+        Number of clusters.
     cluster_names : tuple of str or int
-        What they are called; none: 1, 2, 3, ...
+        Names of the clusters; if empty, 1, 2, 3, ...
     id : str or None
-        Column of ids; without one samples are named by their row, from 0 on.
+        Column of ids; without one, samples are identified by row number, from 0.
     columns : tuple of str
-        Features; none: every numeric column that has no other use.
+        Features; if empty, every numeric column that has no other use.
     scale, metric, missing : str
-        What is done to the features.
+        Scaling, metric and treatment of missing values.
     weight : str or None
         Column of weights in the objective.
     fit : mapping
@@ -265,7 +264,7 @@ class Plan:
     clauses: tuple[Clause, ...] = ()
 
     def joined(self, other: Plan) -> Plan:
-        """Add the rules of another plan, whose settings count first.
+        """Combine with another plan, whose settings take precedence.
 
         Where both bound the same thing, such as sizes or the sum of a column, only the bounds of
         the other plan are kept.
@@ -308,7 +307,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _cluster_names(value: Any) -> tuple[str | int, ...]:
     if not isinstance(value, list) or len({str(one) for one in value}) < max(len(value), 1):
-        raise ValueError("must be a list of names, all different")
+        raise ValueError("must be a list of distinct names")
     return tuple(_cluster(one) for one in value)
 
 

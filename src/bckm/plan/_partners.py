@@ -38,9 +38,7 @@ def read_partners(column: str, read: Reader) -> list[Link]:
             if other != row:
                 pairs.setdefault(frozenset((row, other)), (row, other))
     if themselves:
-        read.notes.append(
-            f"column {column!r}: {themselves} rows name themselves, which asks nothing."
-        )
+        read.notes.append(f"column {column!r}: {themselves} rows name themselves; ignored.")
     return [Link([read.names[a], read.names[b]], clean(column)) for a, b in pairs.values()]
 
 
@@ -83,7 +81,7 @@ def note_of_partners(kind: str, column: str, read: Reader) -> str | None:
             return None
     option = "--together-with" if kind == "together" else "--apart-from"
     return (
-        f"{kind} {column!r}: its values are ids of other rows ({some(found, 3)}). Rows that hold "
-        f"the same one are kept {kind}, whatever becomes of the row it names; if that row is "
-        f"meant, say {option} {column} (partners = ... in a rules file)."
+        f"{kind} {column!r}: its values are ids of other rows ({some(found, 3)}). Rows with the "
+        f"same id are kept {kind}, wherever the row with that id goes; to link to that row, use "
+        f"{option} {column} (partners = ... in a rules file)."
     )

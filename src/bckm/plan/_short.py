@@ -18,7 +18,7 @@ _PARTNERS = {"together_with": "together", "apart_from": "apart"}
 
 
 def clauses_of(options: Mapping[str, Iterable[str]]) -> tuple[Clause, ...]:
-    """Read rules in their short forms.
+    """Parse rules in their short forms.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ def clauses_of(options: Mapping[str, Iterable[str]]) -> tuple[Clause, ...]:
 
 
 def names_of(texts: Iterable[str], option: str = "--columns") -> tuple[str, ...]:
-    """Read names with commas between; one that holds a comma is quoted, as in CSV.
+    """Parse comma-separated names; a name with a comma is quoted, as in CSV.
 
     Parameters
     ----------
     texts : iterable of str
-        What the option was given, each time.
+        Values of the option.
     option : str
-        What messages call it.
+        Name of the option in messages.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def names_of(texts: Iterable[str], option: str = "--columns") -> tuple[str, ...]
 def _clause(kind: str, text: str) -> Clause:
     where = f"--{kind.replace('_', '-')} {text!r}"
     if not text.strip():
-        raise PlanError(f"{where}: nothing is said.")
+        raise PlanError(f"{where}: the value is empty.")
     readers = {"size": _size, "capacity": _capacity, "quota": _quota, "stay": _stay}
     if kind in readers:
         keys = readers[kind](text, where)
@@ -95,15 +95,15 @@ def _range(text: str, where: str) -> tuple[float | None, float | None]:
         last = first if not colon else _bound(high) if high.strip() else None
     except ValueError:
         raise PlanError(
-            f"{where}: must be a range such as 40:60, 40:, :60, 50 (exactly) or 10%:20%, or one of "
-            "these for each cluster, with commas between."
+            f"{where}: must be a range such as 40:60, 40:, :60, 50 (exactly) or 10%:20%, or a "
+            "comma-separated list with one per cluster."
         ) from None
     if not colon and isinstance(first, float):
         raise PlanError(
             f"{where}: a share is rarely a whole number of rows; give a range such as 9%:11%."
         )
     if first is not None and last is not None and type(first) is type(last) and first > last:
-        raise PlanError(f"{where}: {low.strip()} is more than {high.strip()}.")
+        raise PlanError(f"{where}: {low.strip()} is greater than {high.strip()}.")
     return first, last
 
 
@@ -160,6 +160,6 @@ def _stay(text: str, where: str) -> dict[str, Any]:
     if not colon or not moves.strip().isdecimal():
         raise PlanError(
             f"{where}: must be COLUMN:MOVES, the column of previous clusters and how many rows may "
-            "leave theirs, such as van:20."
+            "move, such as van:20."
         )
     return {"column": column, "at_most": int(moves)}

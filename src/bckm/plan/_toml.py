@@ -22,7 +22,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     Parameters
     ----------
     path : str or path
-        The file; names of files in it are relative to its folder.
+        The file; file names in it are relative to its folder.
 
     Examples
     --------
@@ -40,9 +40,9 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"{where}this is no TOML: {error}.") from None
+        raise PlanError(f"{where}not valid TOML: {error}.") from None
     except RecursionError:
-        raise PlanError(f"{where}this is no rules file: it is nested too deeply.") from None
+        raise PlanError(f"{where}not a rules file: nested too deeply.") from None
     except UnicodeDecodeError as error:
         raise PlanError(f"{where}must be UTF-8 text: {error}.") from None
     settings: dict[str, Any] = {}
@@ -59,7 +59,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         else:
             known = (*SETTINGS, "fit", *KINDS)
             raise PlanError(
-                f"{where}there is no {name!r}{near(name, known)} It takes: {', '.join(known)}."
+                f"{where}unknown key {name!r}{near(name, known)} Keys: {', '.join(known)}."
             )
     return Plan(**settings, clauses=tuple(clauses))
 
@@ -77,7 +77,7 @@ def _read_fit(value: Any, where: str) -> dict[str, Any]:
     for name in value:
         if name not in FIT:
             raise PlanError(
-                f"{where}[fit] has no {name!r}{near(name, FIT)} It takes: {', '.join(FIT)}."
+                f"{where}[fit] has no key {name!r}{near(name, FIT)} Keys: {', '.join(FIT)}."
             )
     return {name: _read(FIT, name, one, f"{where}[fit] ") for name, one in value.items()}
 
@@ -95,9 +95,9 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     plan : Plan
-        What is asked.
+        The plan.
     path : str or path
-        The file; it is replaced at once or not at all.
+        The file; it is replaced atomically.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Data files in and out: CSV, TSV, Parquet, Excel, JSON lines, NPZ.
+"""Read and write data files: CSV, TSV, Parquet, Excel, JSON lines, NPZ.
 
-`read_table` gives a `Table`, `write_table` writes one, with columns added to it, as the kind of
-file it came from. What a kind of file needs is imported when such a file is met.
+`read_table` returns a `Table`; `write_table` writes one, with any added columns, in the format it
+came from. Packages that a format needs are imported only when it is used.
 """
 
 from bckm.tables._files import Written, read_table, write_table

@@ -61,13 +61,13 @@ def read_csv(
     layout = _layout(text, kept, _delimiter(delimiter), likely)
     records = _trimmed(_records(text, layout, source))
     if not records.rows:
-        raise TableError(f"{source} is empty; it should begin with a line of column names.")
+        raise TableError(f"{source} is empty; it should start with a line of column names.")
     header, rows = records.rows[0], records.rows[1:]
     names = checked_names(unguarded(header), source)
     if not rows:
         raise TableError(
             f"{source} has a line of column names ({', '.join(map(shown, names[:5]))}"
-            f"{', ...' if len(names) > 5 else ''}) and no rows of data."
+            f"{', ...' if len(names) > 5 else ''}) but no rows of data."
         )
     _check_widths(records, len(names), source)
     columns: list[Sequence[str]] = list(zip(*rows, strict=True))
@@ -100,7 +100,7 @@ def _delimiter(asked: str | None) -> str | None:
         return None
     found = _WORDS.get(asked.casefold(), asked)
     if len(found) != 1 or found in '"\r\n':
-        raise OptionError(f"a delimiter is one character, such as ; or tab; got {asked!r}.")
+        raise OptionError(f"the delimiter must be one character, such as ; or tab; got {asked!r}.")
     return found
 
 
@@ -144,8 +144,8 @@ def _records(text: str, layout: Layout, source: str) -> _Records:
             ends.append(reader.line_num)
     except csv.Error as error:
         raise TableError(
-            f"line {ends[-1] + 1} of {source}: a quote begins a cell and does not end it, or text "
-            f"follows its end ({error}); inside of a quoted cell a quote is written twice."
+            f"line {ends[-1] + 1} of {source}: a quoted cell is not closed, or text follows its "
+            f"closing quote ({error}); write quotes inside a quoted cell twice."
         ) from None
     finally:
         csv.field_size_limit(limit)
@@ -181,15 +181,15 @@ def _check_widths(records: _Records, width: int, source: str) -> None:
         return
     i = wrong[0]
     n = len(records.rows[i])
-    more = f" ({len(wrong) - 1} other lines are wrong too)" if len(wrong) > 1 else ""
+    more = f" (and so do {len(wrong) - 1} other lines)" if len(wrong) > 1 else ""
     remedy = (
-        "put cells that contain the delimiter in quotes, or say which --delimiter it is"
+        "quote cells that contain the delimiter, or set --delimiter"
         if n > width
-        else "add the cells that are missing, or say which --delimiter it is"
+        else "add the missing cells, or set --delimiter"
     )
     raise TableError(
         f"line {records.lines[i]} of {source} has {n} cell{'s' if n != 1 else ''}, but the header "
-        f"names {width} column{'s' if width != 1 else ''}{more}; {remedy}."
+        f"has {width} column{'s' if width != 1 else ''}{more}; {remedy}."
     )
 
 

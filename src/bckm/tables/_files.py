@@ -42,13 +42,13 @@ _HAVE = {"sheet": ("xlsx",), "encoding": _TEXTS, "delimiter": ("csv", "tsv", "te
 
 @dataclass(frozen=True)
 class Written:
-    """What `write_table` did.
+    """Summary returned by `write_table`.
 
     Attributes
     ----------
     n_escaped : int
-        Texts of a CSV or TSV file that got an apostrophe in front, because a spreadsheet program
-        would have taken them for formulas.
+        Number of cells of a CSV or TSV file that were prefixed with an apostrophe, because a
+        spreadsheet would have run them as formulas.
 
     Examples
     --------
@@ -77,24 +77,24 @@ def read_table(
     Parameters
     ----------
     path : str or path
-        The file; its suffix says what kind it is. ``-`` is standard input, which is looked at to
-        find out.
+        The file; its suffix determines the format. ``-`` is standard input, whose format is
+        detected from its content.
     format : {"csv", "tsv", "parquet", "xlsx", "jsonl", "npz"}, optional
-        What kind of file it is, when the suffix does not say.
+        File format, if the suffix does not determine it.
     sheet : str or int, optional
-        Sheet of a spreadsheet, by name or number from 1; the first by default.
+        Sheet of a spreadsheet, by name or number from 1; by default the first.
     encoding : str, optional
-        Of a text file; by default what a byte order mark says, else UTF-8.
+        Encoding of a text file; by default from the byte order mark, else UTF-8.
     delimiter : str, optional
-        Of a CSV file; by default found among comma, semicolon, tab and bar.
+        Delimiter of a CSV file; by default detected among comma, semicolon, tab and bar.
     decimal : {".", ","}, optional
-        What stands before decimals in texts; by default a point, or a comma where a file that
-        does not separate cells by commas clearly has it.
+        Decimal separator in text cells; by default a point, or a comma where a file that does not
+        use commas as delimiters clearly has decimal commas.
     read_limit : int, optional
-        Bytes that the file may hold when it is unpacked, 1e9 by default: small files can grow to
-        more than there is room for.
+        Largest accepted size in bytes after unpacking, 1e9 by default: small packed files can
+        grow beyond the available memory.
     stdin : binary file, optional
-        Read instead of standard input for ``-``.
+        Stream to read for ``-`` instead of standard input.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _refuse_unused(kind: str, source: str, **asked: object) -> None:
             called = told.get(kind, f"a {kind.upper() if kind != 'parquet' else 'Parquet'}")
             raise OptionError(
                 f"{source} is {called} file, which has no {name}{'s' if name == 'sheet' else ''}; "
-                f"leave out --{name}."
+                f"drop --{name}."
             )
 
 
@@ -175,11 +175,11 @@ def _loaded(
 def _no_file(file: Path) -> str:
     folder, told = file.parent, clean(str(file))
     if not folder.is_dir():
-        return f"there is no file {told}: there is no folder {clean(str(folder))}."
+        return f"file {told} does not exist: folder {clean(str(folder))} does not exist."
     suggestion = near(file.name, (each.name for each in folder.iterdir() if each.is_file()))
     if suggestion is None:
-        return f"there is no file {told}."
-    return f"there is no file {told}; did you mean {clean(str(file.with_name(suggestion)))}?"
+        return f"file {told} does not exist."
+    return f"file {told} does not exist; did you mean {clean(str(file.with_name(suggestion)))}?"
 
 
 def _kind_of(file: Path) -> str | None:
@@ -213,7 +213,7 @@ def _checked_kind(kind: str, data: bytes, source: str) -> str:
     seen = _sniffed(data)
     if kind in _TEXTS and seen in ("parquet", "xlsx", "npz"):
         raise TableError(
-            f"{source} is no text file; by its content it is {seen}: rename it, or say "
+            f"{source} is not a text file; its content looks like {seen}: rename it, or use "
             f"--format {seen}."
         )
     return kind
@@ -225,24 +225,24 @@ def write_table(
     *,
     format: str | None = None,  # noqa: A002
 ) -> Written:
-    """Write a table to a file, whole or not at all.
+    """Write a table to a file, completely or not at all.
 
-    Whatever the kind of file, no text becomes a formula of a spreadsheet program.
+    In every format, no text can become a spreadsheet formula.
 
     Parameters
     ----------
     table : Table
-        What is written. If it came from a file of the same kind, all that it does not show is
-        kept: the delimiter and line ends of CSV, the types of Parquet, other arrays of NPZ.
+        The table. If it came from a file of the same format, details are kept: the delimiter and
+        line ends of CSV, the types of Parquet, other arrays of NPZ.
     path : str, path or binary file
-        Where to; ``-`` is standard output.
+        Destination; ``-`` is standard output.
     format : {"csv", "tsv", "parquet", "xlsx", "jsonl", "npz"}, optional
-        By default what the suffix of the path says, else what the table is.
+        File format; by default from the suffix of the path, else that of the table.
 
     Returns
     -------
     Written
-        How many texts had to be guarded.
+        Number of cells that were escaped.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def write_table(
     if format is not None and format not in FORMATS:
         raise TableError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
     if not table.names:
-        raise TableError("a table without columns cannot be written.")
+        raise TableError("cannot write a table without columns.")
     if not isinstance(path, str | os.PathLike):
         data, n_escaped = _bytes(table, format or table.format)
         path.write(data)
@@ -282,7 +282,7 @@ def _to_stdout(data: bytes, kind: str) -> None:
     """All bytes to a pipe or a file; to a terminal what it can show and must not obey."""
     if sys.stdout.isatty():
         if kind not in _TEXTS:
-            raise TableError(f"a terminal cannot show {kind} files; name a file, or use a pipe.")
+            raise TableError(f"a terminal cannot show {kind} files; write to a file or a pipe.")
         text = data.decode("utf-8", "backslashreplace")
         say(text.replace("\r\n", "\n").removesuffix("\n"))
         return

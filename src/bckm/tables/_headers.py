@@ -17,8 +17,8 @@ def checked_names(names: Sequence[str], source: str, *, numbers: bool = False) -
     if not numbers and _all_numbers(names):
         listed = ", ".join(shown(name) for name in names[:3])
         raise TableError(
-            f"the first line of {source} holds numbers ({listed}), but should hold the names of "
-            "the columns; add a line with names at the top."
+            f"the first line of {source} holds numbers ({listed}) instead of column names; add a "
+            "line with column names at the top."
         )
     taken = {name for name in names if name.strip()}
     full = []
@@ -31,8 +31,8 @@ def checked_names(names: Sequence[str], source: str, *, numbers: bool = False) -
     for i, name in enumerate(full, 1):
         if name in seen:
             raise TableError(
-                f"columns {seen[name]} and {i} of {source} are both called {shown(name)}; give "
-                "every column a name of its own."
+                f"columns {seen[name]} and {i} of {source} are both named {shown(name)}; column "
+                "names must be unique."
             )
         seen[name] = i
     return tuple(full)

@@ -33,7 +33,7 @@ def read(
             lines.append(number)
     names = tuple(dict.fromkeys(name for record in records for name in record))
     if not names:
-        raise TableError(f"{source} holds no rows; it should have one JSON object a line.")
+        raise TableError(f"{source} has no rows; it should have one JSON object per line.")
     # rows need not have the same keys: many that all differ make a table of empty cells
     check_size(8 * len(names) * len(records), limit, source)
     return Table(
@@ -54,12 +54,12 @@ def _record(line: str, number: int, source: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise TableError(
-            f"line {number} of {source} is not JSON: {why}; JSON lines have one object a line."
+            f"line {number} of {source} is not JSON: {why}; JSON lines have one object per line."
         ) from None
     if not isinstance(record, dict):
         raise TableError(
             f"line {number} of {source} should be a JSON object such as "
-            f'{{"id": "a", "weight": 3.5}}; it is {shown(line.strip())}.'
+            f'{{"id": "a", "weight": 3.5}}; got {shown(line.strip())}.'
         )
     return record
 

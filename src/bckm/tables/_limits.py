@@ -15,7 +15,7 @@ from bckm.tables.errors import TableError, shown
 
 LIMIT = 10**9  # bytes that a file may hold, unpacked, unless more is asked for
 _PIECE = 2**22
-_REMEDY = "Take fewer rows or columns, or a machine with more memory."
+_REMEDY = "Use fewer rows or columns, or a machine with more memory."
 
 
 def check_size(size: float, limit: int, source: str, remedy: str = "") -> None:
@@ -26,9 +26,9 @@ def check_size(size: float, limit: int, source: str, remedy: str = "") -> None:
     if size > limit:
         enough = f"{-(-int(size) // 10**9)}GB"
         raise TableError(
-            f"{source} holds {gigabytes(size)} or more when it is unpacked, and the limit is "
-            f"{gigabytes(limit)}; {remedy}if that is meant, raise the limit (--read-limit "
-            f"{enough}; in Python read_limit)."
+            f"{source} holds {gigabytes(size)} or more after unpacking, but the limit is "
+            f"{gigabytes(limit)}; {remedy}if this is intended, raise the limit (--read-limit "
+            f"{enough}; in Python, read_limit)."
         )
 
 
@@ -79,8 +79,8 @@ def members(data: bytes, limit: int, source: str) -> Iterator[tuple[str, bytes]]
         found = _unpacked(data, one, source)
         if len(found) != one.file_size:
             raise TableError(
-                f"{source} is damaged: {shown(one.filename)} in it is said to hold "
-                f"{one.file_size} bytes, and does not."
+                f"{source} is damaged: {shown(one.filename)} in it does not hold the declared "
+                f"{one.file_size} bytes."
             )
         yield one.filename, found
 
@@ -95,4 +95,4 @@ def _unpacked(data: bytes, one: zipfile.ZipInfo, source: str) -> bytes:
         return packed
     if one.compress_type == zipfile.ZIP_DEFLATED:
         return zlib.decompressobj(-15).decompress(packed, one.file_size + 1)
-    raise TableError(f"{source} is packed in a way that is not read here; save it again.")
+    raise TableError(f"{source} uses an unsupported compression method; save it again.")

@@ -53,7 +53,7 @@ def read(
             columns[name] = array
     checked_names(order, source, numbers=True)
     if not columns or n_rows == 0:
-        raise TableError(f"{source} holds no rows; an array is missing or empty.")
+        raise TableError(f"{source} has no rows; an array is missing or empty.")
     return Table(
         tuple(order),
         n_rows,
@@ -74,7 +74,7 @@ def _arrays(data: bytes, source: str, limit: int) -> dict[str, Array]:
     except TableError:
         raise
     except _DAMAGED as error:
-        raise TableError(f"{source} is not an NPZ file, or is damaged.") from error
+        raise TableError(f"{source} is not an NPZ file or is damaged.") from error
     if not isinstance(loaded, np.lib.npyio.NpzFile):
         raise TableError(f"{source} is a single array; save it with its columns as NPZ.")
     arrays: dict[str, Array] = {}
@@ -85,8 +85,8 @@ def _arrays(data: bytes, source: str, limit: int) -> dict[str, Array]:
             except Exception as error:  # damaged in one of many ways
                 if "allow_pickle" in str(error):
                     raise TableError(
-                        f"array {shown(name)} of {source} holds Python objects, and reading them "
-                        "could run code; save numbers or texts (array.astype(str)) instead."
+                        f"array {shown(name)} of {source} holds Python objects, and loading them "
+                        "could run code; save numbers or text (array.astype(str)) instead."
                     ) from None
                 raise TableError(
                     f"array {shown(name)} of {source} is damaged: {shown(str(error), 80)}."
@@ -96,7 +96,7 @@ def _arrays(data: bytes, source: str, limit: int) -> dict[str, Array]:
     for name, array in arrays.items():
         if array.dtype.names is not None:
             raise TableError(
-                f"array {shown(name)} of {source} has fields; save one array for each field."
+                f"array {shown(name)} of {source} has fields; save one array per field."
             )
     return arrays
 
@@ -117,8 +117,7 @@ def _check_shape(name: str, part: bytes, source: str) -> None:
         raise TableError(f"{called} is damaged: its header cannot be read.") from error
     if math.prod(shape) * max(dtype.itemsize, 1) > len(part) and not dtype.hasobject:
         raise TableError(
-            f"{called} is damaged: it is said to be of shape {shape}, and there are "
-            f"{len(part):,} bytes of it."
+            f"{called} is damaged: its header says shape {shape}, but it has {len(part):,} bytes."
         )
 
 
@@ -128,7 +127,7 @@ def _matrix(arrays: Mapping[str, Array], source: str) -> str | None:
         return "X"
     if len(flat) > 1:
         told = ", ".join(map(shown, flat))
-        raise TableError(f"{source} holds several matrices ({told}); call the data 'X'.")
+        raise TableError(f"{source} holds several matrices ({told}); name the data 'X'.")
     return flat[0] if flat else None
 
 
@@ -166,7 +165,7 @@ def to_bytes(table: Table) -> bytes:
         if name in kept.names or (name in arrays and name not in table.added):
             continue
         if name == kept.matrix or (name in _NAMES and name in arrays):
-            raise TableError(f"{shown(name)} is an array of {table.source}; add another name.")
+            raise TableError(f"{shown(name)} is an array of {table.source}; choose another name.")
         arrays[name] = _array(table, name)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:

@@ -129,9 +129,9 @@ def _commas(cells: Cells, other: Callable[[], str | None]) -> Parsed:
             parsed.values,
             parsed.missing,
             parsed.bad,
-            doubt=f"{grouped[0].strip()!r} may be a decimal comma or a separator of thousands; "
-            "say which decimal sign the file has (--decimal , or --decimal .), or remove the "
-            "separators of thousands",
+            doubt=f"{grouped[0].strip()!r} may have a decimal comma or a thousands separator; "
+            "specify the decimal separator (--decimal , or --decimal .), or remove the thousands "
+            "separators",
         )
     return parsed
 
@@ -147,9 +147,9 @@ def _points(cells: Cells, other: Callable[[], str | None]) -> Parsed:
                 parsed.values,
                 parsed.missing,
                 parsed.bad,
-                doubt=f"{pointed[0].strip()!r} may have a decimal point or a separator of "
-                f"thousands, because column {elsewhere!r} has decimal commas; say which decimal "
-                "sign the file has (--decimal . or --decimal ,), or remove the separators",
+                doubt=f"{pointed[0].strip()!r} may have a decimal point or a thousands separator, "
+                f"because column {elsewhere!r} has decimal commas; specify the decimal separator "
+                "(--decimal . or --decimal ,), or remove the thousands separators",
             )
     return parsed
 

@@ -30,7 +30,7 @@ def read(
         raise
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise TableError(
-            f"{source} is not a Parquet file, or is damaged: {shown(str(error), 80)}."
+            f"{source} is not a Parquet file or is damaged: {shown(str(error), 80)}."
         ) from error
     names = checked_names(held.column_names, source, numbers=True)
     if held.num_rows == 0 or not names:

@@ -22,19 +22,19 @@ _SHOWN = 3  # rows in a message
 class Table:
     """Named columns of equal length, as they came from a file.
 
-    Make one with `read_table`, or with `Table.of` from values. Cells stay what they were: texts of
-    a CSV file are texts, however they are used, and are written again as they were read.
+    Create one with `read_table`, or with `Table.of` from values. Cells are kept as they are: text
+    in a CSV file stays text, however it is used, and is written back unchanged.
 
     Attributes
     ----------
     names : tuple of str
-        The columns, in order.
+        Column names, in order.
     n_rows : int
-        Rows of data.
+        Number of rows of data.
     format : {"csv", "tsv", "parquet", "xlsx", "jsonl", "npz"}
-        What kind of file it came from, or will be.
+        Format of the file it came from or will be written to.
     source : str
-        What messages call it: the name of the file.
+        Name of the table in messages: the file name.
 
     Examples
     --------
@@ -65,16 +65,16 @@ class Table:
         format: str = "csv",  # noqa: A002
         source: str = "the table",
     ) -> Self:
-        """Put columns of values together.
+        """Create a table from columns of values.
 
         Parameters
         ----------
         columns : mapping of str to sequence
-            Values of each column; all of equal length.
+            Values of each column, all of equal length.
         format : str
-            What kind of file it is to be when the name of the file does not say.
+            File format to write, if the file name does not determine it.
         source : str
-            What messages call it.
+            Name of the table in messages.
 
         Examples
         --------
@@ -88,16 +88,18 @@ class Table:
         n_rows = next(iter(lengths.values()), 0)
         for name, length in lengths.items():
             if length != n_rows:
-                raise TableError(f"column {shown(name)} has {length} values, others {n_rows}.")
+                raise TableError(
+                    f"column {shown(name)} has {length} values, but others have {n_rows}."
+                )
         return cls(tuple(columns), n_rows, format, source, dict(columns))
 
     def __repr__(self) -> str:
         return f"Table({self.source}: {self.n_rows} rows, {len(self.names)} columns)"
 
     def column(self, name: str) -> str:
-        """The name of a column as the file has it; `UnknownColumnError` if there is none.
+        """Return the name of a column as it is in the file, or raise `UnknownColumnError`.
 
-        Blanks around a name do not matter, if it is clear which column is meant.
+        Leading and trailing blanks are ignored where this is unambiguous.
 
         Examples
         --------
@@ -113,7 +115,7 @@ class Table:
         raise UnknownColumnError(name, self.names, self.source)
 
     def cells(self, name: str) -> Cells:
-        """Values of a column as they were read; texts for CSV.
+        """Return the values of a column as they were read; for CSV, text.
 
         Examples
         --------
@@ -127,10 +129,10 @@ class Table:
         return cells
 
     def texts(self, name: str) -> list[str | None]:
-        """Canonical texts of a column, for ids and categories; None where nothing is said.
+        """Return the cells of a column as canonical text, for ids and categories; None if empty.
 
-        Whole numbers read the same whatever file they come from: 17, 17.0 and "17" are ``17``,
-        but the text "007" stays ``007``.
+        Whole numbers are the same in every file format: 17, 17.0 and "17" are ``17``, but the text
+        "007" stays ``007``.
 
         Examples
         --------
@@ -142,14 +144,14 @@ class Table:
         return list(self._once("texts", name, lambda: texts_of(self.cells(name))))
 
     def numbers(self, name: str, missing: Literal["error", "nan"] = "error") -> FloatArray:
-        """Values of a column as float64.
+        """Return the values of a column as float64.
 
         Parameters
         ----------
         name : str
             The column.
         missing : {"error", "nan"}
-            What a missing number is. Missing are empty cells, NA, N/A, NaN, null and None.
+            How to treat missing numbers: empty cells, NA, N/A, NaN, null and None.
 
         Examples
         --------
@@ -168,9 +170,9 @@ class Table:
         return parsed.values.copy()
 
     def is_numeric(self, name: str) -> bool:
-        """Whether every cell that says something is a number, and one does.
+        """Return whether every non-empty cell is a number, and there is at least one.
 
-        True and false are not numbers here, though `numbers` gives 1 and 0 for them.
+        True and false do not count as numbers, although `numbers` returns 1 and 0 for them.
 
         Examples
         --------
@@ -182,7 +184,7 @@ class Table:
         return self._parsed(self.column(name)).numeric
 
     def has_missing(self, name: str) -> bool:
-        """Whether a cell says nothing; in a column of numbers also NA and the like.
+        """Return whether a cell is empty or, in a column of numbers, NA or the like.
 
         Examples
         --------
@@ -197,7 +199,7 @@ class Table:
         return None in self.texts(name)
 
     def ids(self, name: str) -> list[str]:
-        """Texts of a column that names the rows: all are there, and all different.
+        """Return the ids in a column as text, or raise if one is missing or repeated.
 
         Examples
         --------
@@ -205,8 +207,8 @@ class Table:
         >>> Table.of({"id": ["a", "b", "a"]}).ids("id")
         Traceback (most recent call last):
             ...
-        bckm.tables.errors.TableError: column 'id' of the table: the id 'a' is in row 1 and in \
-row 3; ids must be different.
+        bckm.tables.errors.TableError: column 'id' of the table: the id 'a' appears in row 1 and \
+row 3; ids must be unique.
         """
         name = self.column(name)
         texts = self.texts(name)
@@ -215,23 +217,23 @@ row 3; ids must be different.
         if len(present) < len(texts):
             gaps = [i for i, text in enumerate(texts) if text is None]
             raise TableError(
-                f"{where}: there is no id in {self._places(gaps)}; every row needs one."
+                f"{where}: the id is missing in {self._places(gaps)}; every row needs one."
             )
         if len(set(present)) < len(present):
             twice, most = next((t, c) for t, c in Counter(present).items() if c > 1)
             a = present.index(twice)
             b = present.index(twice, a + 1)
-            often = f", {most} times in all" if most > 2 else ""
+            often = f", {most} times in total" if most > 2 else ""
             others = sum(c > 1 for c in Counter(present).values()) - 1
-            more = f" ({others} other ids occur more than once too)" if others else ""
+            more = f" ({others} other ids are repeated too)" if others else ""
             raise TableError(
-                f"{where}: the id {shown(twice)} is in {self.place(a)} and in {self.place(b)}"
-                f"{often}{more}; ids must be different."
+                f"{where}: the id {shown(twice)} appears in {self.place(a)} and {self.place(b)}"
+                f"{often}{more}; ids must be unique."
             )
         return present
 
     def with_columns(self, columns: Mapping[str, Cells]) -> Self:
-        """A table with more columns at its end; one of the same name is replaced in its place.
+        """Return a table with columns appended; a column of the same name is replaced in place.
 
         Examples
         --------
@@ -255,7 +257,7 @@ row 3; ids must be different.
         )
 
     def place(self, row: int) -> str:
-        """Where a row (from 0) is, in words, as a person counts.
+        """Describe where a row (from 0) is, counting from 1.
 
         Examples
         --------
@@ -270,7 +272,7 @@ row 3; ids must be different.
         return f"row {row + 1} ({where})"
 
     def decimal_sign(self) -> str:
-        """What stands before decimals in the texts of the file: a point or a comma.
+        """Decimal separator in the text of the file: a point or a comma.
 
         Examples
         --------
@@ -326,8 +328,7 @@ row 3; ids must be different.
             return f"column {shown(name)} of {self.source} is empty; choose another column."
         return (
             f"column {shown(name)} of {self.source} has no number in {len(rows)} of {self.n_rows} "
-            f"rows: {self._places(rows)}; fill them in, remove these rows, or choose another "
-            "column."
+            f"rows: {self._places(rows)}; fill them in, remove the rows, or choose another column."
         )
 
 
@@ -340,11 +341,11 @@ def _remedy(values: Sequence[Any], one: bool, decimal: str) -> str:
     texts = [value.strip() for value in values if isinstance(value, str)]
     if len(texts) == len(values) and decimal != ",":
         if has_decimal_commas(texts):
-            return "if these are decimal commas, say so (--decimal ,)"
+            return "if these are decimal commas, use --decimal ,"
         if all("," in text and text.replace(",", "").replace(".", "").isdigit() for text in texts):
-            return "remove the separators of thousands"
+            return "remove the thousands separators"
     if decimal == "," and any("." in text for text in texts):
-        return "the decimal sign is a comma, so remove separators of thousands"
+        return "the decimal separator is a comma, so remove thousands separators"
     it = ("it", "the cell", "another column") if one else ("them", "the cells", "other columns")
     return f"correct {it[0]}, leave {it[1]} empty, or choose {it[2]}"
 

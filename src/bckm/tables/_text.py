@@ -45,8 +45,8 @@ def decoded(data: bytes, source: str, encoding: str | None) -> tuple[str, Encodi
     if at >= 0:
         line = text.count("\n", 0, at) + 1
         raise TableError(
-            f"line {line} of {source} holds a NUL byte, so it is no text in {_said(kept.name)}; if "
-            "it is UTF-16, say so (--encoding utf-16-le), else look at what kind of file it is."
+            f"line {line} of {source} holds a NUL byte, so it is not {_said(kept.name)} text; if "
+            "it is UTF-16, use --encoding utf-16-le, else check the format of the file."
         )
     return text, kept
 
@@ -56,11 +56,11 @@ def _asked(encoding: str, bom: bytes, found: str | None) -> Encoding:
         name = codecs.lookup(encoding).name
     except LookupError:
         raise OptionError(
-            f"there is no encoding {encoding!r}; usual ones are utf-8, cp1252 (Western Windows), "
+            f"unknown encoding {encoding!r}; common ones are utf-8, cp1252 (Western Windows), "
             "latin-1, utf-16."
         ) from None
     if not getattr(codecs.lookup(encoding), "_is_text_encoding", True):
-        raise OptionError(f"{encoding!r} is no encoding of text; usual ones are utf-8 and cp1252.")
+        raise OptionError(f"{encoding!r} is not a text encoding; common ones are utf-8, cp1252.")
     same = found is not None and found.startswith(name.removesuffix("-sig"))
     if same and found is not None:
         return Encoding(found, bom)
@@ -78,9 +78,9 @@ def _not_decoded(
     at = min(error.start + len(kept.bom), len(data) - 1)
     line = data.count(b"\n", 0, at) + 1
     remedy = (
-        "if a Windows program wrote it, say --encoding cp1252, or save it as UTF-8"
+        "if a Windows program wrote it, use --encoding cp1252, or save it as UTF-8"
         if asked is None
-        else "say another --encoding, or none for UTF-8"
+        else "use another --encoding, or none for UTF-8"
     )
     return (
         f"{source} is not {_said(kept.name)}: line {line} has the byte 0x{data[at]:02X} "

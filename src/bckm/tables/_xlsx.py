@@ -56,11 +56,11 @@ def read(
     where = f"sheet {shown(title)} of {source}"
     full = [i for i, row in enumerate(rows) if any(cell not in ("", None) for cell in row)]
     if not full:
-        raise TableError(f"{where} is empty; it should begin with a row of column names.")
+        raise TableError(f"{where} is empty; it should start with a row of column names.")
     header = [text_of(cell) or "" for cell in rows[full[0]]]
     body = [rows[i] for i in full[1:]]
     if not body:
-        raise TableError(f"{where} has a row of column names and no rows of data.")
+        raise TableError(f"{where} has a row of column names but no rows of data.")
     used = [j for j, name in enumerate(header) if name or any(row[j] != "" for row in body)]
     names = checked_names([header[j] for j in used], where)
     columns = {name: [_value(row[j]) for row in body] for name, j in zip(names, used, strict=True)}
@@ -87,7 +87,7 @@ def _rows(
         # a reader makes room for all cells up to the last one, and ends the process if it cannot
         number = n_cells(parts, title)
         room, where = _CELL * number, f"sheet {shown(title)} of {source}"
-        far = f"it spans {number:,} cells up to the last one: delete what is far out by accident; "
+        far = f"it spans {number:,} cells up to the last one: delete stray cells far out; "
         check_size(room, limit, where, far)
         check_memory(room, source)
         del parts
@@ -97,10 +97,12 @@ def _rows(
         raise
     except BaseException as error:  # a reader that panics raises what is no Exception
         if type(error).__name__ == "PasswordError":
-            raise TableError(f"{source} has a password; save it without one.") from error
+            raise TableError(
+                f"{source} is password-protected; save it without a password."
+            ) from error
         raise TableError(
-            f"{source} cannot be read as a spreadsheet: {shown(str(error), 80)}; is it damaged, or "
-            "another kind of file?"
+            f"{source} cannot be read as a spreadsheet: {shown(str(error), 80)}; is it damaged or "
+            "in another format?"
         ) from error
     return title, rows, 1 + (found.start[0] if found.start else 0)
 
@@ -121,7 +123,7 @@ def _title(sheets: Sequence[Any], source: str, asked: str | int | None) -> str:
     number = int(asked)
     if not 1 <= number <= len(titles):
         raise OptionError(
-            f"there is no sheet {number} in {source}; it has {len(titles)}, counted from 1: "
+            f"there is no sheet {number} in {source}; it has {len(titles)}, numbered from 1: "
             f"{', '.join(map(shown, titles[:12]))}."
         )
     return titles[number - 1]
@@ -138,13 +140,13 @@ def to_bytes(table: Table) -> bytes:
     """A workbook of one sheet in which every text is a text: no formulas, no links."""
     if table.n_rows >= _MOST_ROWS:
         raise TableError(
-            f"a sheet holds {_MOST_ROWS - 1:,} rows below its header; there are "
+            f"a sheet can hold {_MOST_ROWS - 1:,} rows below its header; there are "
             f"{table.n_rows:,}. Write CSV or Parquet."
         )
     if len(table.names) > _MOST_COLUMNS:
         raise TableError(
-            f"a sheet holds {_MOST_COLUMNS:,} columns; there are {len(table.names):,}. Write CSV "
-            "or Parquet."
+            f"a sheet can hold {_MOST_COLUMNS:,} columns; there are {len(table.names):,}. Write "
+            "CSV or Parquet."
         )
     xlsxwriter = needed("xlsxwriter", "Excel files")
     out = io.BytesIO()
@@ -173,7 +175,7 @@ def _check_lengths(name: str, cells: Cells) -> None:
         if isinstance(cell, str) and len(cell) > _LONGEST:
             where = f"row {i} of column {shown(name)}" if i else f"the column name {shown(name)}"
             raise TableError(
-                f"{where} has {len(cell):,} characters, and a cell of Excel holds {_LONGEST:,}; "
+                f"{where} has {len(cell):,} characters, but an Excel cell can hold {_LONGEST:,}; "
                 "write CSV or Parquet."
             )
 

@@ -1,4 +1,4 @@
-"""What goes wrong with files and their columns, in sentences."""
+"""Errors about files and their columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SEARCHED = 20_000  # names that are compared letter by letter with one that is 
 
 
 class TableError(BckmError, ValueError):
-    """A file that cannot be read or written, or a column that is not what was asked for.
+    """A file cannot be read or written, or a column does not hold what is required.
 
     Examples
     --------
@@ -28,7 +28,7 @@ not a number; correct it, leave the cell empty, or choose another column.
 
 
 class NoFileError(TableError, FileNotFoundError):
-    """There is no file of this name.
+    """A file does not exist.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class NoFileError(TableError, FileNotFoundError):
 
 
 class OptionError(TableError):
-    r"""What was asked of a file does not exist, or such files do not have it: a sheet, an encoding.
+    r"""A reading option does not apply to a file: a sheet, an encoding.
 
     Examples
     --------
@@ -52,19 +52,19 @@ class OptionError(TableError):
     ...     read_table("-", stdin=io.BytesIO(b"a,b\n1,2\n"), sheet=3)
     ... except OptionError as error:
     ...     print(error)
-    standard input is a CSV file, which has no sheets; leave out --sheet.
+    standard input is a CSV file, which has no sheets; drop --sheet.
     """
 
 
 class UnknownColumnError(TableError):
-    """There is no column of this name.
+    """A column does not exist.
 
     Attributes
     ----------
     name : str
-        What was asked for.
+        The name that was not found.
     suggestion : str or None
-        The column that is called almost so.
+        The column with the most similar name.
 
     Examples
     --------
