@@ -17,9 +17,9 @@ test: lint  # what a person runs
 # Everything: what `make test` leaves out, and a part of it all without the compiled kernels
 test-full: test
 	$(BIN)/pytest -q -n 2 -m "full and not slow"
-	BCKM_PURE=1 $(BIN)/pytest -q -n 2 -m "not slow" --ignore tests/fit/search \
-	  tests/assign/test_engines.py tests/estimator tests/archive tests/certificate/test_certify.py \
-	  tests/constraints tests/construct tests/core tests/fit tests/problem tests/storage
+	BCKM_PURE=1 $(BIN)/pytest -q -n 2 -m "not slow" \
+	  tests/assign/test_engines.py tests/assign/test_lagrangian.py tests/certificate/test_certify.py \
+	  $(addprefix tests/,archive constraints construct core estimator fit problem storage)
 
 lint: $(VENV)/.dev-installed build/.tidy
 	$(BIN)/ruff check

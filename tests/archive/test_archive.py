@@ -157,7 +157,7 @@ def test_a_loaded_result_is_certified_like_a_new_one(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 2))
     rules = bckm.Constraints(size_min=8)
     result = bckm.kmeans(X, 3, rules, random_state=0)
-    proofs = [bckm.certify(found, X, rules) for found in (result, again(result, tmp_path))]
+    proofs = [bckm.certify(found, X, rules, tol=0.2) for found in (result, again(result, tmp_path))]
     assert proofs[0].lower_bound == proofs[1].lower_bound > 0
 
 
@@ -410,7 +410,7 @@ def originals(tmp_path_factory):
 def test_altered_files_with_right_checksums(alter, originals, tmp_path):
     """Another value in place of one of the tree: refused, or loaded and of use."""
     rng, place, refused = np.random.default_rng(3), tmp_path / "x.bckm", 0
-    for number in range(300):
+    for number in range(120):
         place.write_bytes(originals[number % len(originals)].read_bytes())
         alter(place, rng)
         found = damage.load(place)
@@ -418,7 +418,7 @@ def test_altered_files_with_right_checksums(alter, originals, tmp_path):
             refused += 1
         else:
             damage.use(found, tmp_path)
-    assert 200 < refused < 300
+    assert 80 < refused < 120
 
 
 def test_no_file_runs_code(tmp_path):

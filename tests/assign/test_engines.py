@@ -121,7 +121,7 @@ def test_draws_hold_both_kinds_in_number():
     assert 100 < feasible < 250
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(60))
 def test_whole_fit_is_verified_by_brute_force(seed):
     """Labels of a fit are among the labels that obey, and no step of any engine rises."""

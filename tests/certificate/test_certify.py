@@ -73,7 +73,7 @@ def test_cuts_raise_the_bound(result):
     assert bounds[-1] > plain * 1.001
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.parametrize("scale", [2.0**20, 1e-6, 1e6])
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_units_and_origin_do_not_matter(certificate, scale, shift):
@@ -91,6 +91,7 @@ def test_permuted_samples_give_the_same_bound():
     assert other.lower_bound == pytest.approx(first.lower_bound, rel=1e-6)
 
 
+@pytest.mark.full
 def test_weights_are_repetitions():
     X, weight = blobs(40, spread=2.5), np.arange(40) % 3 + 1.0
     again = np.repeat(np.arange(40), weight.astype(int))
@@ -179,6 +180,7 @@ def test_means_of_assign_to_are_not_certified(result):
     assert bckm.certify(bckm.assign_to(X, result.centers, RULES), X, RULES).gap < 1e-3
 
 
+@pytest.mark.full
 def test_many_items_are_refused():
     X = np.arange(2_001.0)[:, None]
     with pytest.raises(ValueError, match=r"at most 2,000 items .* X has 2,001"):

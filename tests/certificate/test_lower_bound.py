@@ -21,6 +21,7 @@ def feasible(seeds=SEEDS):
             yield seed, drawn, labels
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seeds", [range(80), pytest.param(range(80, 200), marks=pytest.mark.slow)])
 def test_never_above_the_optimum_and_mostly_near_it(seeds):
     gaps = []

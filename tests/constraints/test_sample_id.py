@@ -74,6 +74,7 @@ def test_rules_about_no_sample_need_no_ids(door):
     assert np.bincount(DOORS[door](X, rules)).tolist() == [4, 4]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("series", [False, True], ids=["mapping", "series"])
 def test_values_by_id(door, series):

@@ -439,6 +439,7 @@ def pipeline() -> Pipeline:
 RULES = {"must_link": [(0, 14)], "cannot_link": [(3, 4)]}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("method", ["fit", "fit_predict", "fit_transform"])
 def test_pipeline_hands_rules_on(X, method):
     model = pipeline()

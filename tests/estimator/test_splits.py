@@ -188,6 +188,7 @@ def test_rows_are_not_counted_in_a_split(asked):
         GridSearchCV(MODEL, {"n_clusters": [3]}, cv=CV, error_score="raise").fit(X, **asked)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "door",
     [

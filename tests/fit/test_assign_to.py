@@ -163,7 +163,7 @@ def test_a_batch_has_prices_too(priced):
 # -- predict ----------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(5))
 def test_predict_uses_prices(priced, seed):
     X = blobs(seed)
@@ -181,6 +181,7 @@ def test_predict_uses_prices(priced, seed):
     assert [model.predict(X[[p]])[0] for p in range(120)] == labels.tolist()
 
 
+@pytest.mark.full
 def test_predict_counts_samples_with_the_mean_weight(priced):
     X = blobs(3)
     uneven = {"size_min": [48, 48, 8, 8], "size_max": [52, 52, 12, 12]}

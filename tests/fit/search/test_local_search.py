@@ -234,7 +234,7 @@ def test_rows_permuted(seed):
     np.testing.assert_array_equal(again, found[order])
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("k", [6, 40])
 def test_threads_change_nothing(k, soft):

@@ -321,6 +321,7 @@ def timeless(steps):
     return [replace(step, seconds=0.0) for step in steps]
 
 
+@pytest.mark.sampled(3)
 @searching
 @pytest.mark.parametrize("kind", ["loose", "classes", "all"])
 def test_a_seed_decides_everything(search, kind, hasty):
@@ -412,6 +413,7 @@ def test_where_nothing_can_be_better_a_global_search_ends(hasty):
 SMALL = {"empty": "nearest", "uneven": "transport", "apart": "exact", "all": "greedy"}
 
 
+@pytest.mark.sampled(3)
 @searching
 @pytest.mark.parametrize("kind", SMALL)
 def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
