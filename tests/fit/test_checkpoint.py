@@ -140,8 +140,8 @@ def test_killed_at_every_step(search, tmp_path):
 
 
 SPECIAL = {
-    "given centers": {"init": data(3, K)},
-    "fixed bounds": {"init": data(3, K), "label_bounds": "given"},
+    "given centers": {"init": data(3, K), "n_init": 1},
+    "given bounds": {"init": data(3, K), "n_init": 1, "label_bounds": "given"},
     "random": {"init": "random", "n_init": 4},
     "weights": {"sample_weight": np.arange(N) % 3 + 0.5},
     "cosine": {"metric": "cosine"},
@@ -299,7 +299,7 @@ OTHERS = [
     ({"constraints": APART}, "under other rules"),
     ({"constraints": SUMS}, "under other rules"),
     ({"init": "random"}, "with another init"),
-    ({"init": data(0, K)}, "with another init"),
+    ({"init": data(0, K), "n_init": "auto"}, "with another init"),
     ({"solver": "greedy"}, "with solver='exact', this fit has solver='greedy'"),
     ({"search": "none"}, "with search='auto', this fit has search='none'"),
     ({"n_init": 4}, "with starts=2, this fit has starts=4"),

@@ -281,7 +281,7 @@ def test_the_same_seed_gives_the_same_result(solver, init):
         ({}, 1 if missing else 20),  # a small problem
         ({"init": "random"}, 10),
         ({"n_init": 4}, 4),
-        ({"n_init": 4, "init": [[0.0], [9.0]]}, 1),
+        ({"init": [[0.0], [9.0]]}, 1),
     ],
 )
 def test_number_of_starts(options, starts):

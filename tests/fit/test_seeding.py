@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import bckm
 from bckm import Constraints, Stay, kmeans
 from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline
@@ -159,3 +160,51 @@ def test_generators_are_those_that_spawn_would_give(bits):
     rng.random(5)
     spawned = [child.random(3).tolist() for child in rng.spawn(5)]
     assert drawn == {number: spawned[number] for number in drawn}
+
+
+# init as a callable, and as an array -----------------------------------------------------------
+
+
+def first_rows(X, n_clusters, random_state):
+    assert isinstance(random_state, np.random.RandomState)
+    return X[random_state.permutation(len(X))[:n_clusters]]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "latlon"])
+def test_a_callable_draws_the_centers_of_each_start(metric):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    calls = []
+
+    def init(*args, **kwargs):
+        calls.append(first_rows(*args, **kwargs))
+        return calls[-1]
+
+    options = {"metric": metric, "search": "none", "random_state": 0}
+    found = bckm.kmeans(X, 3, init=init, n_init=4, **options)
+    assert len({centers.tobytes() for centers in calls}) == 4
+    each = [bckm.kmeans(X, 3, init=centers, **options).inertia for centers in calls]
+    assert found.inertia == pytest.approx(min(each), rel=1e-12)
+    again = bckm.kmeans(X, 3, init=init, n_init=4, **options)
+    assert again.labels.tolist() == found.labels.tolist()
+    model = bckm.ConstrainedKMeans(3, init=init, n_init=4, **options).fit(X)
+    assert model.labels_.tolist() == found.labels.tolist()
+    calls.clear()
+    bckm.kmeans(X, 3, init=init, **options)
+    assert len({centers.tobytes() for centers in calls}) == 10  # as in scikit-learn
+
+
+def test_bad_callables(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(ValueError, match=r"init has shape \(2, 2\); \(3, 2\) was expected"):
+        bckm.kmeans(X, 3, init=lambda X, n_clusters, random_state: X[:2])
+    with pytest.raises(bckm.UnsupportedError, match="init must be a word or centers; got a call"):
+        bckm.kmeans(X, 3, init=first_rows, random_state=0, checkpoint=tmp_path / "c")
+    with pytest.raises(TypeError, match="init is a callable, which no file can hold"):
+        bckm.save(bckm.ConstrainedKMeans(3, init=first_rows), tmp_path / "m.bckm")
+
+
+def test_given_centers_are_the_only_start():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.warns(RuntimeWarning, match="n_init=3 is ignored: the centers of init") as caught:
+        bckm.kmeans(X, 3, init=X[:3], n_init=3)
+    assert caught[0].filename == __file__

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 _SIDES = ("min", "max")
-_METRICS = {"haversine": "latlon", "haversine in radians": "haversine"}
+_METRICS = {"haversine": "latlon"}
 _SOLVERS = {"prices": "lagrangian"}
 
 

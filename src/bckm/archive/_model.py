@@ -29,6 +29,8 @@ _OUTPUTS = ("default", "pandas", "polars")
 
 def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
     """Parameters, and the fit if there was one."""
+    if callable(model.init):
+        raise TypeError("init is a callable, which no file can hold; set it to centers or a word.")
     params = {name: _param(one) for name, one in model.get_params(deep=False).items()}
     _check_params(params)
     tree = {"params": params, "output": getattr(model, _OUTPUT, None), "fit": None}

@@ -14,7 +14,7 @@ from bckm.constraints import rules
 from bckm.constraints.parse import read_cluster_names
 from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
 from bckm.fit.result import Result, SoftViolation
-from bckm.fit.steps import history_tree, read_history, read_status, status_word
+from bckm.fit.steps import history_tree, read_history, read_status
 
 _SOURCES = {
     rules.CapacityBound: Capacity,
@@ -50,8 +50,8 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
         "penalty": float(result.penalty),
         "lower_bound": float(result.lower_bound),
         "seconds": float(result.seconds),
-        "status": status_word(result.status),
-        "assignment_status": status_word(result.assignment_status),
+        "status": result.status.value,
+        "assignment_status": result.assignment_status.value,
         "solver": result.solver,
         "counters": {name: int(number) for name, number in result.counters.items()},
         "history": history_tree(result.history),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bckm._core.deadline import Deadline
+from bckm._core.validation import read_data
 from bckm.assign import Engine, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
@@ -126,7 +128,8 @@ def kmeans(
     require_moves(search, problem)
     seed = random_state if kept is None else kept.seed(random_state)
     tied = label_bounds == "given"
-    starts = starts_of(problem, space, init, n_init, search, seed, deadline, tied=tied)
+    seeding = partial(init, read_data(X)) if callable(init) else init
+    starts = starts_of(problem, space, seeding, n_init, search, seed, deadline, tied=tied)
     engine = choose(solver, problem)
     free = not (tied or problem.structure.interchangeable)
     limits = Limits(max_iter, tol, deadline)

@@ -85,16 +85,18 @@ SETTINGS = (
         "k-means++",
         "First centers. Where links join samples into groups that must be pairwise apart, the "
         'first start of "k-means++" begins with these groups. Given centers are the only start, '
-        'and no others are bred from them unless ``search="global"`` is asked for.',
-        form="array of shape (n_clusters, n_features)",
+        'and no others are bred from them unless ``search="global"`` is asked for. A callable '
+        "``init(X, n_clusters, random_state)`` returns centers, as in scikit-learn.",
+        form="array of shape (n_clusters, n_features) or callable",
         choices=("k-means++", "random"),
     ),
     Parameter(
         "n_init",
         "count",
         "auto",
-        'Number of starts; the best is kept. "auto" is 10 for "random"; for "k-means++" it is 1, '
-        "but up to 20 for small problems, where a start costs next to nothing.",
+        'Number of starts; the best is kept. "auto" is 10 for "random" and a callable; for '
+        '"k-means++" it is 1, but up to 20 for small problems, where a start costs next to '
+        "nothing.",
         form="int",
         choices=("auto",),
         option="n-init",

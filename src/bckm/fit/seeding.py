@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -85,7 +86,7 @@ def starts_of(
     problem, space : Problem, Metric
         What to solve, and how X became its points.
     init, n_init, search, random_state :
-        As in `kmeans`.
+        As in `kmeans`; a callable has its X.
     deadline : Deadline
         When long work has to end.
     tied : bool
@@ -96,7 +97,11 @@ def starts_of(
         raise ValueError("label_bounds='given' ties label i to center i: pass centers as init.")
     number = number_of_starts(n_init, init, search, problem)
     *generators, rng = _generators(random_state, number + 1)
-    choose = SEEDINGS["k-means++" if given is not None else init]
+    choose: Callable[..., Seeds]
+    if callable(init):
+        choose = partial(_called, init, space)
+    else:
+        choose = SEEDINGS["k-means++" if given is not None else init]
     # given centers are where to begin, unless a search among all is asked for; and where labels are
     # tied to them, others would be other labels
     stay = tied or (given is not None and search == "auto")
@@ -124,7 +129,26 @@ def given_centers(init: Any, problem: Problem, space: Metric) -> FloatArray | No
     """Centers from `init` in the units of the problem; None when they are to be chosen."""
     if isinstance(init, str):
         read_setting("init", init)
+    if isinstance(init, str) or callable(init):
         return None
+    return _centers(init, problem, space)
+
+
+def _called(
+    init: Callable[..., Any],
+    space: Metric,
+    problem: Problem,
+    rng: np.random.Generator,
+    *_: object,
+    **__: object,
+) -> Seeds:
+    """Centers that a function of the caller chooses."""
+    state = np.random.RandomState(int(rng.integers(2**31)))  # what scikit-learn passes
+    centers = init(problem.structure.n_clusters, random_state=state)
+    return Seeds(_centers(centers, problem, space))
+
+
+def _centers(init: Any, problem: Problem, space: Metric) -> FloatArray:
     shape = (problem.structure.n_clusters, space.n_features(problem.points.shape[1]))
     given = read_centers(init, "init", PARAMETERS["init"].expected, shape)
     return problem.given_centers(space.embedded(given, "init"), "init")
@@ -133,8 +157,14 @@ def given_centers(init: Any, problem: Problem, space: Metric) -> FloatArray | No
 def number_of_starts(n_init: Any, init: Any, search: str, problem: Problem) -> int:
     """Read `n_init`; "auto" is more than one start where starts are cheap."""
     if (number := read_setting("n_init", n_init)) != "auto":
+        if number > 1 and not isinstance(init, str) and not callable(init):
+            warnings.warn(
+                f"n_init={number} is ignored: the centers of init are the only start.",
+                RuntimeWarning,
+                stacklevel=5,  # who called kmeans
+            )
         return int(number)
-    if search == "global" or (isinstance(init, str) and init == "random"):
+    if search == "global" or callable(init) or (isinstance(init, str) and init == "random"):
         return RANDOM_STARTS
     if missing or problem.sparse:  # no start is cheap
         return 1

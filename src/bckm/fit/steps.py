@@ -21,13 +21,8 @@ _NUMBERS = {
 }
 
 
-def status_word(status: Status) -> str:
-    """A status as files have it, with spaces."""
-    return status.value.replace("_", " ")
-
-
 def read_status(word: str) -> Status:
-    """A status from a file."""
+    """A status from a file; in old ones it has spaces."""
     return Status(word.replace(" ", "_"))
 
 
@@ -39,7 +34,7 @@ def history_tree(history: Sequence[Step]) -> dict[str, Any]:
             column: np.array([getattr(step, name) for step in history], float)
             for column, name in _NUMBERS.items()
         },
-        "status": [status_word(step.status) for step in history],
+        "status": [step.status.value for step in history],
         "kind": [step.kind for step in history],
     }
 
