@@ -13,8 +13,7 @@ import bckm
 from bckm._storage import container as _container
 from bckm._storage.container import read_container, write_container
 from bckm._storage.fields import Fields
-from bckm.archive._constraints import constraints_tree, read_constraints
-from bckm.archive._statements import Pool
+from bckm.constraints.tree import Pool, constraints_tree, read_constraints
 from tests.archive import make
 from tests.support import damage
 from tests.support.as_json import tell, told

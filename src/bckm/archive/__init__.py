@@ -14,8 +14,8 @@ from bckm._storage.container import Container, read_container, write_container
 from bckm._storage.fields import Fields
 from bckm.archive._format1 import upgraded
 from bckm.archive._result import read_result, result_tree
-from bckm.archive._statements import Pool
 from bckm.archive._study import read_study, study_tree
+from bckm.constraints.tree import Pool
 from bckm.exceptions import DamagedFileError
 from bckm.fit.result import Result
 from bckm.study import Study

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,18 +10,16 @@ import numpy as np
 from bckm._core.validation import (
     read_cluster_count,
     read_numbers,
-    read_size_pair,
     read_sizes,
 )
-from bckm._storage.fields import Fields, mapping_of, narrow, scalar
+from bckm._storage.fields import Fields, mapping_of
 from bckm.archive._result import read_result, result_tree
-from bckm.archive._statements import Pool
+from bckm.constraints.tree import Pool
 from bckm.estimator import ConstrainedKMeans
-from bckm.estimator.label_bounds import Bounds, Total
+from bckm.estimator.fitted_bounds import FittedBounds
 from bckm.fit.parameters import SETTINGS, read_setting
 from bckm.problem.metric import read_metric
 
-_SIZES, _CAPACITIES = ("size_min", "size_max"), ("capacity_min", "capacity_max")
 _OUTPUT = "_sklearn_output_config"  # what `set_output` leaves
 _OUTPUTS = ("default", "pandas", "polars")
 
@@ -44,7 +41,7 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
         "dropped": list(model.dropped_rules_),
         "metric": model._space.name,
         "weight": model._weight,
-        "bounds": _bounds_tree(model._bounds),
+        "bounds": model._bounds.to_tree(),
     }
     return tree
 
@@ -127,48 +124,5 @@ def _fit(model: ConstrainedKMeans, fields: Fields, pool: Pool) -> None:
     model._weight = fields.amount("weight")
     if not model._weight:
         raise ValueError("all weights of the fit are 0")
-    model._bounds = _bounds(fields.of("bounds"), len(result.centers))
+    model._bounds = FittedBounds.from_tree(fields.of("bounds"), len(result.centers))
     model._copy(result)
-
-
-def _bounds_tree(bounds: Bounds) -> dict[str, Any]:
-    sizes = {side: None if one is None else narrow(one) for side, one in bounds.sizes.items()}
-    totals = [
-        {
-            "name": scalar(name, "the name"),
-            **{side: None if one is None else np.asarray(one, float) for side, one in sides},
-            "total": total.total,
-            "whole": total.whole,
-        }
-        for name, total in bounds.totals.items()
-        for sides in [total.bounds.items()]
-    ]
-    return {"sizes": sizes, "samples": bounds.n_samples, "totals": totals}
-
-
-def _bounds(fields: Fields, n_clusters: int) -> Bounds:
-    bounds: Bounds = object.__new__(Bounds)
-    sizes = fields.of("sizes")
-    bounds.sizes = {side: sizes.bound(side, whole=True) for side in _SIZES}
-    bounds.n_samples = fields.whole("samples")
-    bounds.totals = {}
-    for tree in fields.all("totals"):
-        one = Fields(tree, "a capacity")
-        sides = {side: one.bound(side) for side in _CAPACITIES}
-        name: Any = one.scalar("name")
-        total, whole = one.number("total"), one.flag("whole")
-        if not math.isfinite(total) or (whole and total != math.floor(total)):
-            raise ValueError("the sum of amounts is no such number")
-        bounds.totals[name] = Total(sides, total, whole)
-        _check_sizes(sides, n_clusters)
-    _check_sizes(bounds.sizes, n_clusters)
-    read_size_pair(*bounds.sizes.values())  # which refuses what is negative or crosses
-    if bounds.n_samples < 1:
-        raise ValueError("the fit had no samples")
-    return bounds
-
-
-def _check_sizes(sides: dict[str, Any], n_clusters: int) -> None:
-    for side, one in sides.items():
-        if one is not None and one.ndim and one.size != n_clusters:
-            raise ValueError(f"{side} has {one.size} values for {n_clusters} clusters")

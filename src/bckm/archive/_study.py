@@ -8,11 +8,10 @@ import numpy as np
 
 from bckm._core.validation import read_weight
 from bckm._storage.fields import Fields, mapping_of
-from bckm.archive._constraints import constraints_tree, read_constraints
 from bckm.archive._result import read_result, result_tree
-from bckm.archive._statements import Pool
+from bckm.constraints.tree import Pool, constraints_tree, read_constraints
 from bckm.problem.metric import read_metric
-from bckm.problem.scaling import SCALINGS, Scaling
+from bckm.problem.scaling import Scaling
 from bckm.study import Study
 from bckm.verification import verify
 
@@ -29,11 +28,7 @@ def study_tree(study: Study, pool: Pool) -> dict[str, Any]:
         "sample_id": None if study.sample_id is None else list(study.sample_id),
         "sample_weight": None if weight is None else np.asarray(weight, float),
         "metric": study.metric,
-        "scaling": {
-            "kind": study.scaling.kind,
-            "shift": np.asarray(study.scaling.shift, float),
-            "factor": np.asarray(study.scaling.factor, float),
-        },
+        "scaling": study.scaling.to_tree(),
         "title": study.title,
         "settings": dict(study.settings),
     }
@@ -45,10 +40,9 @@ def read_study(fields: Fields, pool: Pool) -> Study:
     n = result.labels.size
     X = fields.floats("X", (n, None))  # noqa: N806
     d = X.shape[1]
-    names, scaling = fields.texts("feature_names"), fields.of("scaling")
-    kind, metric = scaling.text("kind"), read_metric(fields.text("metric"))
-    if len(names) != d or result.centers.shape[1] != d or kind not in SCALINGS:
-        raise ValueError(f"features, centers and scaling do not fit data of shape {X.shape}")
+    names, metric = fields.texts("feature_names"), read_metric(fields.text("metric"))
+    if len(names) != d or result.centers.shape[1] != d:
+        raise ValueError(f"features and centers do not fit data of shape {X.shape}")
     ids = None if fields["sample_id"] is None else tuple(fields.texts("sample_id"))
     if ids is not None and len(ids) != n:
         raise ValueError(f"there are {len(ids)} ids for {n} samples")
@@ -57,7 +51,7 @@ def read_study(fields: Fields, pool: Pool) -> Study:
         X=X,
         constraints=read_constraints(fields.of("constraints"), pool),
         feature_names=tuple(names),
-        scaling=Scaling(kind, scaling.floats("shift", (d,)), scaling.floats("factor", (d,))),
+        scaling=Scaling.from_tree(fields.of("scaling"), d),
         sample_id=ids,
         sample_weight=None
         if fields["sample_weight"] is None
@@ -66,8 +60,6 @@ def read_study(fields: Fields, pool: Pool) -> Study:
         title=fields.text("title"),
         settings=mapping_of(fields["settings"], "settings"),
     )
-    if not (study.scaling.factor > 0).all():
-        raise ValueError("the scaling divides by zero")
     if metric.name != "euclidean":
         metric.embedded(study.scaled)  # which refuses what is no direction, or no place on earth
     broken = _broken(study)

@@ -21,7 +21,7 @@ from bckm._core.validation import (
     refuse_masked,
     resolve_sizes,
 )
-from bckm.constraints.expand import Mover, Softened, hard_rules, order_of, priced_rules, stay_rules
+from bckm.constraints.expand import Softened, hard_rules, priced_rules, stay_rules
 from bckm.constraints.linear_rule import LinearRule
 from bckm.constraints.parse import (
     Frozen,
@@ -35,6 +35,7 @@ from bckm.constraints.parse import (
     read_fixed,
     read_together,
 )
+from bckm.constraints.relabel import Relabel, order_of
 from bckm.constraints.rules import ClusterNames, Fixed, Forbidden, Rule, SoftRule
 from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
 
@@ -443,7 +444,7 @@ class Constraints(Frozen):
         if self.by != "position":
             raise ValueError("rules that name sample ids need no take: locate(sample_id) does it.")
         places = {int(p): at for at, p in enumerate(order)}
-        return Mover(places, lambda _: order, named=False)(self)
+        return Relabel(places, lambda _: order, named=False)(self)
 
     def locate(self, sample_id: Any, *, missing: str = "raise") -> Located:
         """Bring rules about sample ids to the positions of these samples.
@@ -475,15 +476,15 @@ class Constraints(Frozen):
         if len(places) < len(ids):
             twice = next(one for at, one in enumerate(ids) if places[one] != at)
             raise ValueError(f"sample_id names {twice!r} more than once; ids must differ.")
-        mover = Mover(places, lambda block: order_of(block, ids), named=True)
-        found = mover(self)
-        if mover.dropped and missing == "raise":
+        relabel = Relabel(places, lambda block: order_of(block, ids), named=True)
+        located = relabel(self)
+        if relabel.dropped and missing == "raise":
             raise ValueError(
-                f"{len(mover.dropped)} rules name samples that are not in the data, first: "
-                f"{mover.dropped[0]}; correct these ids, or leave such rules out with "
+                f"{len(relabel.dropped)} rules name samples that are not in the data, first: "
+                f"{relabel.dropped[0]}; correct these ids, or leave such rules out with "
                 "locate(sample_id, missing='drop')."
             )
-        return Located(found, tuple(mover.dropped))
+        return Located(located, tuple(relabel.dropped))
 
 
 def as_constraints(constraints: Any) -> Constraints:

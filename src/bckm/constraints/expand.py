@@ -1,15 +1,15 @@
-"""From `Constraints` to single rules, and to the same rules about other samples."""
+"""From `Constraints` to single rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bckm._core.types import FloatArray, IntArray
+from bckm._core.types import FloatArray
 from bckm._core.validation import resolve_sizes
 from bckm.constraints.linear_rule import LinearRule
 from bckm.constraints.parse import Link
@@ -201,100 +201,3 @@ def _per_cluster(bounds: Any, n_clusters: int, what: str) -> list[tuple[float, i
             f"{n_clusters} clusters."
         )
     return list(zip(bounds.tolist(), range(n_clusters), strict=True))
-
-
-class Mover:
-    """Brings rules to other samples: where each one is now, and what had to be left out.
-
-    Parameters
-    ----------
-    places : dict
-        New position of each sample, by its old name.
-    order : callable
-        Of a statement with values per sample, the places of the values of the new samples.
-    named : bool
-        Whether old names are ids, which rules then remember.
-    """
-
-    def __init__(
-        self, places: dict[Any, int], order: Callable[[Any], IntArray], *, named: bool
-    ) -> None:
-        self.places, self.order, self.named = places, order, named
-        self.dropped: list[str] = []
-
-    def links(self, links: tuple[Link, ...], what: str) -> tuple[list[int], tuple[Link, ...]]:
-        """The links that keep at least two samples, and which these were."""
-        kept, found = [], []
-        for at, link in enumerate(links):
-            present = tuple(p for p in link if p in self.places)
-            if len(present) < len(link):
-                self.dropped.append(f"{link.why or what} of {name_samples(link)}")
-            if len(present) > 1:
-                kept.append(at)
-                ids = present if self.named else link.ids and _kept_ids(link, self.places)
-                found.append(Link((self.places[p] for p in present), link.why, ids or None))
-        return kept, tuple(found)
-
-    def fixed(self, rules: tuple[Any, ...], what: str) -> tuple[Any, ...]:
-        """What is fixed or forbidden for samples that are there."""
-        found = []
-        for rule in rules:
-            if rule.sample in self.places:
-                ids = (rule.sample,) if self.named else rule.ids
-                found.append(type(rule)(self.places[rule.sample], rule.cluster, ids))
-            else:
-                self.dropped.append(f"{what} cluster of sample {rule.sample!r}")
-        return tuple(found)
-
-    def __call__(self, c: Constraints) -> Constraints:
-        """The same rules about the new samples."""
-        if c.linear:
-            raise TypeError("linear rules name columns, not samples: state them for these samples.")
-
-        def taken(blocks: tuple[Any, ...]) -> tuple[Any, ...]:
-            return tuple(block.taken(self.order(block), self.named) for block in blocks)
-
-        _, together = self.links(c.must_link, "must-link")
-        _, apart = self.links(c.cannot_link, "cannot-link")
-        soft = []
-        for part in c.softened:
-            inner, weight = part.constraints, part.weight
-            if weight.ndim:
-                before = len(self.dropped)
-                kept = self.links(inner.must_link, "")[0]
-                at = len(inner.must_link)
-                kept = [*kept, *(at + q for q in self.links(inner.cannot_link, "")[0])]
-                del self.dropped[before:]
-                weight = weight[kept]
-            soft.append(Softened(self(inner), weight, part.relative))
-        return c._with(
-            must_link=together,
-            cannot_link=apart,
-            fixed=self.fixed(c.fixed, "fixed"),
-            forbidden=self.fixed(c.forbidden, "forbidden"),
-            statements=taken(c.statements),
-            stay=taken(c.stay),
-            softened=tuple(soft),
-            by="position",
-        )
-
-
-def _kept_ids(link: Link, places: dict[Any, int]) -> tuple[Any, ...]:
-    assert link.ids is not None
-    return tuple(name for p, name in zip(link, link.ids, strict=True) if p in places)
-
-
-def order_of(block: Any, ids: list[Any]) -> IntArray:
-    """Where the values of these samples are in a statement by id."""
-    if block.ids is None:
-        raise ValueError(
-            f"{block.what} of {block.name!r} belong to no ids; rules about sample ids take a "
-            "mapping of ids to values, or a pandas series."
-        )
-    where = {one: at for at, one in enumerate(block.ids.tolist())}
-    absent = [one for one in ids if one not in where]
-    if absent:
-        raise ValueError(
-            f"{block.name!r} has no value for {len(absent)} samples, first {absent[0]!r}."
-        )
-    return np.array([where[one] for one in ids], np.int64)

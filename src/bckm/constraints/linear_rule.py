@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bckm.constraints.statements import LinearRows
+from bckm.exceptions import UnsupportedError
 
 
 class LinearRule(ABC):
@@ -60,6 +61,13 @@ class LinearRule(ABC):
     def describe(self, row: int) -> str:
         """What a row asks, without a period."""
         return f"{self.name}[{row}]"
+
+    def to_tree(self) -> dict[str, Any]:
+        """Refuse: no file holds code."""
+        raise UnsupportedError(
+            f"{self.name!r} is a rule of your own, whose code a file cannot hold; save the result "
+            "instead, or state the rule as LinearRows."
+        )
 
     def compiled(self, n_samples: int, n_clusters: int) -> LinearRows:
         """The rows, which speak as this rule does."""

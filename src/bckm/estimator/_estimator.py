@@ -12,7 +12,7 @@ from bckm._core.validation import read_weight
 from bckm.constraints import Constraints
 from bckm.estimator._fitted import FittedCenters
 from bckm.estimator._rows import gather
-from bckm.estimator.label_bounds import Bounds, read_capacities
+from bckm.estimator.fitted_bounds import FittedBounds, read_capacities
 from bckm.fit.kmeans import kmeans
 from bckm.fit.parameters import SETTINGS, documented
 from bckm.fit.result import Result, Step
@@ -248,7 +248,7 @@ class ConstrainedKMeans(FittedCenters):
         self.n_dropped_ = len(asked.dropped)
         self.dropped_rules_ = asked.dropped
         self._space = read_metric(self.metric)
-        self._bounds = Bounds(own, rules, X.shape[0])
+        self._bounds = FittedBounds(own, rules, X.shape[0])
         self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
         return self
 

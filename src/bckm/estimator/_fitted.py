@@ -22,7 +22,7 @@ from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import read_data, read_jobs, read_weight, refuse_masked
 from bckm.constraints import Constraints
 from bckm.estimator._rows import gather
-from bckm.estimator.label_bounds import Bounds
+from bckm.estimator.fitted_bounds import FittedBounds
 from bckm.fit.assign_to import assign_to
 from bckm.fit.result import Result, SoftViolation
 from bckm.problem.metric import Metric
@@ -50,7 +50,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     dropped_rules_: tuple[str, ...]
     result_: Result
     _space: Metric  # where distances of the last fit are Euclidean
-    _bounds: Bounds  # of the last fit
+    _bounds: FittedBounds  # of the last fit
     _weight: float  # mean weight of its samples
 
     def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: N803

@@ -9,6 +9,7 @@ import numpy as np
 
 from bckm._core.types import FloatArray
 from bckm._core.validation import array_of
+from bckm._storage.fields import Fields
 
 SCALINGS = ("none", "standard", "robust")
 
@@ -54,6 +55,21 @@ class Scaling:
         # a constant column has a spread of rounding errors
         flat = factor <= 1e-12 * np.abs(X).max(axis=0, initial=0.0)
         return cls(kind, shift, np.where(flat, 1.0, factor))
+
+    def to_tree(self) -> dict[str, Any]:
+        """All of it, for a file."""
+        shift, factor = np.asarray(self.shift, float), np.asarray(self.factor, float)
+        return {"kind": self.kind, "shift": shift, "factor": factor}
+
+    @classmethod
+    def from_tree(cls, fields: Fields, n_features: int) -> Self:
+        """A scaling of so many features from a file, which may hold anything."""
+        kind, factor = fields.text("kind"), fields.floats("factor", (n_features,))
+        if kind not in SCALINGS:
+            raise ValueError(f"there is no scaling {kind!r:.60}")
+        if not (factor > 0).all():
+            raise ValueError("the scaling divides by zero")
+        return cls(kind, fields.floats("shift", (n_features,)), factor)
 
     def apply(self, X: Any) -> FloatArray:  # noqa: N803
         """Scaled data."""

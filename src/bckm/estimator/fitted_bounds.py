@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
-from bckm._core.validation import read_numbers, resolve_sizes
+from bckm._core.validation import read_numbers, read_size_pair, resolve_sizes
+from bckm._storage.fields import Fields, narrow, scalar
 from bckm.constraints import Constraints
 from bckm.constraints.statements import Capacity
 
@@ -80,7 +81,7 @@ class Total:
     whole: bool
 
 
-class Bounds:
+class FittedBounds:
     """Bounds of a fit on its clusters, which `assign` scales to other batches.
 
     Parameters
@@ -100,13 +101,52 @@ class Bounds:
         }
         self.n_samples = n_samples
         self.totals = {
-            one.name: Total(
-                {"capacity_min": one.min, "capacity_max": one.max},
-                float(one.values.sum()),
-                _whole(one.values),
+            capacity.name: Total(
+                {"capacity_min": capacity.min, "capacity_max": capacity.max},
+                float(capacity.values.sum()),
+                _whole(capacity.values),
             )
-            for one in own.capacities
+            for capacity in own.capacities
         }
+
+    def to_tree(self) -> dict[str, Any]:
+        """All of it, for a file."""
+        sizes = {side: None if size is None else narrow(size) for side, size in self.sizes.items()}
+        totals = [
+            {
+                "name": scalar(name, "the name"),
+                **{
+                    side: None if bound is None else np.asarray(bound, float)
+                    for side, bound in total.bounds.items()
+                },
+                "total": total.total,
+                "whole": total.whole,
+            }
+            for name, total in self.totals.items()
+        ]
+        return {"sizes": sizes, "samples": self.n_samples, "totals": totals}
+
+    @classmethod
+    def from_tree(cls, fields: Fields, n_clusters: int) -> Self:
+        """Bounds on so many clusters from a file, which may hold anything."""
+        bounds, sizes = object.__new__(cls), fields.of("sizes")
+        bounds.sizes = {side: sizes.bound(side, whole=True) for side in ("size_min", "size_max")}
+        bounds.n_samples = fields.whole("samples")
+        bounds.totals = {}
+        for tree in fields.all("totals"):
+            load = Fields(tree, "a capacity")
+            sides = {side: load.bound(side) for side in ("capacity_min", "capacity_max")}
+            name: Any = load.scalar("name")
+            total, whole = load.number("total"), load.flag("whole")
+            if not math.isfinite(total) or (whole and total != math.floor(total)):
+                raise ValueError("the sum of amounts is no such number")
+            bounds.totals[name] = Total(sides, total, whole)
+            _check_length(sides, n_clusters)
+        _check_length(bounds.sizes, n_clusters)
+        read_size_pair(*bounds.sizes.values())  # which refuses what is negative or crosses
+        if bounds.n_samples < 1:
+            raise ValueError("the fit had no samples")
+        return bounds
 
     def of_batch(
         self, n_samples: int, given: dict[str, Any], amounts: Any, asked: Constraints
@@ -167,6 +207,12 @@ class Bounds:
             ]
             found[name] = np.array(scaled).reshape(bound.shape)
         return found or None
+
+
+def _check_length(sides: Mapping[str, Any], n_clusters: int) -> None:
+    for side, bound in sides.items():
+        if bound is not None and bound.ndim and bound.size != n_clusters:
+            raise ValueError(f"{side} has {bound.size} values for {n_clusters} clusters")
 
 
 def _whole(values: FloatArray) -> bool:

@@ -1,4 +1,4 @@
-"""`Constraints` as a tree: columns of numbers, so that a million links are a few arrays."""
+"""`Constraints` as a tree, for a file: columns of numbers, so that many links are a few arrays."""
 
 from __future__ import annotations
 
@@ -8,12 +8,57 @@ from typing import Any
 import numpy as np
 
 from bckm._storage.fields import Fields, narrow, scalar
-from bckm.archive._statements import Pool
 from bckm.constraints import Constraints
 from bckm.constraints.expand import Softened
+from bckm.constraints.linear_rule import LinearRule
 from bckm.constraints.parse import Link, read_cluster_names
 from bckm.constraints.rules import Fixed, Forbidden
 from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
+
+Statement = Capacity | Quota | Stay | LinearRows | LinearRule
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (Capacity, Quota, Stay, LinearRows)}
+
+
+class Pool:
+    """Statements in the order in which they were first met; each is written once.
+
+    Rules refer to the statement they come from: by its number, those that were one object are one
+    again after loading.
+    """
+
+    def __init__(self) -> None:
+        self.statements: list[Statement] = []
+        self._number: dict[int, int] = {}
+
+    def number(self, statement: Statement) -> int:
+        """Its number; a new one where it was not met before."""
+        if id(statement) not in self._number:
+            self._number[id(statement)] = len(self.statements)
+            self.statements.append(statement)  # which also keeps its id from being used again
+        return self._number[id(statement)]
+
+    def trees(self) -> list[dict[str, Any]]:
+        """All statements, for a file."""
+        return [{"kind": type(one).__name__, **one.to_tree()} for one in self.statements]
+
+    @classmethod
+    def read(cls, trees: list[Any]) -> Pool:
+        """Statements from a file."""
+        pool = cls()
+        for tree in trees:
+            fields = Fields(tree, "a statement")
+            kind = _KINDS.get(fields.text("kind"))
+            if kind is None:
+                raise ValueError(f"there is no statement of kind {fields.text('kind')!r:.60}")
+            pool.number(kind.from_tree(fields))
+        return pool
+
+    def at(self, fields: Fields, key: str, kind: Any) -> Any:
+        """The statement that a file names, which must be of this kind."""
+        number = fields.whole(key)
+        if number >= len(self.statements) or not isinstance(self.statements[number], kind):
+            raise ValueError(f"{fields.name} names a statement that is not there")
+        return self.statements[number]
 
 
 def constraints_tree(c: Constraints, pool: Pool) -> dict[str, Any]:
