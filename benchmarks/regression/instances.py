@@ -448,7 +448,7 @@ def _numbers(facts: Any) -> Iterator[float]:
     """All numbers of an example's answer in their order; words may change, of texts the count."""
     if is_dataclass(facts):
         for field in fields(facts):
-            if field.name != "study":
+            if field.name not in ("study", "seconds"):
                 yield from _numbers(getattr(facts, field.name))
     elif isinstance(facts, dict):
         for value in facts.values():
