@@ -219,7 +219,7 @@ class ConstrainedKMeans(FittedCenters):
         if isinstance(y, Constraints):
             raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
         frame, X = X, self._validated(X, reset=True)  # noqa: N806
-        asked = gather(
+        located = gather(
             frame,
             X.shape[0],
             must_link=must_link,
@@ -231,7 +231,7 @@ class ConstrainedKMeans(FittedCenters):
             sample_id=sample_id,
         )
         own = self._own_rules(X.shape[0], amounts)
-        rules = own & asked.constraints.resolved(X.shape[0])
+        rules = own & located.constraints.resolved(X.shape[0])
         settings = {setting.name: getattr(self, setting.name) for setting in SETTINGS}
         seed = self.random_state
         if seed is None:  # scikit-learn's custom: np.random.seed makes a fit repeatable
@@ -245,8 +245,8 @@ class ConstrainedKMeans(FittedCenters):
             on_step=_write if self.verbose else None,
         )
         self._copy(result)
-        self.n_dropped_ = len(asked.dropped)
-        self.dropped_rules_ = asked.dropped
+        self.n_dropped_ = len(located.dropped)
+        self.dropped_rules_ = located.dropped
         self._space = read_metric(self.metric)
         self._bounds = FittedBounds(own, rules, X.shape[0])
         self._weight = float(read_weight(sample_weight, X.shape[0]).mean())

@@ -166,7 +166,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         2
         """
         frame, X = X, self._read(X)  # noqa: N806
-        asked = gather(
+        located = gather(
             frame,
             X.shape[0],
             must_link=must_link,
@@ -183,16 +183,16 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             "capacity_min": capacity_min,
             "capacity_max": capacity_max,
         }
-        found = assign_to(
+        assigned = assign_to(
             X,
             self.result_.embedded,
-            self._bounds.of_batch(X.shape[0], given, amounts, asked.constraints),
+            self._bounds.of_batch(X.shape[0], given, amounts, located.constraints),
             solver=self.solver,
             sample_weight=sample_weight,
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,
         )
-        return found.labels.astype(np.int32)
+        return assigned.labels.astype(np.int32)
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Return the distance of each sample of X to each center.

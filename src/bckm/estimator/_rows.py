@@ -10,25 +10,16 @@ import numbers
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sized
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from bckm.constraints import Constraints, as_constraints
+from bckm.constraints import Constraints, Located, as_constraints
 from bckm.constraints.parse import Link
 from bckm.constraints.rules import plural
 from bckm.constraints.sample_id import ids_of, index_of, read_ids
 from bckm.exceptions import DroppedRulesWarning
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Rules about positions in one X; in words those that name samples which are not there."""
-
-    constraints: Constraints
-    dropped: tuple[str, ...]
 
 
 def gather(
@@ -42,34 +33,34 @@ def gather(
     groups: Any = None,
     partial_labels: Any = None,
     sample_id: Any = None,
-) -> Asked:
+) -> Located:
     """Join all rules about samples, as the doors of the estimator take them.
 
     The amounts are only looked at: whether they can be meant for these rows.
     """
-    rows = Rows(X, n_samples, sample_id)
-    if isinstance(amounts, Mapping) and not any(np.ndim(one) for one in amounts.values()):
+    rows = SampleRows(X, n_samples, sample_id)
+    if isinstance(amounts, Mapping) and not any(map(np.ndim, amounts.values())):
         raise ValueError(
             "amounts must be one value per row of X, or a mapping of names to such values; state "
             "amounts by id with Constraints(capacities=..., by='sample_id')."
         )
-    values = {"amounts": amounts, "groups": groups, "partial_labels": partial_labels}
-    for what, one in values.items():
-        rows.refuse_other_order(one, what)
+    per_row = {"amounts": amounts, "groups": groups, "partial_labels": partial_labels}
+    for what, values in per_row.items():
+        rows.refuse_other_order(values, what)
     by = "sample_id" if rows.named else "position"
     if by == "sample_id":
         rows.refuse_sliced(must_link, "must_link")
         rows.refuse_sliced(cannot_link, "cannot_link")
     parts = [
-        rows.place(Constraints(must_link, cannot_link, by=by)),
-        rows.place(as_constraints(constraints)),
+        rows.locate(Constraints(must_link, cannot_link, by=by)),
+        rows.locate(as_constraints(constraints)),
     ]
-    found = parts[0].constraints & parts[1].constraints
+    joined = parts[0].constraints & parts[1].constraints
     if groups is not None:
-        found &= rows.call(Constraints(groups=_per_row(groups, n_samples, "groups")))
+        joined &= rows.name_samples(Constraints(groups=_per_row(groups, n_samples, "groups")))
     if partial_labels is not None:
         labels = _per_row(partial_labels, n_samples, "partial_labels")
-        found &= rows.call(Constraints.from_labels(labels))
+        joined &= rows.name_samples(Constraints.from_labels(labels))
     dropped = parts[0].dropped + parts[1].dropped
     if dropped:
         warnings.warn(
@@ -78,10 +69,10 @@ def gather(
             DroppedRulesWarning,
             stacklevel=3,
         )
-    return Asked(found, dropped)
+    return Located(joined, dropped)
 
 
-class Rows:
+class SampleRows:
     """The rows of one X, how they are called, and whether they may be counted.
 
     Attributes
@@ -104,34 +95,33 @@ class Rows:
         """Id of each row; an error where there is none."""
         return ids_of(self._X, self._given, self._n)
 
-    def place(self, asked: Constraints) -> Asked:
+    def locate(self, rules: Constraints) -> Located:
         """Bring rules to positions, without those about ids that are not there."""
-        if asked.by == "position":
-            self._refuse_counting(asked)
-            return Asked(asked, ())
-        if not asked._names_samples:
-            return Asked(asked._with(by="position"), ())
+        if rules.by == "position":
+            self._refuse_counting(rules)
+            return Located(rules, ())
+        if not rules._names_samples:
+            return Located(rules._with(by="position"), ())
         there = set(self.ids)
-        named = dict.fromkeys(_named(asked))
+        named = dict.fromkeys(_named(rules))
         if named and there.isdisjoint(named):
             raise ValueError(
                 f"none of the {len(named)} samples that rules name is in X: they name "
                 f"{next(iter(named))!r}, for instance, and X has {self.ids[0]!r}."
             )
-        found = asked.locate(self.ids, missing="drop")
-        return Asked(found.constraints, found.dropped)
+        return rules.locate(self.ids, missing="drop")
 
-    def call(self, asked: Constraints) -> Constraints:
+    def name_samples(self, rules: Constraints) -> Constraints:
         """Let messages call samples by their ids, where pairs do."""
         if not self.named or (self._given is None and not self._index.is_unique):
-            return asked
+            return rules
         ids = self.ids
         links = {
             name: tuple(Link(link, link.why, tuple(ids[p] for p in link)) for link in value)
             for name in ("must_link", "cannot_link")
-            if (value := getattr(asked, name))
+            if (value := getattr(rules, name))
         }
-        return asked._with(**links)
+        return rules._with(**links)
 
     def refuse_sliced(self, links: Any, what: str) -> None:
         """Refuse what has as many rows as X: scikit-learn takes it for values per sample."""
@@ -153,15 +143,15 @@ class Rows:
                 f"{what}.loc[X.index]."
             )
 
-    def _refuse_counting(self, asked: Constraints) -> None:
-        if asked._names_samples and inside_split():
+    def _refuse_counting(self, rules: Constraints) -> None:
+        if rules._names_samples and inside_split():
             raise ValueError(
                 "these rules count rows of the data before it was split; in this part of it they "
                 "would be about other rows. Rules that name samples can be split: state them with "
                 "Constraints(..., by='sample_id') and pass sample_id=np.arange(n) for all n "
                 "samples (pairs passed with a sample_id name its ids too)."
             )
-        if self._other_index and _counts_rows(asked):
+        if self._other_index and _counts_rows(rules):
             raise ValueError(
                 "these rules count rows, but the index of X is not 0, 1, 2, ...: they may mean its "
                 "labels, or rows of other data that X was taken from. To name labels, use "
@@ -198,21 +188,21 @@ def _has_numbers(index: Any) -> bool:
     return values.dtype.kind in "biuf" or any(isinstance(one, numbers.Number) for one in objects)
 
 
-def _named(asked: Constraints) -> Iterator[Any]:
+def _named(rules: Constraints) -> Iterator[Any]:
     """All ids that single rules name."""
-    for link in (*asked.must_link, *asked.cannot_link):
+    for link in (*rules.must_link, *rules.cannot_link):
         yield from link
-    for rule in asked.fixed_and_forbidden:
+    for rule in rules.fixed_and_forbidden:
         yield rule.sample
-    for part in asked.softened:
+    for part in rules.softened:
         yield from _named(part.constraints)
 
 
-def _counts_rows(asked: Constraints) -> bool:
+def _counts_rows(rules: Constraints) -> bool:
     """Whether rules name single rows by position, and were not located for them from ids."""
-    ids = [link.ids for link in (*asked.must_link, *asked.cannot_link)]
-    ids += [rule.ids for rule in asked.fixed_and_forbidden]
-    return None in ids or any(_counts_rows(part.constraints) for part in asked.softened)
+    ids = [link.ids for link in (*rules.must_link, *rules.cannot_link)]
+    ids += [rule.ids for rule in rules.fixed_and_forbidden]
+    return None in ids or any(_counts_rows(part.constraints) for part in rules.softened)
 
 
 def _per_row(values: Any, n_samples: int, what: str) -> Any:

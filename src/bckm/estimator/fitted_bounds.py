@@ -149,7 +149,7 @@ class FittedBounds:
         return bounds
 
     def of_batch(
-        self, n_samples: int, given: dict[str, Any], amounts: Any, asked: Constraints
+        self, n_samples: int, given: dict[str, Any], amounts: Any, rules: Constraints
     ) -> Constraints:
         """Bounds for other samples: of each side those given, else those of the fit, scaled.
 
@@ -161,20 +161,20 @@ class FittedBounds:
             `size_min`, `size_max`, `capacity_min` and `capacity_max`, where they are given.
         amounts : array, frame, mapping or None
             What each sample of the batch takes of the capacities.
-        asked : Constraints
+        rules : Constraints
             Further rules; sizes in them replace those of the fit too.
         """
         n, n_fit = n_samples, self.n_samples
         sizes = Constraints(size_min=given["size_min"], size_max=given["size_max"])
-        found = asked.resolved(n) & sizes.resolved(n) & self._capacities(given, amounts)
+        joined = rules.resolved(n) & sizes.resolved(n) & self._capacities(given, amounts)
         low, up = self.sizes.values()
         least: Any = None if low is None else low * n // n_fit
         most: Any = None if up is None else -(-np.minimum(up, n_fit) * n // n_fit)
         if low is None and n < n_fit:  # `fit` implies one sample each
             least = 0
-        return found & Constraints(
-            size_min=least if found.size_min is None else None,
-            size_max=most if found.size_max is None else None,
+        return joined & Constraints(
+            size_min=least if joined.size_min is None else None,
+            size_max=most if joined.size_max is None else None,
         )
 
     def _capacities(self, given: dict[str, Any], amounts: Any) -> Constraints:
@@ -190,7 +190,7 @@ class FittedBounds:
 
     def _scaled(self, side: str, amounts: Any) -> dict[str, FloatArray] | None:
         """Bounds on the loads of each resource, in proportion to how much there is of it."""
-        found = {}
+        scaled = {}
         now = {name: Capacity(values).values for name, values in _resources(amounts).items()}
         for name, fit in self.totals.items():
             bound = fit.bounds[side]
@@ -201,12 +201,12 @@ class FittedBounds:
                 raise ValueError(f"fit bounds the sums of {name!r}; these amounts are of {names}.")
             values = now[name]
             whole = fit.whole and _whole(values)
-            scaled = [
-                _in_proportion(float(one), float(values.sum()), fit.total, whole, side)
-                for one in bound.ravel()
+            each = [
+                _in_proportion(float(value), float(values.sum()), fit.total, whole, side)
+                for value in bound.ravel()
             ]
-            found[name] = np.array(scaled).reshape(bound.shape)
-        return found or None
+            scaled[name] = np.array(each).reshape(bound.shape)
+        return scaled or None
 
 
 def _check_length(sides: Mapping[str, Any], n_clusters: int) -> None:
