@@ -112,9 +112,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> model.predict(X).tolist() == model.labels_.tolist()
     True
     """
-    found = read_container(path, KINDS)
+    container = read_container(path, KINDS)
     try:
-        return _read(found)
+        return _read(container)
     except ValueError as error:
         raise _inconsistent(path, error) from None
     except (TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
@@ -128,13 +128,13 @@ def _inconsistent(path: str | os.PathLike[str], why: object) -> DamagedFileError
     )
 
 
-def _read(found: Container) -> Result | ConstrainedKMeans | Study:
-    content = upgraded(found.content) if found.version == 1 else found.content
+def _read(container: Container) -> Result | ConstrainedKMeans | Study:
+    content = upgraded(container.content) if container.version == 1 else container.content
     fields = Fields(content, "the content")
     pool = Pool.read(fields.all("statements"))
-    if found.kind == "result":
+    if container.kind == "result":
         return read_result(fields.of("result"), pool)
-    if found.kind == "study":
+    if container.kind == "study":
         return read_study(fields.of("study"), pool)
     from bckm.archive._model import read_model
 

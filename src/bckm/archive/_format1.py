@@ -14,20 +14,20 @@ _SOLVERS = {"prices": "lagrangian"}
 
 def upgraded(content: dict[str, Any]) -> dict[str, Any]:
     """What a file of format 1 holds, in the words of format 2."""
-    found = {**content, "statements": [_statement(one) for one in content["statements"]]}
-    if "result" in found:
-        found["result"] = _result(found["result"])
-    if "study" in found:
-        study = found["study"]
-        found["study"] = {
+    new = {**content, "statements": [_statement(one) for one in content["statements"]]}
+    if "result" in new:
+        new["result"] = _result(new["result"])
+    if "study" in new:
+        study = new["study"]
+        new["study"] = {
             **study,
             "result": _result(study["result"]),
             "constraints": _constraints(study["constraints"]),
             "metric": _METRICS.get(study["metric"], study["metric"]),
         }
-    if "model" in found:
-        found["model"] = _model(found["model"])
-    return found
+    if "model" in new:
+        new["model"] = _model(new["model"])
+    return new
 
 
 def _statement(tree: dict[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
     """Parameters, and the fit if there was one."""
     if callable(model.init):
         raise TypeError("init is a callable, which no file can hold; set it to centers or a word.")
-    params = {name: _param(one) for name, one in model.get_params(deep=False).items()}
+    params = {name: _param(value) for name, value in model.get_params(deep=False).items()}
     _check_params(params)
     tree = {"params": params, "output": getattr(model, _OUTPUT, None), "fit": None}
     if not hasattr(model, "result_"):
@@ -37,7 +37,7 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
     tree["fit"] = {
         "result": result_tree(model.result_, pool),
         "n_features": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(one) for one in names],
+        "feature_names": None if names is None else [str(name) for name in names],
         "dropped": list(model.dropped_rules_),
         "metric": model._space.name,
         "weight": model._weight,
@@ -66,8 +66,8 @@ def read_model(fields: Fields, pool: Pool) -> ConstrainedKMeans:
 def _capacity(value: Any, what: str) -> None:
     """Bounds on the load of each resource."""
     if isinstance(value, Mapping):
-        for name, one in value.items():
-            _capacity(one, f"{what} of {name!r:.60}")
+        for name, bound in value.items():
+            _capacity(bound, f"{what} of {name!r:.60}")
     elif value is not None and read_numbers(value, what, finite=False).ndim > 2:
         raise ValueError(f"{what} must be one number, or one per cluster.")
 

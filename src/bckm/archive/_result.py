@@ -18,7 +18,7 @@ from bckm.fit.steps import history_tree, read_history, read_status
 
 def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
     """All of a result; statements that rules come from go to the pool."""
-    names = rules.names_in(one.rule.rule for one in result.violated)
+    names = rules.names_in(violation.rule.rule for violation in result.violated)
     return {
         "labels": narrow(result.labels),
         "centers": result.centers,
@@ -33,7 +33,7 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
         "solver": result.solver,
         "counters": {name: int(number) for name, number in result.counters.items()},
         "history": history_tree(result.history),
-        "violated": [_violation_tree(one, pool) for one in result.violated],
+        "violated": [_violation_tree(violation, pool) for violation in result.violated],
         "cluster_names": None if names is None else list(names),
     }
 
@@ -65,20 +65,20 @@ def read_result(fields: Fields, pool: Pool) -> Result:
         prices=None if fields["prices"] is None else fields.floats("prices", (k,)),
         penalty=fields.amount("penalty"),
         violated=tuple(
-            _violation(Fields(one, "a violated rule"), pool, labels.size, k, names)
-            for one in fields.all("violated")
+            _violation(Fields(tree, "a violated rule"), pool, labels.size, k, names)
+            for tree in fields.all("violated")
         ),
     )
 
 
-def _violation_tree(one: SoftViolation, pool: Pool) -> dict[str, Any]:
+def _violation_tree(violation: SoftViolation, pool: Pool) -> dict[str, Any]:
     return {
-        "rule": rule_tree(one.rule.rule, pool),
-        "weight": float(one.rule.weight),
-        "relative": one.rule.relative,
-        "message": one.message,
-        "paid": float(one.penalty),
-        "saved": float(one.saved),
+        "rule": rule_tree(violation.rule.rule, pool),
+        "weight": float(violation.rule.weight),
+        "relative": violation.rule.relative,
+        "message": violation.message,
+        "paid": float(violation.penalty),
+        "saved": float(violation.saved),
     }
 
 

@@ -21,7 +21,8 @@ def categorize(values: Any, what: str) -> tuple[list[Any], IntArray]:
     array = values.tolist() if isinstance(values, np.ndarray) else list(values)
     unknown = (None, np.ma.masked)
     known = [
-        None if any(value is one for one in unknown) or value != value else value for value in array
+        None if any(value is nothing for nothing in unknown) or value != value else value
+        for value in array
     ]
     try:
         different: set[Any] = set(known) - {None}

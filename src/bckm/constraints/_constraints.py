@@ -94,10 +94,10 @@ class Constraints(Frozen):
     Examples
     --------
     >>> import bckm
-    >>> asked = bckm.Constraints(must_link=[(0, 1)], cannot_link=[{1, 2, 3}], size_max=3)
-    >>> asked
+    >>> rules = bckm.Constraints(must_link=[(0, 1)], cannot_link=[{1, 2, 3}], size_max=3)
+    >>> rules
     Constraints(must_link=1, cannot_link=1, size_max=3)
-    >>> asked & bckm.Constraints(size_max=2, size_min=1)
+    >>> rules & bckm.Constraints(size_max=2, size_min=1)
     Constraints(must_link=1, cannot_link=1, size_min=1, size_max=2)
     >>> bckm.Constraints(capacities={"kg": bckm.Capacity([30, 30, 90], max=100)}, size_max=0.5)
     Constraints(size_max=0.5, capacities=1)
@@ -204,8 +204,8 @@ class Constraints(Frozen):
         """
         soft = price is not None or confidence is not None
         together, apart = label_links(y, every_pair=soft)
-        found = cls()._with(must_link=together, cannot_link=apart)
-        return found.soft(price=price, confidence=confidence) if soft else found
+        links_only = cls()._with(must_link=together, cannot_link=apart)
+        return links_only.soft(price=price, confidence=confidence) if soft else links_only
 
     def soft(self, *, confidence: Any = None, price: Any = None) -> Constraints:
         """Make all these rules soft: each may be violated at a price.
@@ -256,17 +256,17 @@ class Constraints(Frozen):
     @property
     def capacities(self) -> tuple[Capacity, ...]:
         """All capacities, each with its name."""
-        return tuple(one for one in self.statements if isinstance(one, Capacity))
+        return tuple(statement for statement in self.statements if isinstance(statement, Capacity))
 
     @property
     def quotas(self) -> tuple[Quota, ...]:
         """All quotas."""
-        return tuple(one for one in self.statements if isinstance(one, Quota))
+        return tuple(statement for statement in self.statements if isinstance(statement, Quota))
 
     @property
     def linear(self) -> tuple[Linear, ...]:
         """All linear rows."""
-        return tuple(one for one in self.statements if isinstance(one, Linear))
+        return tuple(statement for statement in self.statements if isinstance(statement, Linear))
 
     @property
     def fixed_and_forbidden(self) -> tuple[Fixed | Forbidden, ...]:
@@ -362,14 +362,14 @@ class Constraints(Frozen):
                 "these rules name sample ids, but the samples have none: pass sample_id (or a "
                 "pandas frame, whose index names its rows), or use locate(sample_id)."
             )
-        found = hard_rules(self, n_samples, n_clusters)
+        rules = hard_rules(self, n_samples, n_clusters)
         for part in self.softened:  # an infinite price is no choice
-            found += [
-                one.rule
-                for one in priced_rules(part, n_samples, n_clusters, self.cluster_names)
-                if one.weight == np.inf
+            rules += [
+                soft_rule.rule
+                for soft_rule in priced_rules(part, n_samples, n_clusters, self.cluster_names)
+                if soft_rule.weight == np.inf
             ]
-        return found
+        return rules
 
     def soft_rules(self, n_samples: int, n_clusters: int) -> list[SoftRule]:
         """List the rules that may be violated, each with what a violation costs.
@@ -391,11 +391,11 @@ class Constraints(Frozen):
         >>> len(rules), str(rules[0])
         (3, 'must-link: samples 0 and 1 together (soft, price 3)')
         """
-        found: list[SoftRule] = []
+        rules: list[SoftRule] = []
         for part in self.softened:
             every = priced_rules(part, n_samples, n_clusters, self.cluster_names)
-            found += [one for one in every if 0 < one.weight < np.inf]
-        return found + stay_rules(self.stay)
+            rules += [soft_rule for soft_rule in every if 0 < soft_rule.weight < np.inf]
+        return rules + stay_rules(self.stay)
 
     def resolved(self, n_samples: int) -> Constraints:
         """The same rules, with sizes that are shares as the numbers they are of so many samples.
@@ -472,11 +472,11 @@ class Constraints(Frozen):
             return Located(self, ())
         refuse_masked(sample_id, "sample_id")
         ids = sample_id.tolist() if hasattr(sample_id, "tolist") else list(sample_id)
-        places = {one: at for at, one in enumerate(ids)}
-        if len(places) < len(ids):
-            twice = next(one for at, one in enumerate(ids) if places[one] != at)
+        position = {name: at for at, name in enumerate(ids)}
+        if len(position) < len(ids):
+            twice = next(name for at, name in enumerate(ids) if position[name] != at)
             raise ValueError(f"sample_id names {twice!r} more than once; ids must differ.")
-        relabel = Relabel(places, lambda block: order_of(block, ids), named=True)
+        relabel = Relabel(position, lambda block: order_of(block, ids), named=True)
         located = relabel(self)
         if relabel.dropped and missing == "raise":
             raise ValueError(

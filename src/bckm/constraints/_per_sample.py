@@ -87,9 +87,9 @@ def split_ids(values: Any) -> tuple[Any, NDArray[Any] | None]:
 
 def object_array(values: list[Any]) -> NDArray[Any]:
     """Any values, also tuples, as they are."""
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
 
 
 def read_bound(value: Any, free: float, what: str) -> FloatArray | None:
@@ -98,9 +98,9 @@ def read_bound(value: Any, free: float, what: str) -> FloatArray | None:
         return None
     array: FloatArray = read_numbers(value, what, finite=False)
     beyond = np.abs(array) > LARGEST_SUM
-    asked = beyond & (np.sign(array) != np.sign(free))
-    if asked.any():
-        raise ValueError(f"{what} is {array[asked][0]:g}, which no sum can reach.")
+    impossible = beyond & (np.sign(array) != np.sign(free))
+    if impossible.any():
+        raise ValueError(f"{what} is {array[impossible][0]:g}, which no sum can reach.")
     return np.where(beyond, free, array)
 
 

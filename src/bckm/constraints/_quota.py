@@ -92,19 +92,19 @@ class Quota(PerSample):
         if not isinstance(bound, Mapping):
             bound = dict.fromkeys(self.categories, bound)
         known = {category: at for at, category in enumerate(self.categories)}
-        found = {}
+        bounds = {}
         for category, value in bound.items():
             if category not in known:
                 raise ValueError(f"{what} names {category!r}, which no sample has.")
             number = float(read_numbers(value, what))
             if number < 0 or (share and number > 1):
                 raise ValueError(f"{what} must lie {'between 0 and 1' if share else 'above 0'}.")
-            found[known[category]] = min(number, LARGEST_SUM)
-        return found
+            bounds[known[category]] = min(number, LARGEST_SUM)
+        return bounds
 
     def bounds(self) -> list[tuple[int, Side, float, bool]]:
         """List all bounds: category, side, value, and whether the value is a share."""
-        found: list[tuple[int, Side, float, bool]] = [
+        bounds: list[tuple[int, Side, float, bool]] = [
             (at, side, value, share)
             for (side, share), by_category in self._bounds.items()
             for at, value in by_category.items()
@@ -113,10 +113,10 @@ class Quota(PerSample):
             share = np.bincount(self.values[self.values >= 0], minlength=len(self.categories))
             for at, whole in enumerate(share / self.values.size):
                 if whole > self.within:
-                    found.append((at, "min", float(whole - self.within), True))
+                    bounds.append((at, "min", float(whole - self.within), True))
                 if whole + self.within < 1:
-                    found.append((at, "max", float(whole + self.within), True))
-        return found
+                    bounds.append((at, "max", float(whole + self.within), True))
+        return bounds
 
     def _own_tree(self) -> dict[str, Any]:
         bounds = [

@@ -51,32 +51,32 @@ def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
     names = c.cluster_names
     if names is not None and len(names) != n_clusters:
         raise ValueError(f"cluster_names has {len(names)} names; there are {n_clusters} clusters.")
-    found = [*_links(c.must_link, MustLink, n_samples, "must_link")]
-    found += _links(c.cannot_link, CannotLink, n_samples, "cannot_link")
+    rules = [*_links(c.must_link, MustLink, n_samples, "must_link")]
+    rules += _links(c.cannot_link, CannotLink, n_samples, "cannot_link")
     lower = resolve_sizes(c.size_min, n_samples, "size_min")
     upper = resolve_sizes(c.size_max, n_samples, "size_max")
     for value, cluster in _per_cluster(lower, n_clusters, "size_min"):
         if value > 0:
-            found.append(SizeMin(int(value), cluster, names))
+            rules.append(SizeMin(int(value), cluster, names))
     for value, cluster in _per_cluster(upper, n_clusters, "size_max"):
         if value < n_samples:
-            found.append(SizeMax(int(value), cluster, names))
+            rules.append(SizeMax(int(value), cluster, names))
     if c.size_min is None:
-        found.append(NonEmpty(names))
+        rules.append(NonEmpty(names))
     for rule in c.fixed_and_forbidden:
         _check_fixed(rule, n_samples, n_clusters)
-        found.append(rule if names is None else replace(rule, clusters=names))
+        rules.append(rule if names is None else replace(rule, clusters=names))
     for statement in c.statements:
         if isinstance(statement, LinearRule):
             statement = statement.compiled(n_samples, n_clusters)
         if isinstance(statement, LinearRows):
-            found += _row_rules(statement, n_samples, n_clusters)
+            rules += _row_rules(statement, n_samples, n_clusters)
             continue
         _check_length(statement, n_samples)
         if isinstance(statement, Capacity):
-            found += _capacity_rules(statement, n_clusters, names)
+            rules += _capacity_rules(statement, n_clusters, names)
         else:
-            found += [QuotaBound(statement, *bound) for bound in statement.bounds()]
+            rules += [QuotaBound(statement, *bound) for bound in statement.bounds()]
     for stay in c.stay:
         _check_length(stay, n_samples)
         if stay.values.max(initial=-1) >= n_clusters:
@@ -84,11 +84,11 @@ def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
                 f"Stay names cluster {stay.values.max()}; there are clusters 0 to {n_clusters - 1}."
             )
         if stay.at_most is not None and stay.at_most < n_samples:
-            found.append(MovedMax(stay, stay.at_most))
-        found += [
+            rules.append(MovedMax(stay, stay.at_most))
+        rules += [
             Fixed(p, int(stay.values[p])) for p in np.flatnonzero(stay.prices == np.inf).tolist()
         ]
-    return found
+    return rules
 
 
 def priced_rules(
@@ -97,21 +97,21 @@ def priced_rules(
     """The rules of a softened `Constraints` with their prices; links pair by pair."""
     c = part.constraints._with(cluster_names=names)
     prices = np.broadcast_to(part.weight, len(c.must_link) + len(c.cannot_link)).tolist()
-    found = []
+    soft_rules = []
     kinds: list[tuple[Any, str]] = [(MustLink, "must_link")] * len(c.must_link)
     kinds += [(CannotLink, "cannot_link")] * len(c.cannot_link)
     links = [*c.must_link, *c.cannot_link]
     for link, (kind, what), price in zip(links, kinds, prices, strict=True):
         for rule in _links(_pairs(link), kind, n_samples, what):
-            found.append(SoftRule(rule, price, part.relative))
+            soft_rules.append(SoftRule(rule, price, part.relative))
     if part.weight.ndim == 0:
         plain = c._with(must_link=(), cannot_link=())
-        found += [
+        soft_rules += [
             SoftRule(rule, float(part.weight), part.relative)
             for rule in hard_rules(plain, n_samples, n_clusters)
             if not isinstance(rule, NonEmpty)
         ]
-    return found
+    return soft_rules
 
 
 def stay_rules(stays: tuple[Stay, ...]) -> list[SoftRule]:
@@ -180,13 +180,13 @@ def _row_rules(block: LinearRows, n_samples: int, n_clusters: int) -> list[Rule]
             f"A of {block.name!r} has {block.A.shape[1]} columns; "
             f"{n_samples} samples x {n_clusters} clusters need {n_samples * n_clusters}."
         )
-    found: list[Rule] = []
+    rules: list[Rule] = []
     for r in range(block.A.shape[0]):
         if np.isfinite(block.lower[r]):
-            found.append(RowBound(block, "min", float(block.lower[r]), r))
+            rules.append(RowBound(block, "min", float(block.lower[r]), r))
         if np.isfinite(block.upper[r]):
-            found.append(RowBound(block, "max", float(block.upper[r]), r))
-    return found
+            rules.append(RowBound(block, "max", float(block.upper[r]), r))
+    return rules
 
 
 def _per_cluster(bounds: Any, n_clusters: int, what: str) -> list[tuple[float, int | None]]:

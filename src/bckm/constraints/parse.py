@@ -66,7 +66,7 @@ def read_links(links: Any, what: str, by: str) -> tuple[Link, ...]:
     no_list = isinstance(links, str | bytes) or not isinstance(links, Iterable)
     if no_list or (isinstance(links, np.ndarray) and links.ndim == 0):
         raise TypeError(f"{what} must hold pairs or sets of sample indices; got {links!r}.")
-    found: list[Link] = []
+    read: list[Link] = []
     for link in links.tolist() if isinstance(links, np.ndarray) else links:
         if isinstance(link, str | bytes) or not isinstance(link, Iterable):
             raise ValueError(
@@ -78,24 +78,24 @@ def read_links(links: Any, what: str, by: str) -> tuple[Link, ...]:
             raise ValueError(f"{what} holds an empty link.")
         # sets have no order of their own; sorting makes messages and results repeatable
         ordered = sorted(members, key=_key) if isinstance(link, set | frozenset) else members
-        found.append(Link(ordered, link.why) if isinstance(link, Link) else Link(ordered))
-    return tuple(found)
+        read.append(Link(ordered, link.why) if isinstance(link, Link) else Link(ordered))
+    return tuple(read)
 
 
 def read_together(links: Any, by: str) -> tuple[Link, ...]:
     """Read must-links; a sample named twice counts once."""
-    found = read_links(links, "must_link", by)
-    return tuple(Link(dict.fromkeys(link), link.why) for link in found)
+    read = read_links(links, "must_link", by)
+    return tuple(Link(dict.fromkeys(link), link.why) for link in read)
 
 
 def read_apart(links: Any, by: str) -> tuple[Link, ...]:
     """Read cannot-links; no sample can be apart from itself."""
-    found = read_links(links, "cannot_link", by)
-    for samples in found:
+    read = read_links(links, "cannot_link", by)
+    for samples in read:
         if len(set(samples)) < len(samples):
             twice = next(p for p in samples if samples.count(p) > 1)
             raise ValueError(f"cannot_link asks sample {twice!r} to be apart from itself.")
-    return found
+    return read
 
 
 def _key(sample: Any) -> tuple[str, Any]:
@@ -137,7 +137,7 @@ def read_fixed(pairs: Any, kind: Any, by: str, names: ClusterNames | None) -> tu
         pairs = pairs.tolist()
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
         raise TypeError(f"{what} must hold pairs (sample, cluster); got {pairs!r}.")
-    found = []
+    read = []
     labels = None if names is None else {name: at for at, name in enumerate(names)}
     for pair in pairs.items() if isinstance(pairs, Mapping) else pairs:
         if isinstance(pair, str | bytes) or not isinstance(pair, Iterable):
@@ -146,8 +146,8 @@ def read_fixed(pairs: Any, kind: Any, by: str, names: ClusterNames | None) -> tu
         if len(two) != 2:
             raise ValueError(f"{what} must hold pairs (sample, cluster); got {pair!r}.")
         cluster = _cluster(two[1], what, pair, labels)
-        found.append(kind(_sample(two[0], what, by, pair), cluster))
-    return tuple(dict.fromkeys(found))
+        read.append(kind(_sample(two[0], what, by, pair), cluster))
+    return tuple(dict.fromkeys(read))
 
 
 def _cluster(cluster: Any, what: str, pair: Any, labels: dict[str | int, int] | None) -> int:
@@ -175,16 +175,16 @@ def read_cluster_names(names: Any) -> ClusterNames | None:
         return None
     if isinstance(names, str | bytes | Mapping) or not isinstance(names, Iterable):
         raise TypeError(f"cluster_names must be a list with one name per cluster; got {names!r}.")
-    found = tuple(one.item() if isinstance(one, np.generic) else one for one in names)
-    for one in found:
-        if isinstance(one, bool) or not isinstance(one, str | int):
-            raise TypeError(f"cluster_names must be text or whole numbers; got {one!r}.")
-    if len(set(found)) < len(found):
-        twice = next(one for one in found if found.count(one) > 1)
+    texts = tuple(name.item() if isinstance(name, np.generic) else name for name in names)
+    for name in texts:
+        if isinstance(name, bool) or not isinstance(name, str | int):
+            raise TypeError(f"cluster_names must be text or whole numbers; got {name!r}.")
+    if len(set(texts)) < len(texts):
+        twice = next(name for name in texts if texts.count(name) > 1)
         raise ValueError(f"cluster_names holds {twice!r} more than once; names must differ.")
-    if not found:
+    if not texts:
         raise ValueError("cluster_names is empty; give one name per cluster.")
-    return found
+    return texts
 
 
 def read_capacities(capacities: Any, by: str) -> tuple[Capacity, ...]:
@@ -196,13 +196,13 @@ def read_capacities(capacities: Any, by: str) -> tuple[Capacity, ...]:
             "capacities must be a mapping of names to bckm.Capacity, as in "
             f'{{"kg": Capacity(kg, max=500)}}; got {capacities!r:.60}.'
         )
-    for name, one in capacities.items():
-        if not isinstance(name, str) or not isinstance(one, Capacity):
+    for name, capacity in capacities.items():
+        if not isinstance(name, str) or not isinstance(capacity, Capacity):
             raise TypeError(
                 "capacities must be a mapping of names to bckm.Capacity; got "
-                f"{name!r}: {one!r:.60}."
+                f"{name!r}: {capacity!r:.60}."
             )
-    named = [one.named(name) for name, one in capacities.items()]
+    named = [capacity.named(name) for name, capacity in capacities.items()]
     return read_blocks(named, Capacity, "", by)
 
 
@@ -210,8 +210,8 @@ def read_blocks(blocks: Any, kind: Any, words: str, by: str) -> tuple[Any, ...]:
     """Read one statement or a list of them; keys of a mapping are ids, never positions."""
     if blocks is None:
         return ()
-    found = tuple(blocks) if isinstance(blocks, list | tuple) else (blocks,)
-    for block in found:
+    listed = tuple(blocks) if isinstance(blocks, list | tuple) else (blocks,)
+    for block in listed:
         if not isinstance(block, kind):
             raise TypeError(f"{words}, one or a list; got {block!r:.60}.")
         if by == "position" and getattr(block, "keyed", False) and block.ids is not None:
@@ -219,7 +219,7 @@ def read_blocks(blocks: Any, kind: Any, words: str, by: str) -> tuple[Any, ...]:
                 f"{block.what} of {block.name!r} are a mapping, which names samples by ids: state "
                 "these rules with by='sample_id', or give a list in the order of the rows of X."
             )
-    return found
+    return listed
 
 
 def group_links(groups: Any, by: str) -> tuple[Link, ...]:
@@ -252,7 +252,9 @@ def label_links(y: Any, every_pair: bool) -> tuple[tuple[Link, ...], tuple[Link,
     links may be violated, and every pair counts.
     """
     labels, number = categorize(y, "y")
-    unknown = [at for at, one in enumerate(labels) if isinstance(one, int | float) and one == -1]
+    unknown = [
+        at for at, label in enumerate(labels) if isinstance(label, int | float) and label == -1
+    ]
     number = np.where(np.isin(number, unknown), -1, number)
     members = [np.flatnonzero(number == at).tolist() for at in range(len(labels))]
     together = tuple(

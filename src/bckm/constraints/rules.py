@@ -19,7 +19,7 @@ _SHOWN = 6  # samples named in a sentence before it is shortened
 
 def name_samples(samples: tuple[int, ...], ids: tuple[object, ...] | None = None) -> str:
     """Name samples in a sentence, by their ids if they have any: 'samples 3, 5 and 9'."""
-    names = [repr(one) for one in (samples if ids is None else ids)]
+    names = [repr(name) for name in (samples if ids is None else ids)]
     if len(names) > _SHOWN:
         head = ", ".join(names[: _SHOWN - 1])
         return f"samples {head} and {len(names) - _SHOWN + 1} more"
@@ -40,7 +40,7 @@ def name_cluster(cluster: int, names: ClusterNames | None) -> str:
 
 def names_in(rules: Iterable[Any]) -> ClusterNames | None:
     """The names of clusters, from rules that know them."""
-    return next((one.clusters for one in rules if getattr(one, "clusters", None)), None)
+    return next((rule.clusters for rule in rules if getattr(rule, "clusters", None)), None)
 
 
 def _where(cluster: int | None, names: ClusterNames | None) -> str:

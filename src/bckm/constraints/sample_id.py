@@ -27,12 +27,12 @@ def read_ids(sample_id: Any, n_samples: int | None, what: str = "sample_id") -> 
         different = set(ids)
     except TypeError as error:
         raise ValueError(f"{what} must be one id per sample: {error}.") from None
-    for at, one in enumerate(ids):
-        if is_missing(one):
-            raise ValueError(f"{what} holds no id for row {at} ({one!r}); every sample needs one.")
+    for at, name in enumerate(ids):
+        if is_missing(name):
+            raise ValueError(f"{what} holds no id for row {at} ({name!r}); every sample needs one.")
     if len(different) < len(ids):
         seen: set[Any] = set()
-        twice = next(one for one in ids if one in seen or seen.add(one))  # type: ignore[func-returns-value]
+        twice = next(name for name in ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise ValueError(f"{what} names {twice!r} more than once; ids must differ.")
     return ids
 

@@ -39,7 +39,7 @@ class Pool:
 
     def trees(self) -> list[dict[str, Any]]:
         """All statements, for a file."""
-        return [{"kind": type(one).__name__, **one.to_tree()} for one in self.statements]
+        return [{"kind": type(each).__name__, **each.to_tree()} for each in self.statements]
 
     @classmethod
     def read(cls, trees: list[Any]) -> Pool:
@@ -69,7 +69,7 @@ def constraints_tree(c: Constraints, pool: Pool) -> dict[str, Any]:
         "cannot_link": _links_tree(c.cannot_link, c.by),
         "size_min": None if c.size_min is None else np.asarray(c.size_min),
         "size_max": None if c.size_max is None else np.asarray(c.size_max),
-        "statements": [pool.number(one) for one in c.statements],
+        "statements": [pool.number(each) for each in c.statements],
         "fixed": _fixed_tree(c.fixed, c.by),
         "forbidden": _fixed_tree(c.forbidden, c.by),
         "stay": [pool.number(stay) for stay in c.stay],
@@ -88,13 +88,13 @@ def constraints_tree(c: Constraints, pool: Pool) -> dict[str, Any]:
 def read_constraints(fields: Fields, pool: Pool) -> Constraints:
     """`Constraints` from a file."""
     by = fields.text("by")
-    found = Constraints(by=by)  # which refuses any other word
+    empty = Constraints(by=by)  # which refuses any other word
     kinds = {"statements": Capacity | Quota | LinearRows, "stay": Stay}
     statements = {
         name: tuple(pool.at(Fields({"at": at}, name), "at", kind) for at in fields.all(name))
         for name, kind in kinds.items()
     }
-    return found._with(
+    return empty._with(
         must_link=_links(fields.of("must_link"), by),
         cannot_link=_links(fields.of("cannot_link"), by),
         size_min=_sizes(fields, "size_min"),
@@ -104,7 +104,7 @@ def read_constraints(fields: Fields, pool: Pool) -> Constraints:
         cluster_names=read_cluster_names(fields["cluster_names"]),
         **statements,
         softened=tuple(
-            _softened(Fields(one, "soft rules"), pool) for one in fields.all("softened")
+            _softened(Fields(tree, "soft rules"), pool) for tree in fields.all("softened")
         ),
     )
 
@@ -112,10 +112,10 @@ def read_constraints(fields: Fields, pool: Pool) -> Constraints:
 def _sizes(fields: Fields, key: str) -> Any:
     """Whole numbers, or numbers of which those below 1 are shares."""
     whole = getattr(fields[key], "dtype", np.dtype(int)).kind in "iu"
-    found = fields.bound(key, whole=whole)
-    if not whole and ((found < 0) | ((found >= 1) & (found != np.floor(found)))).any():
+    sizes = fields.bound(key, whole=whole)
+    if not whole and ((sizes < 0) | ((sizes >= 1) & (sizes != np.floor(sizes)))).any():
         raise ValueError(f"{key} holds neither shares nor numbers of samples")
-    return found
+    return sizes
 
 
 def _softened(fields: Fields, pool: Pool) -> Softened:
@@ -170,41 +170,41 @@ def _fixed(fields: Fields, by: str, kind: Any) -> tuple[Any, ...]:
     clusters = fields.whole_numbers("clusters").tolist()
     samples = _read_samples(fields, by, len(clusters))
     called = _called(fields, [1] * len(clusters))
-    return tuple(kind(*one) for one in zip(samples, clusters, called, strict=True))
+    return tuple(kind(*each) for each in zip(samples, clusters, called, strict=True))
 
 
 def _samples(samples: Iterable[Any], by: str) -> Any:
     """Positions are numbers; ids may be anything that a file can hold."""
     if by == "position":
         return narrow(list(samples))
-    return [scalar(one, "the id") for one in samples]
+    return [scalar(name, "the id") for name in samples]
 
 
 def _read_samples(fields: Fields, by: str, size: int) -> list[Any]:
     if by == "position":
         return list(fields.whole_numbers("samples", size).tolist())
-    found = fields.scalars("samples")
-    if len(found) != size:
-        raise ValueError(f"{fields.name} names {len(found)} samples instead of {size}")
-    return found
+    names = fields.scalars("samples")
+    if len(names) != size:
+        raise ValueError(f"{fields.name} names {len(names)} samples instead of {size}")
+    return names
 
 
 def _called_tree(all_ids: Iterable[tuple[Any, ...] | None]) -> dict[str, Any]:
     """What samples were called, where they were: one list for all."""
     ids = list(all_ids)
     return {
-        "named": np.array([one is not None for one in ids], bool),
-        "ids": [scalar(each, "the id") for one in ids for each in one or ()],
+        "named": np.array([names is not None for names in ids], bool),
+        "ids": [scalar(name, "the id") for names in ids for name in names or ()],
     }
 
 
 def _called(fields: Fields, length: list[int]) -> list[tuple[Any, ...] | None]:
     named, ids = fields.flags("named", len(length)), fields.scalars("ids")
-    found: list[tuple[Any, ...] | None] = []
+    called: list[tuple[Any, ...] | None] = []
     at = 0
     for size, has in zip(length, named.tolist(), strict=True):
-        found.append(tuple(ids[at : at + size]) if has else None)
+        called.append(tuple(ids[at : at + size]) if has else None)
         at += size if has else 0
     if at != len(ids):
         raise ValueError(f"{fields.name} has {len(ids)} ids instead of {at}")
-    return found
+    return called
