@@ -14,7 +14,7 @@ from bckm.constraints.rules import (
     names_in,
     plural,
 )
-from bckm.feasibility._proof import Links, Names, Proof, unique
+from bckm.feasibility._proof import MustLinkGraph, Names, Proof, unique
 from bckm.problem.structure import Structure
 
 
@@ -37,8 +37,8 @@ def lower_rule(rules: list[Rule], cluster: int) -> Rule | None:
 
 def upper_rule(rules: list[Rule], cluster: int) -> Rule | None:
     """Return the rule with the smallest upper bound on a cluster."""
-    found = [r for r in rules if isinstance(r, SizeMax) and r.cluster in (None, cluster)]
-    return min(found, key=lambda r: r.value, default=None)
+    upper = [r for r in rules if isinstance(r, SizeMax) and r.cluster in (None, cluster)]
+    return min(upper, key=lambda r: r.value, default=None)
 
 
 def bounds_sum(rules: list[Rule], s: Structure) -> Proof | None:
@@ -86,7 +86,7 @@ def item_too_large(rules: list[Rule], s: Structure) -> Proof | None:
     if not large.size:
         return None
     start = int(np.argmax(s.item == large[0]))
-    links = Links(rules, s.item.size)
+    links = MustLinkGraph(rules, s.item.size)
     reached, used = {start}, []
     for node in links.before(start)[0]:
         if node >= s.item.size and len(reached) <= capacity:

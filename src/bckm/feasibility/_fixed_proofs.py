@@ -18,21 +18,21 @@ from bckm.constraints.rules import (
 )
 from bckm.feasibility._bound_proofs import lower_rule, size_rules, upper_rule
 from bckm.feasibility._link_proofs import story_of
-from bckm.feasibility._proof import Links, Names, Proof, unique
+from bckm.feasibility._proof import MustLinkGraph, Names, Proof, unique
 from bckm.problem.structure import Structure
 
-_LOOKED = 20  # of many like contradictions, those whose chains are compared
+_COMPARED = 20  # of many like contradictions, those whose chains are compared
 
 
-def nowhere(rules: list[Rule], s: Structure) -> Proof | None:
+def no_cluster_left(rules: list[Rule], s: Structure) -> Proof | None:
     """No cluster is left to an item: fixed twice, fixed and forbidden, or forbidden alone."""
     k = s.n_clusters
-    shut = np.flatnonzero(np.bincount(s.columns.item(s.forbidden), minlength=s.n_items) == k)
-    if not shut.size:
+    stuck = np.flatnonzero(np.bincount(s.columns.item(s.forbidden), minlength=s.n_items) == k)
+    if not stuck.size:
         return None
-    fixed = [r for r in rules if isinstance(r, Fixed) and s.item[r.sample] == shut[0]]
-    forbidden = [r for r in rules if isinstance(r, Forbidden) and s.item[r.sample] == shut[0]]
-    links = Links(rules, s.item.size)
+    fixed = [r for r in rules if isinstance(r, Fixed) and s.item[r.sample] == stuck[0]]
+    forbidden = [r for r in rules if isinstance(r, Forbidden) and s.item[r.sample] == stuck[0]]
+    links = MustLinkGraph(rules, s.item.size)
     pairs = [(a, b) for a in fixed[:1] for b in fixed if a.cluster != b.cluster]
     if pairs:
         return _fixed_twice(pairs, links)
@@ -42,13 +42,13 @@ def nowhere(rules: list[Rule], s: Structure) -> Proof | None:
     return _all_forbidden(forbidden, links)
 
 
-def _fixed_twice(pairs: list[tuple[Fixed, Fixed]], links: Links) -> Proof:
+def _fixed_twice(pairs: list[tuple[Fixed, Fixed]], links: MustLinkGraph) -> Proof:
     # the same sample, fixed twice, needs no chain
     pairs.sort(key=lambda pair: pair[0].sample != pair[1].sample)
-    found = [(links.between(a.sample, b.sample), a, b) for a, b in pairs[:_LOOKED]]
-    (chain, joining), a, b = min(found, key=lambda one: len(one[0][1]))
+    chains = [(links.between(a.sample, b.sample), a, b) for a, b in pairs[:_COMPARED]]
+    (chain, joining), a, b = min(chains, key=lambda chain: len(chain[0][1]))
     names = Names((a, b, *joining))
-    both = (name_cluster(one.cluster, one.clusters) for one in (a, b))
+    both = (name_cluster(rule.cluster, rule.clusters) for rule in (a, b))
     where = f"fixed to {' and '.join(both)}"
     if not joining:
         return Proof((a, b), True, f"{names(a.sample)} is {where}", "keep one of the two")
@@ -60,10 +60,10 @@ def _fixed_twice(pairs: list[tuple[Fixed, Fixed]], links: Links) -> Proof:
     )
 
 
-def _fixed_and_forbidden(pairs: list[tuple[Fixed, Forbidden]], links: Links) -> Proof:
+def _fixed_and_forbidden(pairs: list[tuple[Fixed, Forbidden]], links: MustLinkGraph) -> Proof:
     pairs.sort(key=lambda pair: pair[0].sample != pair[1].sample)
-    found = [(links.between(a.sample, b.sample), a, b) for a, b in pairs[:_LOOKED]]
-    (chain, joining), a, b = min(found, key=lambda one: len(one[0][1]))
+    chains = [(links.between(a.sample, b.sample), a, b) for a, b in pairs[:_COMPARED]]
+    (chain, joining), a, b = min(chains, key=lambda chain: len(chain[0][1]))
     names, where = Names((a, b, *joining)), name_cluster(a.cluster, a.clusters)
     if not joining:
         reason = f"{names(a.sample)} is fixed to {where}, which is forbidden to it"
@@ -77,7 +77,7 @@ def _fixed_and_forbidden(pairs: list[tuple[Fixed, Forbidden]], links: Links) -> 
     )
 
 
-def _all_forbidden(forbidden: list[Forbidden], links: Links) -> Proof:
+def _all_forbidden(forbidden: list[Forbidden], links: MustLinkGraph) -> Proof:
     number = {p: sum(r.sample == p for r in forbidden) for p in {r.sample for r in forbidden}}
     first = max(number, key=lambda p: (number[p], -p))
     chosen: dict[int, Forbidden] = {}
@@ -95,42 +95,42 @@ def _all_forbidden(forbidden: list[Forbidden], links: Links) -> Proof:
     )
 
 
-def rivals(rules: list[Rule], s: Structure) -> Proof | None:
+def cannot_linked_fixed_together(rules: list[Rule], s: Structure) -> Proof | None:
     """Samples that must be apart are fixed to one cluster."""
     fixed = [rule for rule in rules if isinstance(rule, Fixed)]
     if not fixed or not s.edges.size:
         return None
-    home = np.full(s.n_items, -1)
-    home[s.item[[rule.sample for rule in fixed]]] = [rule.cluster for rule in fixed]
+    fixed_cluster = np.full(s.n_items, -1)
+    fixed_cluster[s.item[[rule.sample for rule in fixed]]] = [rule.cluster for rule in fixed]
     a, b = s.edges.T
-    clash = np.flatnonzero((home[a] >= 0) & (home[a] == home[b]))
+    clash = np.flatnonzero((fixed_cluster[a] >= 0) & (fixed_cluster[a] == fixed_cluster[b]))
     if not clash.size:
         return None
     edge = (int(a[clash[0]]), int(b[clash[0]]))
     story = story_of(rules, s, [edge])
-    links = Links(rules, s.item.size)
+    links = MustLinkGraph(rules, s.item.size)
     joining: list[Rule] = []
-    places: list[Fixed] = []
+    fixing: list[Fixed] = []
     for item in edge:
         end = story.seen[item]
         here = [rule for rule in fixed if s.item[rule.sample] == item]
         here.sort(key=lambda rule: rule.sample != end)
-        found = [(links.between(end, rule.sample)[1], rule) for rule in here[:_LOOKED]]
-        chain, place = min(found, key=lambda one: len(one[0]))
+        chains = [(links.between(end, rule.sample)[1], rule) for rule in here[:_COMPARED]]
+        chain, rule = min(chains, key=lambda way: len(way[0]))
         joining += chain
-        places.append(place)
-    names = Names((*story.rules, *places))
+        fixing.append(rule)
+    names = Names((*story.rules, *fixing))
     through = " (some through must-links)" if joining else ""
     return Proof(
-        (*joining, *story.rules, *places),
-        True,  # two items, each with one place: any of these rules frees one of them
+        (*joining, *story.rules, *fixing),
+        True,  # two items, each fixed once: any of these rules frees one of them
         f"{names(*(story.seen[item] for item in edge))} are cannot-linked, but both are fixed to "
-        f"{name_cluster(home[edge[0]], fixed[0].clusters)}{through}",
+        f"{name_cluster(fixed_cluster[edge[0]], fixed[0].clusters)}{through}",
         "fix one of them elsewhere or remove this link",
     )
 
 
-def crowded(rules: list[Rule], s: Structure) -> Proof | None:
+def too_many_fixed(rules: list[Rule], s: Structure) -> Proof | None:
     """More samples are fixed to a cluster than it may hold."""
     fixed = _by_sample(rule for rule in rules if isinstance(rule, Fixed))
     if not fixed:
@@ -163,14 +163,14 @@ def crowded(rules: list[Rule], s: Structure) -> Proof | None:
     return None
 
 
-def starved(rules: list[Rule], s: Structure) -> Proof | None:
+def too_few_allowed(rules: list[Rule], s: Structure) -> Proof | None:
     """Too few samples may lie in a cluster that must hold some."""
     if not s.forbidden.size:
         return None
     item, cluster = s.columns.split(s.forbidden)
-    shut = np.bincount(cluster, s.count[item], s.n_clusters)
+    barred = np.bincount(cluster, s.count[item], s.n_clusters)
     n = s.item.size
-    for i in np.flatnonzero(n - shut < s.lower).tolist():
+    for i in np.flatnonzero(n - barred < s.lower).tolist():
         lower = lower_rule(size_rules(rules), i)
         if lower is None:
             continue
@@ -192,14 +192,15 @@ def starved(rules: list[Rule], s: Structure) -> Proof | None:
             (*joining, *(away[j] for j in used), lower),
             False,
             f"{where} needs at least {plural(int(s.lower[i]), 'sample')}, but only "
-            f"{int(n - shut[i])} of {n} may lie there: the others are fixed elsewhere or forbidden",
+            f"{int(n - barred[i])} of {n} may lie there: the others are fixed elsewhere or "
+            "forbidden",
             f"lower the size_min of {where} (0 allows it to be empty) or free samples for it",
             () if joining else (*marks, "size"),
         )
     return None
 
 
-def moved(rules: list[Rule], _: Structure) -> Proof | None:
+def too_many_moves(rules: list[Rule], _: Structure) -> Proof | None:
     """More samples must leave their previous cluster than may."""
     for stay in rules:
         if not isinstance(stay, MovedMax):
@@ -227,10 +228,10 @@ def moved(rules: list[Rule], _: Structure) -> Proof | None:
 
 def _by_sample(rules: Iterable[Fixed]) -> list[Fixed]:
     """One rule for each sample."""
-    found: dict[int, Fixed] = {}
+    first: dict[int, Fixed] = {}
     for rule in rules:
-        found.setdefault(rule.sample, rule)
-    return list(found.values())
+        first.setdefault(rule.sample, rule)
+    return list(first.values())
 
 
 def _inside(rules: list[Rule], s: Structure, items: set[int]) -> list[Rule]:

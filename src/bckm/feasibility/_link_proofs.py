@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._core.types import IntArray
 from bckm.constraints.rules import CannotLink, MustLink, Rule
-from bckm.feasibility._proof import Links, Names, Proof, unique
+from bckm.feasibility._proof import MustLinkGraph, Names, Proof, unique
 from bckm.problem.structure import Structure
 
 
@@ -35,7 +35,7 @@ def set_too_large(rules: list[Rule], s: Structure) -> Proof | None:
 def contradiction(rules: list[Rule], s: Structure) -> Proof | None:
     if not s.contradictions:
         return None
-    links = Links(rules, s.item.size)
+    links = MustLinkGraph(rules, s.item.size)
     best: tuple[list[int], list[MustLink], CannotLink] | None = None
     for rule in s.contradictions[:20]:
         for p in rule.samples:
@@ -148,7 +148,7 @@ def story_of(rules: list[Rule], s: Structure, edges: list[tuple[int, int]]) -> S
         ends[pair[1]].add(q)
     joining: list[Rule] = []
     if any(len(samples) > 1 for samples in ends.values()):
-        links = Links(rules, s.item.size)
+        links = MustLinkGraph(rules, s.item.size)
         for samples in ends.values():
             first, *others = sorted(samples)
             if others:

@@ -21,7 +21,7 @@ from bckm.constraints.rules import (
     names_in,
     plural,
 )
-from bckm.feasibility._proof import Links, Names, Proof, unique
+from bckm.feasibility._proof import MustLinkGraph, Names, Proof, unique
 from bckm.problem.linear import as_sum
 from bckm.problem.structure import Structure
 
@@ -50,20 +50,20 @@ class _Column:
         bounds = list(bounds)
         least, held = smallest(self.values), float(np.abs(self.values).sum())
         room = [allowed(bound, least, 0.0) for bound in bounds]
-        gap = math.fsum([*sums, *(-bound for bound in bounds), *(-one for one in room)])
+        gap = math.fsum([*sums, *(-bound for bound in bounds), *(-value for value in room)])
         return gap > allowed(0.0, 0.0, held)
 
 
 def _columns(rules: list[Rule], k: int) -> Iterator[_Column]:
-    found: dict[tuple[object, ...], _Column] = {}
+    columns: dict[tuple[object, ...], _Column] = {}
     for rule in rules:
         if isinstance(rule, CapacityBound | QuotaBound):
-            asked = as_sum(rule)
-            column = found.setdefault(asked.key, _Column(asked.values, rule))
+            total = as_sum(rule)
+            column = columns.setdefault(total.key, _Column(total.values, rule))
             cluster = rule.cluster if isinstance(rule, CapacityBound) else None
             side = column.lower if rule.side == "min" else column.upper
             side.update(dict.fromkeys(range(k) if cluster is None else [cluster], rule))
-    yield from found.values()
+    yield from columns.values()
 
 
 def totals(rules: list[Rule], s: Structure) -> Proof | None:
@@ -77,7 +77,7 @@ def totals(rules: list[Rule], s: Structure) -> Proof | None:
             each = [0.0 if column.share else rule.value for rule in bounds.values()]
             bound = math.fsum(each)
             if not high:  # at least so much is at most so much of the opposite
-                values, each = [-value for value in values], [-one for one in each]
+                values, each = [-value for value in values], [-value for value in each]
             if column.clear(values, each):
                 used = unique(iter(bounds.values()))
                 if column.share:
@@ -118,15 +118,15 @@ def too_heavy(rules: list[Rule], s: Structure) -> Proof | None:
         most[list(column.upper)] = [rule.value for rule in column.upper.values()]
         held = group_sums(column.values, s.item, s.n_items)
         room = np.full(s.n_items, most.max())
-        for j, shut in _closed_by_item(s):
-            room[j] = np.delete(most, shut).max(initial=0.0)
+        for j, forbidden in _forbidden_by_item(s):
+            room[j] = np.delete(most, forbidden).max(initial=0.0)
         heavy = int((held - room).argmax())
         if column.clear([float(held[heavy])], [float(room[heavy])]):
             return _heavy_item(rules, s, column, heavy, float(room[heavy]))
     return None
 
 
-def _closed_by_item(s: Structure) -> Iterator[tuple[int, list[int]]]:
+def _forbidden_by_item(s: Structure) -> Iterator[tuple[int, list[int]]]:
     if s.forbidden.size:
         item, cluster = s.columns.split(s.forbidden)
         starts = np.flatnonzero(np.diff(item, prepend=-1))
@@ -135,7 +135,7 @@ def _closed_by_item(s: Structure) -> Iterator[tuple[int, list[int]]]:
 
 
 def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: float) -> Proof:
-    links = Links(rules, s.item.size)
+    links = MustLinkGraph(rules, s.item.size)
     inside = np.flatnonzero(s.item == j)
     start = int(inside[column.values[inside].argmax()])
     reached, used = {start}, []
@@ -145,14 +145,14 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
             if not reached.issuperset(link.samples):
                 used.append(link)
                 reached.update(link.samples)
-    places = [r for r in rules if isinstance(r, Fixed | Forbidden) and int(s.item[r.sample]) == j]
-    shut = dict(_closed_by_item(s)).get(j, [])
-    left = [i for i in range(s.n_clusters) if i not in shut]
-    if places:  # the ways to them are told with all links
+    fixing = [r for r in rules if isinstance(r, Fixed | Forbidden) and int(s.item[r.sample]) == j]
+    forbidden = dict(_forbidden_by_item(s)).get(j, [])
+    left = [i for i in range(s.n_clusters) if i not in forbidden]
+    if fixing:  # the ways to them are told with all links
         used = [r for r in links.links if int(s.item[r.samples[0]]) == j]
         reached = set(inside.tolist())
     samples, total = sorted(reached), _sum(column, reached)
-    names = Names((*used, *places, column.first))
+    names = Names((*used, *fixing, column.first))
     each = {float(column.values[p]) for p in samples}
     held = f"hold {column.amount(total)}"
     if len(samples) > 1 and len(each) == 1 and isinstance(column.first, CapacityBound):
@@ -161,12 +161,12 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
     if len(samples) == 1:
         subject = f"{names(*samples)} holds {column.amount(total)}"
     where = name_cluster(left[0], names_in(rules)) if len(left) == 1 else "every cluster"
-    where += " that is open to them" if len(left) > 1 and shut else ""
+    where += " that is open to them" if len(left) > 1 and forbidden else ""
     beyond = (
         f"the capacity of {where}" if isinstance(column.first, CapacityBound) else f"{where} may"
     )
     return Proof(
-        (*used, *places, *unique(column.upper[i] for i in left)),
+        (*used, *fixing, *unique(column.upper[i] for i in left)),
         False,
         f"{subject}, more than {beyond} ({column.amount(room)})",
         f"raise this bound to at least {total:.15g} or separate them",

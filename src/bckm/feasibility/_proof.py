@@ -91,7 +91,7 @@ def unique(rules: Iterator[Rule | None]) -> tuple[Rule, ...]:
     return tuple(dict.fromkeys(rule for rule in rules if rule is not None))
 
 
-class Links:
+class MustLinkGraph:
     """The must-links as a graph of samples and links, for shortest chains."""
 
     def __init__(self, rules: list[Rule], n_samples: int) -> None:

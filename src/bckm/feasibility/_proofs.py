@@ -5,7 +5,7 @@ from __future__ import annotations
 from bckm._core.deadline import Deadline
 from bckm.constraints.rules import Rule
 from bckm.feasibility import _bound_proofs as bounds
-from bckm.feasibility import _fixed_proofs as places
+from bckm.feasibility import _fixed_proofs as fixed
 from bckm.feasibility import _link_proofs as links
 from bckm.feasibility import _load_proofs as sums
 from bckm.feasibility._proof import Proof
@@ -17,15 +17,15 @@ def find_proof(rules: list[Rule], s: Structure, deadline: Deadline) -> Proof | N
     for search in (
         links.set_too_large,
         links.contradiction,
-        places.nowhere,
+        fixed.no_cluster_left,
         bounds.bounds_sum,
         bounds.bounds_crossed,
         bounds.item_too_large,
         bounds.too_few_items,
-        places.rivals,
-        places.crowded,
-        places.starved,
-        places.moved,
+        fixed.cannot_linked_fixed_together,
+        fixed.too_many_fixed,
+        fixed.too_few_allowed,
+        fixed.too_many_moves,
         links.clique_too_large,
         links.odd_cycle,
         sums.too_heavy,
