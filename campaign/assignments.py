@@ -236,7 +236,7 @@ def _command(case: Case, drawn: Drawn) -> None:
     with (case.folder / "out.csv").open(newline="") as handle:
         rows = list(csv.DictReader(handle))
     assert [row["name"] for row in rows] == names
-    labels = np.array([int(row["cluster"]) for row in rows])
+    labels = np.array([int(row["cluster"]) - 1 for row in rows])
     assert drawing.obeys(labels), labels
     door.near(told["inertia"], inertia(drawing.X, labels, drawing.weight))
     door.near(told["penalty"], drawing.penalty(labels))

@@ -147,7 +147,7 @@ def _table() -> Table:
             "y": [round(p * 2.11 % 7, 2) for p in range(n)],
             "kg": [p % 5 for p in range(n)],
             "team": [["red", 'Müller, "Jo"', "日本"][p % 3] for p in range(n)],
-            "van": [p % 3 for p in range(n)],
+            "van": [f"van {p % 3}" for p in range(n)],
         }
     )
 
@@ -184,27 +184,28 @@ def _damaged_table(case: Case) -> bool:
 
 PLAN: dict[str, Any] = {
     "clusters": 3,
+    "cluster_names": ["van 0", "van 1", "van 2"],
     "id": "name",
     "columns": ["x", "y"],
     "scale": "standard",
     "metric": "euclidean",
     "missing": "error",
     "fit": {"seed": 1, "solver": "auto", "search": "none", "n_init": 2, "tol": 1e-4},
-    "size": [{"min": 4, "max": [12, 12, 24]}],
+    "size": [{"min": 0.15, "max": [12, 12, 24]}],
     "capacity": [{"column": "kg", "max": 40.5}, {"column": "kg", "min": 1, "price": 0.5}],
     "together": [{"ids": ["n00", "n03"]}, {"column": "team", "confidence": 0.1}],
     "apart": [{"ids": ["n00", "n01", "n02"]}],
     "quota": [{"column": "team", "within": "±60%"}, {"column": "team", "count_max": {"red": 8}}],
     "known": [{"column": "van", "confidence": 0.01}],
-    "fixed": [{"id": "n05", "cluster": 0}],
-    "forbidden": [{"id": "n06", "cluster": [1, 2]}],
+    "fixed": [{"id": "n05", "cluster": "van 0"}],
+    "forbidden": [{"id": "n06", "cluster": ["van 1", "van 2"]}],
     "stay": [{"column": "van", "at_most": 23}],
 }
 
 
 def _toml(tree: dict[str, Any]) -> str:
     single = {key: value for key, value in tree.items() if not isinstance(value, dict | list)}
-    single |= {key: tree[key] for key in ("columns",) if key in tree}
+    single |= {key: tree[key] for key in ("columns", "cluster_names") if key in tree}
     lines = [f"{key} = {toml_of(value)}" for key, value in single.items()]
     for key, value in tree.items():
         if key in single:

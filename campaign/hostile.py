@@ -109,7 +109,7 @@ def _rules_file(case: Case, word: str) -> None:
             Clause.read("together", {"ids": [word, f"{word}2"]}),
             Clause.read("quota", {"column": word, "count_max": {word: 3.5}}),
             Clause.read("capacity", {"column": word, "max": [1.0, 2.0]}),
-            Clause.read("fixed", {"id": word, "cluster": 0}),
+            Clause.read("fixed", {"id": word, "cluster": word}),
         )
         plan = Plan(clusters=2, id=word, columns=(word, "x"), weight=word, clauses=clauses)
         write_plan(plan, path)
@@ -133,7 +133,8 @@ def _study(word: str, turn: int) -> bckm.Study:
         groups=[word if p in (2, 3) else None for p in range(n)],
         capacities={word: bckm.Capacity(np.ones(n), max=9.0)},
         quotas=bckm.Quota([word, f"{word}!"] * (n // 2), share_max=0.9, name=word),
-        fixed={4: 0},
+        fixed={4: word},
+        cluster_names=[word, f"{word}2"],
     )
     soft = bckm.Constraints(cannot_link=[(0, 1)], must_link=[(5, 6)]).soft(price=1e-3)
     far = bckm.Constraints(capacities={word: bckm.Capacity(X[:, 0], max=-9.0)}).soft(price=1e-3)

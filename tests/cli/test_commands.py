@@ -115,7 +115,7 @@ def test_what_the_library_refuses_is_a_sentence_for_all_commands(run, customers,
     answers.append(run("verify", customers, "--labels", "labels.csv", *wrong))
     for answer in answers:
         assert answer.code == 2
-        assert "there is no cluster '7'; clusters are counted from " in answer.err
+        assert "there is no cluster '7'; clusters are numbered " in answer.err
 
 
 @pytest.mark.parametrize(

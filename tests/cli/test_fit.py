@@ -123,7 +123,7 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--columns", "income"), 5, "--missing median"),
         (("-k", 3, "--columns", "name"), 5, "Müller, Jürgen"),
         (("-k", 3, "--id", "name"), 5, "name"),
-        (("-k", 3, "--fixed", "kg", "--columns", "x_km"), 5, "counted from 1 to 3"),
+        (("-k", 3, "--fixed", "kg", "--columns", "x_km"), 5, "numbered 1 to 3"),
         (("-k", 3, "--out", "nowhere/labels.csv"), 2, "nowhere"),
         (("-k", 3, "--report", "report.pdf"), 2, ".html or .md"),
         (("-k", 3, "--out", "customers.csv"), 2, "overwrite"),

@@ -214,7 +214,7 @@ def test_joining_keeps_the_tighter_bounds(a, b, low, up):
 
 
 def test_joined_bounds_may_cross():
-    with pytest.raises(ValueError, match="size_min is 5, above size_max 4"):
+    with pytest.raises(ValueError, match="size_min is 5, above size_max, 4"):
         Constraints(size_min=5) & Constraints(size_max=4)
 
 

@@ -168,7 +168,7 @@ def test_yes_and_no_mark_rows(yes, no):
 def test_a_column_that_marks_rows_has_one_group(table):
     asked = compiled(table, apart=["lead"])
     assert [tuple(link) for link in asked.constraints.cannot_link] == [("a", "c")]
-    assert any("marks rows" in note for note in asked.notes)
+    assert any("flags rows" in note for note in asked.notes)
 
 
 def test_without_ids_rows_are_positions(table):
@@ -216,7 +216,7 @@ def test_clusters_in_a_column_are_those_that_there_are():
     found = clusters_of(["-1", "3", "", "1.0", "NA"], fixed=["before"]).constraints.fixed
     assert [(one.sample, one.cluster) for one in found] == [(1, 2), (3, 0)]
     for wrong in ("-2", "4", "0", "0.5", "x"):
-        with pytest.raises(TableError, match=rf"row 2 .* has '{wrong}', .*counted from 1 to 3"):
+        with pytest.raises(TableError, match=rf"row 2 .* has '{wrong}', .*numbered 1 to 3"):
             clusters_of(["1", wrong, "1"], fixed=["before"])
 
 
@@ -515,13 +515,13 @@ def test_names_of_clusters(tmp_path, table):
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (Plan(clusters=3, cluster_names=("a", "b")), "2 names are given for 3 clusters"),
+        (Plan(clusters=3, cluster_names=("a", "b")), "got 2 names for 3 clusters"),
         (
             Plan(
                 cluster_names=("a", "b"),
                 clauses=(Clause.read("fixed", {"id": 0, "cluster": "c"}),),
             ),
-            "there is no cluster 'c'; clusters are called 'a', 'b'",
+            "there is no cluster 'c'; the clusters are 'a', 'b'",
         ),
         (
             Plan(

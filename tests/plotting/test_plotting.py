@@ -122,13 +122,16 @@ def test_text_of_a_person_is_drawn_as_it_is(text):
         20,
         2,
         3,
-        rules=bckm.Constraints(capacities={text: kg}, quotas=kind),
+        rules=bckm.Constraints(
+            capacities={text: kg}, quotas=kind, cluster_names=[text, f"{text}2", "3"]
+        ),
         feature_names=[text, text],
         title=text,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # glyphs that are missing
         draw(ClustersDisplay.from_study(study))
+        draw(SilhouetteDisplay.from_study(study))
         for amount in views.amounts(study)[1:]:
             draw(SizesDisplay.from_study(study, amount.name))
         steps = draw(ConvergenceDisplay.from_results({text: study.result, "other": study.result}))

@@ -35,8 +35,9 @@ def hostile_study(turn: int = 0) -> bckm.Study:
         capacities={words[51]: load},
         quotas=quota,
         linear=rows,
-        fixed={46: 0},
-        forbidden=[(47, 1)],
+        fixed={46: words[13]},
+        forbidden=[(47, words[14])],
+        cluster_names=words[13:17],
     )
     far = np.argsort(X[:, 0])
     lost = [(int(far[p]), int(far[-1 - p])) for p in range(30) if far[p] > 47 < far[-1 - p]]

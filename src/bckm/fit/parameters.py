@@ -193,7 +193,7 @@ _OF_SAMPLES = (
         "sample_weight",
         "samples",
         None,
-        "Weights in the objective; bounds count samples, or their demand.",
+        "Weights in the objective; sizes count samples, capacities their amounts.",
         form="array of shape (n_samples,)",
     ),
     Parameter(

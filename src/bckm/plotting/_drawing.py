@@ -93,7 +93,8 @@ def name_ticks(axis: Axis, places: Sequence[float], words: Sequence[str]) -> Non
     axis.set_ticks(places, labels=[""] * len(places))
     labels = axis.get_ticklabels()
     shown = [say(label, word, 12).get_text() for label, word in zip(labels, words, strict=True)]
-    axis.set_ticks(places, labels=shown)  # texts that are not in the formatter are lost
+    # texts that are not in the formatter are lost, and a tick has two of them
+    axis.set_ticks(places, labels=shown, parse_math=False, usetex=False)
 
 
 def plain_ticks(ax: Axes) -> None:
