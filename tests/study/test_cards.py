@@ -57,6 +57,14 @@ def test_what_they_say():
     assert asked.removeprefix("Constraints | ") in study
 
 
+def test_clusters_have_their_names():
+    rules = bckm.Constraints(cluster_names=["red", "<b>", "blue"])
+    result = bckm.kmeans(X, K, rules, random_state=0)
+    card = bckm.Study.of(result, X, rules)._repr_html_()
+    assert foreign_html(card) == []
+    assert f"<b> | {result.sizes[1]} | █" in text(card)
+
+
 def test_soft_rules_that_cost(study):
     result = study.result
     assert result.violated

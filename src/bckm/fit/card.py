@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bckm._core.card import bars, card, facts
@@ -20,14 +20,17 @@ PROVEN = 1e-9  # gaps below are none
 def result_card(result: Result) -> str:
     """The card of a result."""
     many = f"{plural(result.labels.size, 'sample')} in {plural(result.sizes.size, 'cluster')}"
-    return card(f"Result: {many}", *result_parts(result))
+    names = [f"cluster {i}" for i in range(result.sizes.size)]
+    return card(f"Result: {many}", *result_parts(result, names))
 
 
-def result_parts(result: Result) -> Iterator[Child]:
-    """What a card says about a result."""
+def result_parts(result: Result, cluster_names: Sequence[str]) -> Iterator[Child]:
+    """What a card says about a result whose clusters have names."""
     yield facts(_facts(result))
     k, sizes = result.sizes.size, result.sizes.tolist()
-    rows = [(f"cluster {i}", size, f"{size:,}") for i, size in enumerate(sizes)]
+    rows = [
+        (Name(name), size, f"{size:,}") for name, size in zip(cluster_names, sizes, strict=True)
+    ]
     yield bars(rows[:CLUSTERS], max(sizes))
     if k > CLUSTERS:
         yield el("div", f"and {k - CLUSTERS:,} more", class_="quiet")

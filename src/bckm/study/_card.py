@@ -21,10 +21,11 @@ FEATURES = 6  # names that are shown
 
 def study_card(study: Study) -> str:
     """The card of a study."""
+    names = [name if isinstance(name, str) else f"cluster {name}" for name in study.cluster_names]
     return card(
         Name(study.title),
         facts(_facts(study)),
-        *result_parts(study.result),
+        *result_parts(study.result, names),
         folded("what was asked", rules_table(study.constraints)),
     )
 
