@@ -222,8 +222,8 @@ def test_what_is_left_out_for_want_of_time_is_not_kept(tmp_path, monkeypatch):
     whole = timeless(fit())
     with monkeypatch.context() as patched:
         patched.setattr(attempt, "LOOPS", 1e15)  # no child is worth so much time
-        hurried = timeless(fit(checkpoint=path))
-    assert hurried != whole
+        cut_short = timeless(fit(checkpoint=path))
+    assert cut_short != whole
     assert timeless(fit(checkpoint=path)) == whole
 
 

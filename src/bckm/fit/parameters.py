@@ -73,7 +73,8 @@ SETTINGS = (
         "auto",
         'Engine of the assignment steps. "auto" is "transport" where only sizes are bounded; else '
         '"exact" with a work limit for each step where proofs are quick; else, above all for '
-        'capacities and quotas, "lagrangian": labels with a bound, close to the optimum.',
+        'capacities and quotas, "lagrangian": labels with a bound, close to the optimum. An engine '
+        "of your own is a `bckm.assign.Engine`.",
         form="Engine",
         choices=("auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"),
         option="solver",

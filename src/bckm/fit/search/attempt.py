@@ -190,12 +190,9 @@ class Attempt:
     def _update(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
 
-    def _count(self, work: float, counts: Counter[str] | None = None) -> None:
+    def _count(self, work: float, counts: Counter[str]) -> None:
         state = self._state
-        self._update(
-            search_work=state.search_work + work,
-            counters=state.counters + (counts or Counter()),
-        )
+        self._update(search_work=state.search_work + work, counters=state.counters + counts)
 
     def _draw(self) -> np.random.Generator:
         """A new generator: how much one run draws does not change the next."""
@@ -216,11 +213,15 @@ class Attempt:
                 # what no labels get below at the last centers, while the engine is near them
                 last = assigner(run.centers, run.labels, search.limits.deadline)
                 run = replace(run, bound=last.bound, prices=last.prices)
-            self._count(0.0, assigner.counters)
+            self._update(counters=self._state.counters + assigner.counters)
         state = self._state
-        if search.kind in ("auto", "global"):
-            state = replace(state, population=state.population.add(run))
-        state = replace(state, best=run if best else state.best, n_runs=state.n_runs + 1)
+        searched = search.kind in ("auto", "global")
+        state = replace(
+            state,
+            best=run if best else state.best,
+            population=state.population.add(run) if searched else state.population,
+            n_runs=state.n_runs + 1,
+        )
         return self._stopped(state, run.status) if run.status.stopped else state
 
     def _begin(self, centers: FloatArray, *, every_step: bool) -> State:
@@ -248,7 +249,7 @@ class Attempt:
         else:
             most = min(SCREENING, search.limits.max_iter) if search.screen_children else None
             run = self._loop(assigner, child.centers, most=most)
-        self._count(CHILD)
+        self._update(search_work=self._state.search_work + CHILD)
         if search.screen_children:
             run = self._moved(run)
             worth = search.better(run.cost, least) and not run.status.stopped
@@ -306,8 +307,10 @@ class Attempt:
             number=history[0].start if history else self._state.n_runs,
             began=search.began,
         )
-        self._count(assigner.work - work)
-        self._update(slowest=max(self._state.slowest, time.perf_counter() - now))
+        self._update(
+            search_work=self._state.search_work + (assigner.work - work),
+            slowest=max(self._state.slowest, time.perf_counter() - now),
+        )
         if before is not None and run.labels is before.labels:  # keep it as it was found
             run = replace(before, bound=run.bound, prices=run.prices, status=run.status)
         self._current = run
