@@ -13,7 +13,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as `full` what is beyond the sample of each test that is marked `sampled`."""
     tests: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("sampled"):
+        marks = {mark.name for mark in item.iter_markers()}
+        if "sampled" in marks and not marks & {"full", "slow"}:
             tests[item.nodeid.partition("[")[0]].append(item)
     for name, cases in tests.items():
         (number,) = cases[0].get_closest_marker("sampled").args

@@ -86,7 +86,9 @@ CASES = [
 
 HARD_FITS = [
     pytest.param(
-        case, slack, marks=[pytest.mark.slow] if (case, slack) == (many_clusters, 3) else []
+        case,
+        slack,
+        marks=[pytest.mark.slow if slack else pytest.mark.full] * (case is many_clusters),
     )
     for case in CASES
     for slack in (0, 3)
@@ -179,7 +181,7 @@ def test_transport_and_exact_agree(seed):
         assert one.assignment_status == "optimal"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.parametrize("n", [200, 2000])
 def test_unequal_bounds_in_any_order(n):
     rng = np.random.default_rng(1)

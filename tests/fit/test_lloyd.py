@@ -64,7 +64,7 @@ def timeless(steps):
 # -- the result -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 @solvers
 @instances
 def test_a_result_is_what_it_says(solver, instance):

@@ -68,6 +68,7 @@ def test_links_and_places_are_single_moves(seed):
         assert f"saved: {one.saved:.6g}" in str(one)
 
 
+@pytest.mark.full
 def test_links_and_places_are_violated_at_all():
     kinds = set()
     for seed in range(8):

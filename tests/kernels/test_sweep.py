@@ -188,6 +188,7 @@ def test_threads_change_nothing():
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.full
 def test_every_instruction_set_gives_the_same_labels():
     code = """
 import zlib

@@ -297,6 +297,7 @@ def test_frames_keep_their_names():
     np.testing.assert_array_equal(again.labels, model.labels_)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("metric", ["cosine", "latlon"])
 def test_certify(metric):
     X = DATA[metric][:30]

@@ -267,6 +267,7 @@ def large(n, d, k, seed=0, each=10):
     return sp.csr_array((rng.random(row.size) + 0.1, (row, word)), (n, d))
 
 
+@pytest.mark.full
 def test_a_matrix_that_fits_into_no_memory_when_dense(never_dense):
     X = large(20_000, 1_000_000, 5)  # 160 GB
     rules = bckm.Constraints(size_min=3_900, size_max=4_100)
