@@ -166,7 +166,7 @@ def test_everything_reaches_kmeans(X, monkeypatch):
         heard.update(rest, n_clusters=n_clusters, constraints=constraints)
         return bckm.kmeans(data, n_clusters, constraints)
 
-    monkeypatch.setattr("bckm.estimator.kmeans", listen)
+    monkeypatch.setattr("bckm.estimator._estimator.kmeans", listen)
     given = {
         "n_clusters": 2,
         "solver": "pump",
