@@ -75,7 +75,7 @@ class Door:
             # rows that give way are proven to the tolerance of the solver
             self.near(float(at_centers + penalty), best, 1e-8)
             assert self.drawn.soft
-        assert all(b.inertia <= a.inertia for a, b in pairwise(found.history))
+        assert all(b.objective <= a.objective for a, b in pairwise(found.history))
         assert found.sizes.tolist() == np.bincount(labels, minlength=self.drawn.k).tolist()
         paid = sum(one.penalty for one in found.violated)
         self.near(paid, penalty, 1e-9)

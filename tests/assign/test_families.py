@@ -9,7 +9,7 @@ from tests.support.families import FAMILIES
 SIZES = (60, 150, 300)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("solver", ["auto", "exact", "pump", "greedy"])

@@ -173,6 +173,7 @@ def test_results_can_be_stored(result, certificate):
     assert bckm.certify(fitted.result_, blobs()).gap < 1e-3
 
 
+@pytest.mark.full
 def test_means_of_assign_to_are_not_certified(result):
     found = bckm.assign_to(X, result.centers + 0.1, RULES)
     with pytest.raises(ValueError, match=r"not the means of its clusters.*bckm\.assign_to"):

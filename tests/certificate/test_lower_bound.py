@@ -124,6 +124,7 @@ def test_the_spectral_set():
         assert spectral.minimum(matrix) == pytest.approx(np.vdot(matrix, far), abs=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("guess", [0, 3, 9, 40])
 def test_any_guess_of_the_rank_is_good(guess):
     rng = np.random.default_rng(0)

@@ -305,6 +305,7 @@ def test_stopped_while_it_reads_nothing_is_written(tmp_path, sent):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(bool(missing), reason=missing)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_writes_the_best_answer_and_says_so(customers, tmp_path, sent):

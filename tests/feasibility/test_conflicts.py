@@ -31,7 +31,7 @@ PLANTED = {  # name: links, number of clusters, size of the minimal conflict
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize(("n", "rules"), [(420, 100), (4000, 5000)])
 @pytest.mark.parametrize("sizes", [{}, {"size_min": 20}])

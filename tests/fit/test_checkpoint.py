@@ -197,6 +197,7 @@ def test_nothing_is_kept_of_a_first_run_that_was_not_finished(tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.sampled(3)
 @compiled
 @pytest.mark.parametrize("solver", ["transport", "greedy"])
 @pytest.mark.parametrize("seconds", [0.03, 0.1, 0.2])
@@ -243,6 +244,7 @@ def test_what_was_done_too_late_is_not_kept(tmp_path):
     assert timeless(fit(checkpoint=path)) == timeless(fit())
 
 
+@pytest.mark.sampled(1)
 @compiled
 @pytest.mark.parametrize("solver", ["transport", "greedy"])
 def test_more_populations_within_a_limit(solver, tmp_path):

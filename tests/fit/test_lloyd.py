@@ -94,7 +94,7 @@ def test_a_result_is_what_it_says(solver, instance):
         assert found.solver == ("exact" if solver == "auto" else solver)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @solvers
 @instances
 def test_the_lower_bound_holds_for_the_final_centers(solver, instance):
@@ -133,6 +133,7 @@ def test_labels_are_feasible_at_every_step_and_a_stop_returns_them(solver, insta
         assert found.inertia == pytest.approx(direct_inertia(X, found.labels, found.centers))
 
 
+@pytest.mark.sampled(6)
 @solvers
 @instances
 def test_inertia_never_rises(solver, instance):

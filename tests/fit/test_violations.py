@@ -81,7 +81,7 @@ def test_links_and_places_are_violated_at_all():
     assert kinds == {"MustLink", "CannotLink", "Fixed", "Forbidden"}
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(5))
 def test_bounds_are_the_cheapest_moves(seed):
     """One unit too much, or too little: one move of a sample."""

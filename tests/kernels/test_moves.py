@@ -36,6 +36,7 @@ def move(rng, m, k):
     return items, rng.integers(k, size=items.size)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_change_is_that_of_the_objective(offset):
     for seed in range(200):
@@ -108,6 +109,7 @@ def test_admits_what_is_feasible():
     assert no > 300
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fixed", [False, True])
 def test_soft_rules(fixed):
     """Ties inside a move and out of it, leanings and soft sums; then all of it again, backwards."""

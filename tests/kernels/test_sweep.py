@@ -338,6 +338,7 @@ def test_bad_arguments_of_a_sweep(what):
         native.sweep(**arguments)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("threads", [0, -1])
 def test_no_threads_are_refused(threads):
     code = f"""

@@ -69,6 +69,7 @@ def test_cosine_is_euclidean_on_rows_of_length_one(asked, search):
     np.testing.assert_array_equal(plain.embedded, plain.centers)
 
 
+@pytest.mark.sampled(2)
 @every_rule
 def test_cosine_ignores_lengths_of_rows(asked):
     X, rng = rays(1), np.random.default_rng(0)

@@ -92,6 +92,7 @@ def test_the_same_answer_as_for_dense_data(solver, asked, seed):
     assert bckm.verify(found.labels, K, rules) == []
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("weightless", [False, True])
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 @pytest.mark.parametrize("name", FORMATS)

@@ -73,7 +73,7 @@ def test_cannot_links_do_not_contract():
     assert contract([CannotLink((0, 1)), MustLink((1, 2))], 3).tolist() == [0, 1, 1]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.parametrize("order", ["forward", "backward", "shuffled"])
 def test_a_chain_of_100_000_samples(order):
     n = 100_000

@@ -86,7 +86,7 @@ def look_at_fit(drawn, truth, seed, **options):
     assert result.objective >= best - 1e-9 * max(best, scale)
     assert near(sum(one.penalty for one in result.violated), result.penalty, scale)
     assert all(one.saved >= 0 for one in result.violated)
-    assert all(b.inertia <= a.inertia for a, b in pairwise(result.history))
+    assert all(b.objective <= a.objective for a, b in pairwise(result.history))
 
 
 def look_at_checker(drawn, seed):

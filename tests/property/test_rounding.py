@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 import bckm
 from tests.support import exact_costs as exactly
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(3)
 
 LAYOUTS = pytest.mark.parametrize("layout", [np.asarray, csr_array], ids=["dense", "sparse"])
 CLOSE = Fraction(1, 10**9)

@@ -7,7 +7,7 @@ import bckm
 from bckm import Capacity, Constraints, Quota, Stay
 from tests.support.statements import stated
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(1)
 
 SEEDS = range(12)
 N, K = 24, 3

@@ -136,7 +136,7 @@ def check(found, steps, X, rules, k, weight=None, max_iter=300):
     for own in starts.values():
         assert [step.iteration for step in own] == list(range(1, len(own) + 1))
         assert len(own) <= max_iter
-        assert all(b.inertia <= a.inertia for a, b in pairwise(own))
+        assert all(b.objective <= a.objective for a, b in pairwise(own))
     assert [step.seconds for step in steps] == sorted(step.seconds for step in steps)
     assert found.n_iter == len(found.history)
     if steps:
