@@ -52,7 +52,7 @@ def test_labels_that_are_not_optimal_have_no_prices():
 
 @pytest.mark.parametrize("search", ["local", "global"])
 def test_moves_are_refused(search, monkeypatch):
-    monkeypatch.setattr("bckm.fit.kmeans.missing", "the kernels are gone.")
+    monkeypatch.setattr("bckm.fit.search.local.missing", "the kernels are gone.")
     words = (
         f"search='{search}' needs the compiled kernels; the kernels are gone. Or use search='auto'"
     )
