@@ -18,7 +18,7 @@ from bckm.assign.base import Assigner, Assignment
 from bckm.assign.exact import Exact, ExactAssigner
 from bckm.feasibility import feasible_start
 from bckm.fit.lloyd import Limits, Run, _exchange, _exchanges, alternate
-from bckm.fit.seeding import spread
+from bckm.fit.seeding import SEEDINGS, spread
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
 from tests.support.families import FAMILIES
@@ -505,8 +505,6 @@ def test_an_optimum_that_breaks_a_rule_proves_nothing(monkeypatch):
 
 
 def test_ctrl_c_between_starts_keeps_the_best(monkeypatch):
-    from bckm.fit import kmeans as api
-
     calls = []
 
     def seeding(problem, rng, deadline, first):
@@ -515,7 +513,7 @@ def test_ctrl_c_between_starts_keeps_the_best(monkeypatch):
             raise KeyboardInterrupt
         return spread(problem, rng, deadline, first)
 
-    monkeypatch.setitem(api._SEEDINGS, "k-means++", seeding)
+    monkeypatch.setitem(SEEDINGS, "k-means++", seeding)
     X = np.random.default_rng(0).normal(size=(60, 2))
     asked = Constraints(size_max=20)
     found = kmeans(X, 4, asked, n_init=5, random_state=0)
@@ -525,12 +523,10 @@ def test_ctrl_c_between_starts_keeps_the_best(monkeypatch):
 
 
 def test_ctrl_c_before_the_first_start_still_gives_labels(monkeypatch):
-    from bckm.fit import kmeans as api
-
     def seeding(problem, rng, deadline, first):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(api._SEEDINGS, "k-means++", seeding)
+    monkeypatch.setitem(SEEDINGS, "k-means++", seeding)
     asked = Constraints(size_max=20)
     found = kmeans(np.random.default_rng(0).normal(size=(60, 2)), 4, asked)
     assert found.status is Status.NOT_STARTED
