@@ -9,14 +9,8 @@ import pytest
 import bckm
 from bckm import report
 from bckm.report import _markdown
-from tests.report.test_hostile import hostile_study
 from tests.support.hostile import HOSTILE
 from tests.support.markup import foreign_markdown, widths
-
-
-@pytest.fixture(scope="module")
-def studies() -> list[bckm.Study]:
-    return [hostile_study(turn) for turn in (0, 67, 134)]
 
 
 def test_reports_hold_no_foreign_markup(studies: list[bckm.Study]) -> None:
