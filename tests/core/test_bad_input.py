@@ -125,7 +125,7 @@ both_links = pytest.mark.parametrize("field", ["must_link", "cannot_link"])
 @pytest.mark.parametrize("door", [fit, check])
 def test_link_out_of_range(field, door):
     asked = Constraints(**{field: [(0, 1), (2, 4)]})
-    with pytest.raises(ValueError, match=f"{field} names samples 2 and 4.*samples 0 to 3"):
+    with pytest.raises(ValueError, match=f"{field} refers to samples 2 and 4.*numbered 0 to 3"):
         door(X4, 2, asked)
 
 
@@ -161,7 +161,7 @@ def test_bad_links(field, links, error, message):
 
 @pytest.mark.parametrize("link", [(7, 7), (3, 7, 5, 7)])
 def test_a_sample_cannot_linked_to_itself(link):
-    with pytest.raises(ValueError, match="sample 7 to be apart from itself"):
+    with pytest.raises(ValueError, match="separates sample 7 from itself"):
         Constraints(cannot_link=[(0, 1), link])
 
 
@@ -210,7 +210,7 @@ def test_bad_sizes(field, value, message):
 @pytest.mark.parametrize("field", ["size_min", "size_max"])
 @pytest.mark.parametrize("door", [fit, check])
 def test_size_vector_of_a_wrong_length(field, door):
-    with pytest.raises(ValueError, match=f"{field} has 3 values.*each of the 2 clusters"):
+    with pytest.raises(ValueError, match=f"{field} has 3 values for 2 clusters"):
         door(X4, 2, Constraints(**{field: [1, 1, 2]}))
 
 
@@ -242,7 +242,7 @@ def test_crossed_sizes(low, up, message):
         (lambda: LinearRows(np.ones((2, 4)), upper=[[1, 2]]), r"upper.*\(1, 2\).*2 rows"),
         (
             lambda: LinearRows(np.ones((2, 4)), [0, 5], [1, 4], "mix"),
-            "'mix' are crossed, first at 1: lower 5 > upper 4",
+            "'mix' has contradictory bounds, first at 1: lower 5 > upper 4",
         ),
         (lambda: LinearRows(np.ones((2, 4)), 5, 4), "lower 5 > upper 4"),
         (lambda: LinearRows([[1, np.nan]], name="mix"), "'mix'.*NaN"),
@@ -263,15 +263,15 @@ def test_crossed_sizes(low, up, message):
         (lambda: Capacity([1, 2], max="9"), "max.*numbers"),
         (
             lambda: Capacity([1, 2], 5, 4),
-            "a Capacity are crossed, first at 0: min 5 > max 4",
+            "a Capacity has contradictory bounds, first at 0: min 5 > max 4",
         ),
         (
             lambda: Capacity([1, 2], [1, 5], 4),
-            "a Capacity are crossed, first at 1: min 5 > max 4",
+            "a Capacity has contradictory bounds, first at 1: min 5 > max 4",
         ),
         (
             lambda: Capacity([1, 2], [1, 5], [1, 4]),
-            "a Capacity are crossed, first at 1: min 5 > max 4",
+            "a Capacity has contradictory bounds, first at 1: min 5 > max 4",
         ),
     ],
 )
@@ -285,7 +285,7 @@ def test_bad_linear_rules(make, message):
     ("rows", "message"),
     [
         (LinearRows(np.ones((1, 6)), upper=1, name="mix"), "'mix' has 6 col.*4 samp.*2 clus.*8"),
-        (Capacity([1, 2, 3], max=1), "'load' are for 3 samples; the data have 4"),
+        (Capacity([1, 2, 3], max=1), "'load' cover 3 samples, but there are 4"),
         (Capacity([1] * 4, max=[1, 2, 3]), "max of capacity 'load' has 3.*2 clusters"),
         (Capacity([1] * 4, min=[1]), "min of capacity 'load' has 1.*2 clusters"),
     ],

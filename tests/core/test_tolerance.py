@@ -139,7 +139,7 @@ def test_marks_are_the_violations_of_verify():
     ],
 )
 def test_sums_that_overflow_are_refused(make):
-    with pytest.raises(ValueError, match=r"1e\+300 and their sums overflow"):
+    with pytest.raises(ValueError, match=r"1e\+300, so sums overflow"):
         make()
 
 

@@ -279,7 +279,7 @@ def test_sizes_and_capacities_hold_together():
         ({"capacity_max": 30}, {}, "capacity_max bounds the sum of amounts.*pass amounts"),
         ({"size_max": 26.5}, {}, "a number of samples .an int. or a share"),
         ({"size_max": 1.0}, {}, "a number of samples .an int. or a share"),
-        ({"capacity_max": 30}, {"amounts": KG[1:]}, "'load' are for 23 samples; the data have 24"),
+        ({"capacity_max": 30}, {"amounts": KG[1:]}, "'load' cover 23 samples, but there are 24"),
         ({"capacity_max": 30}, {"amounts": dict(zip(NAMES, KG, strict=True))}, "by='sample_id'"),
         ({"capacity_max": {"kg": 3}}, {"amounts": KG}, "names 'kg', which amounts do not"),
         ({}, {"groups": ["a"] * 23}, "groups has 23 values; X has 24 rows"),
@@ -419,7 +419,7 @@ def test_penalty_and_violated():
     model = clone(MODEL).fit(X, constraints=wish)
     assert model.penalty_ == 2.5
     (violated,) = model.violated_
-    assert str(violated).startswith("samples 0 and 23 are must-linked, but lie in clusters")
+    assert str(violated).startswith("samples 0 and 23 are must-linked, but are in clusters")
     assert model.inertia_ == pytest.approx(clone(MODEL).fit(X).inertia_)
     assert model.lower_bound_ <= model.inertia_ + model.penalty_
     assert model.lower_bound_ == model.result_.lower_bound > model.inertia_

@@ -117,7 +117,7 @@ def test_violations_are_those_of_the_checker(cls):
     ("links", "word"),
     [
         ({"must_link": [(0, 90)]}, "samples 0 to 89"),
-        ({"cannot_link": [(1, 1)]}, "apart from itself"),
+        ({"cannot_link": [(1, 1)]}, "from itself"),
         ({"must_link": [(0, -1)]}, "from 0 on"),
     ],
 )

@@ -11,7 +11,7 @@ from bckm.exceptions import UnsupportedError
 
 
 class LinearRule(ABC):
-    """A kind of rule of your own, for ``Constraints(linear=...)``.
+    """Base class for custom rules, for ``Constraints(linear=...)``.
 
     Each row of its linear form is one rule: a minimal conflict, `bckm.verify` and reports name rows
     one by one. Engines obey the rows; `verify` asks both the rows and `broken`, and refuses to
@@ -20,7 +20,7 @@ class LinearRule(ABC):
     Attributes
     ----------
     name : str
-        What messages call the rule.
+        Name of the rule in messages.
 
     Examples
     --------
@@ -52,14 +52,14 @@ class LinearRule(ABC):
 
     @abstractmethod
     def rows(self, n_samples: int, n_clusters: int) -> LinearRows:
-        """The linear form for so many samples and clusters."""
+        """Return the linear form for this number of samples and clusters."""
 
     @abstractmethod
     def broken(self, labels: Any, n_clusters: int) -> Iterable[int]:
-        """Rows that labels break, found without the linear form."""
+        """Return the rows that labels violate, found without the linear form."""
 
     def describe(self, row: int) -> str:
-        """What a row asks, without a period."""
+        """Describe what a row requires, without a period."""
         return f"{self.name}[{row}]"
 
     def to_tree(self) -> dict[str, Any]:

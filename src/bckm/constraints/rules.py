@@ -108,7 +108,7 @@ class NonEmpty:
     clusters: ClusterNames | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return "no cluster may be empty (implied; size_min=0 allows empty clusters)"
+        return "no cluster may be empty (default; size_min=0 allows empty clusters)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class MovedMax:
     value: int
 
     def __str__(self) -> str:
-        return f"stay: at most {plural(self.value, 'sample')} may change their cluster"
+        return f"stay: at most {plural(self.value, 'sample')} may change cluster"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,17 +224,17 @@ Rule = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoftRule:
-    """A rule that may be violated at a price.
+    """A rule that may be violated for a penalty.
 
     Attributes
     ----------
     rule : Rule
-        What is asked; of links a pair.
+        The rule; for links, a single pair.
     weight : float
-        Price of each unit of violation: a pair, a sample beyond a size, a unit of a sum.
+        Price per unit of violation: a pair, a sample beyond a size, a unit of load.
     relative : bool
         Whether the price is in units of inertia (False) or of the mean squared distance of a
-        weighted sample from the center of all data (True: a confidence, free of scale).
+        weighted sample from the center of all data (True: a confidence, independent of scale).
     """
 
     rule: Rule
