@@ -81,7 +81,7 @@ def test_data_are_refused(name):
         lambda: model.transform(bad),
         lambda: model.assign(bad),
     ):
-        with pytest.raises(ValueError, match=r"X is a malformed sparse array: .* Make it again"):
+        with pytest.raises(ValueError, match=r"X is a malformed sparse array: .* Rebuild it"):
             call()
 
 
