@@ -93,7 +93,7 @@ class UnsupportedError(BckmError, ValueError):
     ...     bckm.kmeans([[0.0], [1.0], [2.0]], 2, bckm.Constraints(size_max=2), solver="nearest")
     ... except bckm.UnsupportedError as error:
     ...     print(error)
-    solver 'nearest' cannot express size bounds; use solver='auto'.
+    solver 'nearest' does not support size bounds; use solver='auto'.
     """
 
 
@@ -121,5 +121,5 @@ class DamagedFileError(BckmError, ValueError):
     ...         bckm.load(path)
     ...     except bckm.DamagedFileError as error:
     ...         print(str(error).replace(folder, "here"))
-    here/empty.bckm is empty: nothing was written to it, or it was cut short; write it again.
+    here/empty.bckm is empty: nothing was written to it, or it was truncated; write it again.
     """

@@ -77,7 +77,7 @@ def test_saved_is_told_of_links_and_places_alone() -> None:
     assert re.search(r"\| 0\.25 \| – \|", source)
     assert re.search(r"^ *0\.25 +– ", text, re.MULTILINE)
     assert "one by one" not in page
-    assert page.count(">Penalty: what violating") == source.count("Penalty: what breaking") == 1
+    assert page.count(">Penalty: what violating") == source.count("Penalty: what violating") == 1
 
 
 def test_tiles_are_explained_and_how_it_was_done_comes_last() -> None:
