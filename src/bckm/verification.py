@@ -160,8 +160,8 @@ def _compare_with_own_checks(
         broken = {int(row) for row in own.broken(labels.copy(), n_clusters)}
         if rows != broken:
             raise BckmError(
-                f"the rule {own.name!r} contradicts itself: broken() names the rows "
-                f"{sorted(broken)}, its linear form {sorted(rows)}."
+                f"rule {own.name!r} contradicts itself: broken() returns the rows "
+                f"{sorted(broken)}, but its linear form {sorted(rows)}."
             )
 
 

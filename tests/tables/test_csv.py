@@ -185,8 +185,8 @@ def test_numbers():
     assert table.texts("c")[1] == "NA"  # a category may be called so
     with pytest.raises(
         TableError,
-        match=r"'d' .*: row 1 \(line 2\) holds 'x', row 2 \(line 3\) holds 'y', row 4 \(line 5\) "
-        r"holds 'z', which are not numbers, and so on in 2 more rows",
+        match=r"'d' .*: row 1 \(line 2\) has 'x', row 2 \(line 3\) has 'y', row 4 \(line 5\) "
+        r"has 'z', which are not numbers, and so on in 2 more rows",
     ):
         table.numbers("d", missing="nan")
 

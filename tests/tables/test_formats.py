@@ -75,7 +75,7 @@ class TestExcel:
         again = read(written(table.with_columns({"cluster": np.array([0, 1, 2])})))
         assert again.texts("day") == ["2024-01-05", None, "2024-01-05"]
         assert again.numbers("cluster").tolist() == [0, 1, 2]
-        with pytest.raises(TableError, match=r"'day' .* holds '2024-01-05'"):
+        with pytest.raises(TableError, match=r"'day' .* has '2024-01-05'"):
             table.numbers("day")
 
     def test_texts_are_texts(self):
@@ -293,7 +293,7 @@ class TestParquet:
 
     def test_infinite(self):
         table = Table.of({"a": [1.0, float("inf")]}, format="parquet")
-        with pytest.raises(TableError, match="row 2 holds 'inf'"):
+        with pytest.raises(TableError, match="row 2 has 'inf'"):
             read(written(table)).numbers("a")
 
     def test_mixed_values_become_texts(self):

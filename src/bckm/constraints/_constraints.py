@@ -1,6 +1,6 @@
-"""What is asked: `Constraints`.
+"""`Constraints`: all rules of a clustering.
 
-A `Constraints` knows neither the data nor the number of clusters, so the same object serves several
+A `Constraints` depends neither on the data nor on the number of clusters, so it can serve several
 fits. What depends on them is checked by `Constraints.rules`, the one door from here to the rest.
 """
 
@@ -219,7 +219,7 @@ class Constraints(Frozen):
             Price relative to the mean squared distance of a sample from the center of all data, so
             that it does not depend on the scale of the data. Infinity makes a rule hard.
         price : float or array with one number per link, optional
-            Price in units of the inertia.
+            Price per unit of violation, in units of the inertia.
 
         Returns
         -------

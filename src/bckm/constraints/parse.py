@@ -141,10 +141,10 @@ def read_fixed(pairs: Any, kind: Any, by: str, names: ClusterNames | None) -> tu
     labels = None if names is None else {name: at for at, name in enumerate(names)}
     for pair in pairs.items() if isinstance(pairs, Mapping) else pairs:
         if isinstance(pair, str | bytes) or not isinstance(pair, Iterable):
-            raise ValueError(f"{what} must hold pairs (sample, cluster); got {pair!r}.")
+            raise ValueError(f"{what} must contain pairs (sample, cluster); got {pair!r}.")
         two = tuple(pair)
         if len(two) != 2:
-            raise ValueError(f"{what} must hold pairs (sample, cluster); got {pair!r}.")
+            raise ValueError(f"{what} must contain pairs (sample, cluster); got {pair!r}.")
         cluster = _cluster(two[1], what, pair, labels)
         read.append(kind(_sample(two[0], what, by, pair), cluster))
     return tuple(dict.fromkeys(read))

@@ -139,7 +139,7 @@ class FittedBounds:
             name: Any = load.scalar("name")
             total, whole = load.number("total"), load.flag("whole")
             if not math.isfinite(total) or (whole and total != math.floor(total)):
-                raise ValueError("the sum of amounts is no such number")
+                raise ValueError("the sum of amounts is not a number")
             bounds.totals[name] = Total(sides, total, whole)
             _check_length(sides, n_clusters)
         _check_length(bounds.sizes, n_clusters)

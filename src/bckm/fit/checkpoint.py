@@ -1,4 +1,4 @@
-"""`kmeans(..., checkpoint=path)`: a fit that is killed goes on where it was.
+"""`kmeans(..., checkpoint=path)`: an interrupted fit resumes where it stopped.
 
 Between two runs (starts and children) the state of a fit is small: the best clustering, those to
 breed from, some counts. Each run begins with an engine of its own and draws from a generator of its

@@ -144,7 +144,7 @@ class Result:
         Counts of the engine over the whole fit; for ``solver="pump"`` the steps that the pump
         finished ``alone`` and those ``completed`` by the exact engine; for the exact engine the
         tree ``searches``, that is steps whose relaxation was not enough; for the transport engine
-        the points it ``looked`` at and the shortest ``paths`` it took.
+        the points it ``looked`` at and its shortest ``paths``.
     seconds : float
         Time of the whole fit.
     solver : str

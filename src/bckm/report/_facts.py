@@ -167,7 +167,7 @@ class Facts:
                 "these centers."
             )
         else:
-            told.append("Nothing is proven about the last assignment.")
+            told.append("There is no bound for the last assignment.")
         return told
 
     @property
