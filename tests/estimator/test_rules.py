@@ -277,8 +277,8 @@ def test_sizes_and_capacities_hold_together():
     [
         ({}, {"amounts": KG}, "amounts are given without bounds"),
         ({"capacity_max": 30}, {}, "capacity_max bounds the sum of amounts.*pass amounts"),
-        ({"size_max": 26.5}, {}, "a number of samples .an int. or a share"),
-        ({"size_max": 1.0}, {}, "a number of samples .an int. or a share"),
+        ({"size_max": 26.5}, {}, "a number of samples .int. or a share"),
+        ({"size_max": 1.0}, {}, "a number of samples .int. or a share"),
         ({"capacity_max": 30}, {"amounts": KG[1:]}, "'load' cover 23 samples, but there are 24"),
         ({"capacity_max": 30}, {"amounts": dict(zip(NAMES, KG, strict=True))}, "by='sample_id'"),
         ({"capacity_max": {"kg": 3}}, {"amounts": KG}, "has 'kg', but amounts do not"),
@@ -387,7 +387,7 @@ def test_assign_without_the_amounts_of_fit():
     with pytest.raises(ValueError, match=r"fit bounds the sum of amounts .*: pass amounts"):
         model.assign(X)
     with pytest.raises(
-        ValueError, match="fit bounds the sums of 'load'; these amounts are of 'kg'"
+        ValueError, match="fit bounds the sums of 'load', but these amounts are of 'kg'"
     ):
         model.assign(X, amounts=pd.DataFrame({"kg": KG}))
 

@@ -129,7 +129,7 @@ def test_given_centers_may_be_sparse():
     expected = bckm.kmeans(dense, K, init=dense[:K], search="none")
     same(bckm.kmeans(X, K, init=X[:K], search="none"), expected)
     same(bckm.assign_to(X, X[:K]), bckm.assign_to(dense, dense[:K]))
-    with pytest.raises(ValueError, match=r"init has shape \(60, 12\); \(4, 12\)"):
+    with pytest.raises(ValueError, match=r"init has shape \(60, 12\); expected \(4, 12\)"):
         bckm.kmeans(X, K, init=X)
 
 

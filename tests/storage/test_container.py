@@ -194,7 +194,7 @@ def test_members_that_nobody_wrote(path):
     members = members_of(path)
     for name in members:
         forge(path, {key: data for key, data in members.items() if key != name}, right_sum=False)
-        refused(path, "is damaged|did not write")
+        refused(path, "is damaged|not written")
     forge(path, members | {"header.json": b"[" * 10**6})
     refused(path, "is damaged")
     forge(path, members | {"header.json": b"\xff"})
