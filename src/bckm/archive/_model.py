@@ -27,7 +27,7 @@ _OUTPUTS = ("default", "pandas", "polars")
 def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
     """Parameters, and the fit if there was one."""
     if callable(model.init):
-        raise TypeError("init is a callable, which no file can hold; set it to centers or a word.")
+        raise TypeError("init is a callable, which cannot be saved; set it to centers or a name.")
     params = {name: _param(value) for name, value in model.get_params(deep=False).items()}
     _check_params(params)
     tree = {"params": params, "output": getattr(model, _OUTPUT, None), "fit": None}

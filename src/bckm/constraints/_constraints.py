@@ -254,7 +254,7 @@ class Constraints(Frozen):
 
     @property
     def capacities(self) -> tuple[Capacity, ...]:
-        """All capacities, each with its name."""
+        """All capacities, with their names."""
         return tuple(statement for statement in self.statements if isinstance(statement, Capacity))
 
     @property
@@ -476,7 +476,7 @@ class Constraints(Frozen):
         position = {name: at for at, name in enumerate(ids)}
         if len(position) < len(ids):
             twice = next(name for at, name in enumerate(ids) if position[name] != at)
-            raise ValueError(f"sample_id names {twice!r} more than once; ids must differ.")
+            raise ValueError(f"sample_id contains {twice!r} more than once; ids must be unique.")
         relabel = Relabel(position, lambda block: order_of(block, ids), named=True)
         located = relabel(self)
         if relabel.dropped and missing == "raise":

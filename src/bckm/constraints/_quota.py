@@ -98,12 +98,12 @@ class Quota(PerSample):
                 raise ValueError(f"{what} refers to {category!r}, which no sample has.")
             number = float(read_numbers(value, what))
             if number < 0 or (share and number > 1):
-                raise ValueError(f"{what} must lie {'between 0 and 1' if share else 'above 0'}.")
+                raise ValueError(f"{what} must be {'between 0 and 1' if share else 'at least 0'}.")
             bounds[known[category]] = min(number, LARGEST_SUM)
         return bounds
 
     def bounds(self) -> list[tuple[int, Side, float, bool]]:
-        """List all bounds: category, side, value, and whether the value is a share."""
+        """List all bounds: category, side, value, and whether it is a share."""
         bounds: list[tuple[int, Side, float, bool]] = [
             (at, side, value, share)
             for (side, share), by_category in self._bounds.items()

@@ -50,7 +50,7 @@ def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
     """The rules of `Constraints`, as if none were soft."""
     names = c.cluster_names
     if names is not None and len(names) != n_clusters:
-        raise ValueError(f"cluster_names has {len(names)} names; there are {n_clusters} clusters.")
+        raise ValueError(f"cluster_names has {len(names)} names for {n_clusters} clusters.")
     rules = [*_links(c.must_link, MustLink, n_samples, "must_link")]
     rules += _links(c.cannot_link, CannotLink, n_samples, "cannot_link")
     lower = resolve_sizes(c.size_min, n_samples, "size_min")

@@ -65,7 +65,7 @@ def read_links(links: Any, what: str, by: str) -> tuple[Link, ...]:
         links = links.to_numpy()
     no_list = isinstance(links, str | bytes) or not isinstance(links, Iterable)
     if no_list or (isinstance(links, np.ndarray) and links.ndim == 0):
-        raise TypeError(f"{what} must hold pairs or sets of sample indices; got {links!r}.")
+        raise TypeError(f"{what} must contain pairs or sets of sample indices; got {links!r}.")
     read: list[Link] = []
     for link in links.tolist() if isinstance(links, np.ndarray) else links:
         if isinstance(link, str | bytes) or not isinstance(link, Iterable):
@@ -94,7 +94,7 @@ def read_apart(links: Any, by: str) -> tuple[Link, ...]:
     for samples in read:
         if len(set(samples)) < len(samples):
             twice = next(p for p in samples if samples.count(p) > 1)
-            raise ValueError(f"cannot_link asks sample {twice!r} to be apart from itself.")
+            raise ValueError(f"cannot_link separates sample {twice!r} from itself.")
     return read
 
 
@@ -136,7 +136,7 @@ def read_fixed(pairs: Any, kind: Any, by: str, names: ClusterNames | None) -> tu
     if isinstance(pairs, np.ndarray):
         pairs = pairs.tolist()
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
-        raise TypeError(f"{what} must hold pairs (sample, cluster); got {pairs!r}.")
+        raise TypeError(f"{what} must contain pairs (sample, cluster); got {pairs!r}.")
     read = []
     labels = None if names is None else {name: at for at, name in enumerate(names)}
     for pair in pairs.items() if isinstance(pairs, Mapping) else pairs:
@@ -181,7 +181,7 @@ def read_cluster_names(names: Any) -> ClusterNames | None:
             raise TypeError(f"cluster_names must be text or whole numbers; got {name!r}.")
     if len(set(texts)) < len(texts):
         twice = next(name for name in texts if texts.count(name) > 1)
-        raise ValueError(f"cluster_names holds {twice!r} more than once; names must differ.")
+        raise ValueError(f"cluster_names contains {twice!r} more than once; names must be unique.")
     if not texts:
         raise ValueError("cluster_names is empty; give one name per cluster.")
     return texts

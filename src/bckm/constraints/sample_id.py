@@ -29,11 +29,11 @@ def read_ids(sample_id: Any, n_samples: int | None, what: str = "sample_id") -> 
         raise ValueError(f"{what} must be one id per sample: {error}.") from None
     for at, name in enumerate(ids):
         if is_missing(name):
-            raise ValueError(f"{what} holds no id for row {at} ({name!r}); every sample needs one.")
+            raise ValueError(f"{what} has no id for row {at} ({name!r}); every sample needs one.")
     if len(different) < len(ids):
         seen: set[Any] = set()
         twice = next(name for name in ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"{what} names {twice!r} more than once; ids must differ.")
+        raise ValueError(f"{what} contains {twice!r} more than once; ids must be unique.")
     return ids
 
 

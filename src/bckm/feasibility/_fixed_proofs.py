@@ -126,7 +126,7 @@ def cannot_linked_fixed_together(rules: list[Rule], s: Structure) -> Proof | Non
         True,  # two items, each fixed once: any of these rules frees one of them
         f"{names(*(story.seen[item] for item in edge))} are cannot-linked, but both are fixed to "
         f"{name_cluster(fixed_cluster[edge[0]], fixed[0].clusters)}{through}",
-        "fix one of them elsewhere or remove this link",
+        "fix one of them to another cluster or remove this link",
     )
 
 
@@ -192,9 +192,9 @@ def too_few_allowed(rules: list[Rule], s: Structure) -> Proof | None:
             (*joining, *(away[j] for j in used), lower),
             False,
             f"{where} needs at least {plural(int(s.lower[i]), 'sample')}, but only "
-            f"{int(n - barred[i])} of {n} may lie there: the others are fixed elsewhere or "
+            f"{int(n - barred[i])} of {n} can go there: the others are fixed elsewhere or "
             "forbidden",
-            f"lower the size_min of {where} (0 allows it to be empty) or free samples for it",
+            f"lower the size_min of {where} (0 allows it to be empty) or allow more samples in it",
             () if joining else (*marks, "size"),
         )
     return None

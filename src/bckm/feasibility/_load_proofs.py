@@ -162,7 +162,7 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
     if len(samples) == 1:
         subject = f"{names(*samples)} holds {column.amount(total)}"
     where = name_cluster(left[0], names_in(rules)) if len(left) == 1 else "every cluster"
-    where += " that is open to them" if len(left) > 1 and forbidden else ""
+    where += " they can go to" if len(left) > 1 and forbidden else ""
     beyond = (
         f"the capacity of {where}" if isinstance(column.first, CapacityBound) else f"{where} may"
     )

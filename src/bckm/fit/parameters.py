@@ -71,10 +71,10 @@ SETTINGS = (
         "solver",
         "choice",
         "auto",
-        'Engine of the assignment steps. "auto" is "transport" where only sizes are bounded; else '
-        '"exact" with a work limit for each step where proofs are quick; else, above all for '
-        'capacities and quotas, "lagrangian": labels with a bound, close to the optimum. An engine '
-        "of your own is a `bckm.assign.Engine`.",
+        'Engine of the assignment steps. "auto" is "transport" if only sizes are bounded; '
+        'otherwise "exact" with a work limit per step where proofs are quick; otherwise, mainly '
+        'for capacities and quotas, "lagrangian": labels close to the optimum, with a bound. A '
+        "custom engine is a `bckm.assign.Engine`.",
         form="Engine",
         choices=("auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"),
         option="solver",
