@@ -314,7 +314,7 @@ def test_a_bound_that_nothing_can_meet_is_not_dropped(make):
 @pytest.mark.parametrize("wrong", [5, "rows", [1], [[1, 2]], np.ones((2, 8)), {"kg": 3}])
 @pytest.mark.parametrize("kind", ["quotas", "linear"])
 def test_statements_of_a_wrong_type(wrong, kind):
-    with pytest.raises(TypeError, match=f"{kind} takes bckm"):
+    with pytest.raises(TypeError, match=f"{kind} must be bckm"):
         Constraints(**{kind: wrong})
 
 

@@ -207,8 +207,8 @@ def identity(
     """
     if callable(init):
         raise UnsupportedError(
-            "a fit with a checkpoint must be able to begin again: init must be a word or centers; "
-            "got a callable. Call it, and pass the centers."
+            "a fit with a checkpoint must be repeatable: init must be a name or centers; got a "
+            "callable. Call it and pass the centers."
         )
     problem, engine = search.problem, search.engine
     n, options = problem.structure.item.size, vars(engine).values()
