@@ -42,7 +42,7 @@ def test_every_pair_can_be_drawn_and_no_more():
     y = np.zeros(7)
     links = datasets.random_links(y, 21, random_state=0)
     assert len({tuple(sorted(p)) for p in links.must_link}) == 21
-    with pytest.raises(ValueError, match="form 21 pairs; 22"):
+    with pytest.raises(ValueError, match="only 21 pairs; got n_pairs=22"):
         datasets.random_links(y, 22)
 
 
@@ -67,10 +67,10 @@ def test_load_from_a_folder(tmp_path):
     found = datasets.load("mine", tmp_path)
     assert found.X.dtype == np.float64
     assert found.y.tolist() == [1, 0]
-    with pytest.raises(FileNotFoundError, match="holds mine"):
+    with pytest.raises(FileNotFoundError, match="has mine"):
         datasets.load("other", tmp_path)
     np.savez(tmp_path / "bad.npz", Z=np.ones(2))
-    with pytest.raises(ValueError, match="holds Z; X and y"):
+    with pytest.raises(ValueError, match="contains Z; X and y"):
         datasets.load("bad", tmp_path)
 
 

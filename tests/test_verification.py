@@ -44,11 +44,11 @@ ANY = {"size_min": 0}  # nothing implied: only the rule under test speaks
         ([1, 1, 1, 0], []),
         (
             [0, 0, 1, 2],
-            [("samples 0, 1 and 2 are must-linked, but lie in clusters 0 and 1.", 1.0)],
+            [("samples 0, 1 and 2 are must-linked, but are in clusters 0 and 1.", 1.0)],
         ),
         (
             [2, 0, 1, 0],
-            [("samples 0, 1 and 2 are must-linked, but lie in clusters 0, 1 and 2.", 2.0)],
+            [("samples 0, 1 and 2 are must-linked, but are in clusters 0, 1 and 2.", 2.0)],
         ),
     ],
 )
@@ -71,7 +71,7 @@ def test_must_link_over_many_clusters_is_shortened():
     (violation,) = verify(range(9), 9, Constraints([range(9)], **ANY))
     assert violation.message == (
         "samples 0, 1, 2, 3, 4 and 4 more are must-linked, "
-        "but lie in clusters 0, 1, 2, 3, 4 and 4 more."
+        "but are in clusters 0, 1, 2, 3, 4 and 4 more."
     )
     assert violation.amount == 8.0
 
@@ -83,13 +83,13 @@ def test_must_link_over_many_clusters_is_shortened():
     ("labels", "expected"),
     [
         ([0, 1, 2, 0], []),
-        ([1, 1, 2, 0], [("samples 0 and 1 are cannot-linked, but both lie in cluster 1.", 1.0)]),
+        ([1, 1, 2, 0], [("samples 0 and 1 are cannot-linked, but are both in cluster 1.", 1.0)]),
         (
             [2, 2, 2, 0],
             [
-                ("samples 0 and 1 are cannot-linked, but both lie in cluster 2.", 1.0),
-                ("samples 0 and 2 are cannot-linked, but both lie in cluster 2.", 1.0),
-                ("samples 1 and 2 are cannot-linked, but both lie in cluster 2.", 1.0),
+                ("samples 0 and 1 are cannot-linked, but are both in cluster 2.", 1.0),
+                ("samples 0 and 2 are cannot-linked, but are both in cluster 2.", 1.0),
+                ("samples 1 and 2 are cannot-linked, but are both in cluster 2.", 1.0),
             ],
         ),
     ],
@@ -106,21 +106,17 @@ def test_cannot_link(labels, expected):
 def test_size_min():
     asked = Constraints(size_min=2)
     assert told([0, 0, 1, 1], asked, 2) == []
-    assert told([0, 0, 0, 1], asked, 2) == [
-        ("cluster 1 holds 1 sample, fewer than size_min=2.", 1.0)
-    ]
+    assert told([0, 0, 0, 1], asked, 2) == [("cluster 1 has 1 sample, fewer than size_min=2.", 1.0)]
     assert told([0, 0, 0, 0], asked, 3) == [
-        ("cluster 1 holds 0 samples, fewer than size_min=2.", 2.0),
-        ("cluster 2 holds 0 samples, fewer than size_min=2.", 2.0),
+        ("cluster 1 has 0 samples, fewer than size_min=2.", 2.0),
+        ("cluster 2 has 0 samples, fewer than size_min=2.", 2.0),
     ]
 
 
 def test_size_max():
     asked = Constraints(size_min=0, size_max=2)
     assert told([0, 0, 1, 1], asked, 2) == []
-    assert told([1, 1, 1, 1], asked, 2) == [
-        ("cluster 1 holds 4 samples, more than size_max=2.", 2.0)
-    ]
+    assert told([1, 1, 1, 1], asked, 2) == [("cluster 1 has 4 samples, more than size_max=2.", 2.0)]
 
 
 def test_sizes_belong_to_their_cluster():
@@ -133,8 +129,8 @@ def test_sizes_belong_to_their_cluster():
 def test_sizes_count_samples_even_at_the_edge():
     assert told([0], Constraints(size_min=1, size_max=1), 1) == []
     assert told([0, 1], Constraints(size_min=0, size_max=0), 2) == [
-        ("cluster 0 holds 1 sample, more than size_max=0.", 1.0),
-        ("cluster 1 holds 1 sample, more than size_max=0.", 1.0),
+        ("cluster 0 has 1 sample, more than size_max=0.", 1.0),
+        ("cluster 1 has 1 sample, more than size_max=0.", 1.0),
     ]
 
 
@@ -289,8 +285,8 @@ def test_violations_come_in_the_order_of_the_rules():
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([0, 1, 2], "sample 2 has label 2; labels run from 0 to 1"),
-        ([0, -1, 1], "sample 1 has label -1; labels run from 0 to 1"),
+        ([0, 1, 2], "sample 2 has label 2; labels must be 0 to 1"),
+        ([0, -1, 1], "sample 1 has label -1; labels must be 0 to 1"),
         ([0.0, 1.0, 1.0], "integers; got dtype float64"),
         ([True, False, True], "integers; got dtype bool"),
         (["0", "1", "1"], "integers; got dtype"),
@@ -308,9 +304,9 @@ def test_bad_labels(labels, message):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (Constraints([(0, 3)]), "must_link names samples 0 and 3.*0 to 2"),
+        (Constraints([(0, 3)]), "must_link refers to samples 0 and 3.*0 to 2"),
         (Constraints(size_max=[1, 2, 3]), "size_max has 3 values"),
-        (Constraints(capacities={"kg": Capacity([1, 2])}), "2 samples; the data have 3"),
+        (Constraints(capacities={"kg": Capacity([1, 2])}), "2 samples, but there are 3"),
         (Constraints(linear=LinearRows(np.ones((1, 5)))), "5 columns.*6"),
     ],
 )
@@ -332,7 +328,7 @@ def test_rules_that_do_not_fit_the_labels(asked, message):
 )
 def test_labels_of_any_integer_type(labels):
     assert [v.message for v in verify(labels, 2, Constraints([(0, 2)]))] == [
-        "samples 0 and 2 are must-linked, but lie in clusters 0 and 1."
+        "samples 0 and 2 are must-linked, but are in clusters 0 and 1."
     ]
 
 

@@ -1,8 +1,8 @@
 """k-means under rules: sizes, capacities, links, quotas, fixed clusters, soft or hard.
 
-Start with `kmeans` or `ConstrainedKMeans`; `check` says whether rules can be obeyed and why not;
+Start with `kmeans` or `ConstrainedKMeans`; `check` tells whether rules can be met and why not;
 `verify` checks any labels against any rules; `certify` proves how far from optimal a result can be;
-`Study` puts a result beside its data and rules, for reports and files; `save` and `load` keep it.
+`Study` combines a result with its data and rules, for reports; `save` and `load` store it in files.
 """
 
 import lazy_loader

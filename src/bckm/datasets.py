@@ -1,4 +1,4 @@
-"""Data and rules for experiments: the paper's generator, links from labels, loaders."""
+"""Data sets and rules for experiments: the paper's generator, links from labels, loaders."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make_gaussians(
     n_clusters : int
         Number of clusters.
     n_samples : int
-        About how many samples; rounded down to a multiple of `n_clusters`.
+        Number of samples, rounded down to a multiple of `n_clusters`.
     n_features : int
         Dimension d.
     sigma : float
@@ -77,7 +77,7 @@ def links_by_class(y: Any, share: float = 0.2, random_state: int | None = None) 
     y : array (n,)
         Classes.
     share : float
-        Share of each class that is drawn.
+        Share of each class to draw.
     random_state : int, optional
         Seed.
 
@@ -113,7 +113,7 @@ def random_links(
     y : array (n,)
         Classes.
     n_pairs : int
-        Number of different pairs.
+        Number of distinct pairs.
     wrong : float
         Share of the pairs that get the wrong kind of link. Wrong pairs may contradict others.
     random_state : int, optional
@@ -129,7 +129,7 @@ def random_links(
     y = array_of(y, "y")
     possible = y.size * (y.size - 1) // 2
     if n_pairs > possible:
-        raise ValueError(f"{y.size} samples form {possible} pairs; {n_pairs} were asked for.")
+        raise ValueError(f"{y.size} samples have only {possible} pairs; got n_pairs={n_pairs}.")
     # pair number t of the upper triangle, drawn without writing the triangle down
     t = rng.choice(possible, n_pairs, replace=False)
     b = ((1 + np.sqrt(8 * t.astype(float) + 1)) / 2).astype(np.int64)
@@ -143,7 +143,7 @@ def random_links(
 def take_classes(
     data: Labeled, n_classes: int, per_class: int, random_state: int | None = None
 ) -> Labeled:
-    """Draw some classes and equally many samples of each.
+    """Draw some classes and the same number of samples from each.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def take_classes(
     enough = classes[sizes >= per_class]
     if enough.size < n_classes:
         raise ValueError(
-            f"only {enough.size} classes have {per_class} samples; {n_classes} were asked for."
+            f"only {enough.size} classes have {per_class} samples; got n_classes={n_classes}."
         )
     chosen = rng.choice(enough, n_classes, replace=False)
     rows = [rng.permutation(np.flatnonzero(data.y == c))[:per_class] for c in chosen]
@@ -171,10 +171,10 @@ def load(name: str, folder: str | Path | None = None) -> Labeled:
     Parameters
     ----------
     name : str
-        With `folder`: any ``NAME.npz`` in it that holds ``X`` and ``y``. Without: "digits", "iris",
+        With `folder`: any ``NAME.npz`` in it with ``X`` and ``y``. Without: "digits", "iris",
         "wine" (part of scikit-learn), or, with internet, "orl" (the Olivetti faces) and "mnist".
     folder : path, optional
-        Where the files are.
+        Folder of the files.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def load(name: str, folder: str | Path | None = None) -> Labeled:
     }
     if name not in bundled:
         raise ValueError(
-            f"no data set {name!r} here; there are {', '.join(bundled)}. For others pass the "
+            f"unknown data set {name!r}; choose from {', '.join(bundled)}. For others, pass the "
             "folder of their .npz files."
         )
     found = bundled[name]()
@@ -209,8 +209,8 @@ def _load_file(name: str, folder: Path) -> Labeled:
     path = folder / f"{name}.npz"
     if not path.is_file():
         there = ", ".join(sorted(p.stem for p in folder.glob("*.npz"))) or "no .npz files"
-        raise FileNotFoundError(f"{path} does not exist; the folder holds {there}.")
+        raise FileNotFoundError(f"{path} does not exist; the folder has {there}.")
     with np.load(path, allow_pickle=False) as file:
         if not {"X", "y"} <= set(file.files):
-            raise ValueError(f"{path} holds {', '.join(file.files)}; X and y are needed.")
+            raise ValueError(f"{path} contains {', '.join(file.files)}; X and y are required.")
         return Labeled(file["X"].astype(np.float64), file["y"].astype(np.int64))

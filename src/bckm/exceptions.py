@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions that carry their evidence; `BckmError` catches them all."""
+"""Exceptions, with their evidence; `BckmError` catches them all."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class InfeasibleError(BckmError, ValueError):
     message : str
         The conflict in words, with its numbers and a remedy.
     conflict : tuple of Rule
-        Rules of the person that cannot hold together.
+        The rules that contradict each other.
     minimal : bool
-        True when every proper subset of `conflict` can be obeyed; False only when
-        shrinking it further was not finished in time.
+        True if every proper subset of `conflict` can be met; False only if
+        there was no time to shrink it further.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class InfeasibleError(BckmError, ValueError):
 
 
 class UndecidedError(BckmError, RuntimeError):
-    """Neither labels that obey the rules nor a proof that none exist were found in time.
+    """Neither labels that obey the rules nor a proof that none exist was found in time.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class UndecidedError(BckmError, RuntimeError):
 
 
 class DroppedRulesWarning(UserWarning):
-    """Rules name samples that are not in the data, and are left out for these.
+    """Rules about samples that are not in the data were dropped.
 
-    So it is in each split of a cross-validation; elsewhere look for a wrong id.
+    This is expected in the splits of a cross-validation; elsewhere, check the ids.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class DroppedRulesWarning(UserWarning):
 
 
 class UnsupportedError(BckmError, ValueError):
-    """The chosen solver cannot express what is asked; the message names the way out.
+    """The chosen solver does not support these rules; the message names an alternative.
 
     Examples
     --------
@@ -93,12 +93,12 @@ class UnsupportedError(BckmError, ValueError):
     ...     bckm.kmeans([[0.0], [1.0], [2.0]], 2, bckm.Constraints(size_max=2), solver="nearest")
     ... except bckm.UnsupportedError as error:
     ...     print(error)
-    solver 'nearest' cannot express size bounds; use solver='auto'.
+    solver 'nearest' does not support size bounds; use solver='auto'.
     """
 
 
 class FileInUseError(BckmError, OSError):
-    """Another fit is writing the same checkpoint; the message says which process it is.
+    """Another fit is using the same checkpoint; the message says which process.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class FileInUseError(BckmError, OSError):
 
 
 class DamagedFileError(BckmError, ValueError):
-    """A file is not what `bckm` writes, or no longer; the message names it and says what is wrong.
+    """A file was not written by `bckm` or is damaged; the message says what is wrong.
 
     Examples
     --------
@@ -121,5 +121,5 @@ class DamagedFileError(BckmError, ValueError):
     ...         bckm.load(path)
     ...     except bckm.DamagedFileError as error:
     ...         print(str(error).replace(folder, "here"))
-    here/empty.bckm is empty: nothing was written to it, or it was cut short; write it again.
+    here/empty.bckm is empty: nothing was written to it, or it was truncated; write it again.
     """

@@ -46,25 +46,25 @@ from bckm.exceptions import BckmError
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule that labels break.
+    """A violated rule.
 
     Attributes
     ----------
     rule : Rule or SoftRule
-        The broken rule.
+        The violated rule.
     message : str
         What is wrong, with the numbers.
     amount : float
-        By how much: samples missing or too many, pairs apart or together, or units of the row. Of
-        a soft rule it is what its weight is multiplied with.
+        Size of the violation: missing or excess samples, separated or joined pairs, or units of
+        load. For a soft rule, this is multiplied by its weight.
     cluster : int or None
-        Where, if the rule is about each cluster.
+        The cluster, if the rule is about each cluster.
 
     Examples
     --------
     >>> import bckm
     >>> print(bckm.verify([0, 1], 2, bckm.Constraints(must_link=[(0, 1)]))[0])
-    samples 0 and 1 are must-linked, but lie in clusters 0 and 1.
+    samples 0 and 1 are must-linked, but are in clusters 0 and 1.
     """
 
     rule: Rule | SoftRule
@@ -84,19 +84,18 @@ def verify(
     sample_id: Any = None,
     soft: bool = False,
 ) -> list[Violation]:
-    """List every rule that the labels break.
+    """List every rule that the labels violate.
 
-    Links, fixed and forbidden clusters and sizes hold or they do not. Sums (capacities, quotas,
-    `LinearRows`) are added up exactly, and a bound counts as kept if the sum is beyond it by no
-    more than
+    Links, fixed and forbidden clusters and sizes are checked exactly. Sums (capacities, quotas,
+    `LinearRows`) are computed exactly, and a bound counts as met if the sum exceeds it by no more
+    than
 
     - 1e-9 of the bound, or of the smallest amount of any sample where that is larger (zeros do not
       count);
-    - and 2**-49, about 2e-15, of what is in the sum, amounts counted without their signs: decimals
-      are not exact in binary.
+    - and 2**-49, about 2e-15, of the sum of the absolute amounts: decimals are not exact in binary.
 
-    What lies in other clusters widens no bound. Of a share, amounts are what each sample adds to
-    *members - share x size*, and the bound is zero.
+    Samples in other clusters do not affect this tolerance. For a share, the amounts are what each
+    sample adds to *members - share x size*, and the bound is zero.
 
     Parameters
     ----------
@@ -105,12 +104,12 @@ def verify(
     n_clusters : int
         Number of clusters.
     constraints : Constraints
-        What was asked.
+        The rules.
     sample_id : sequence of length n_samples, optional
         Id of each sample, for rules with ``by="sample_id"``; by default the index of labels in a
         pandas series.
     soft : bool
-        List the soft rules that the labels break, instead of the hard ones.
+        List the violated soft rules instead of the hard ones.
 
     Returns
     -------
@@ -125,8 +124,8 @@ def verify(
     []
     >>> for violation in bckm.verify([0, 0, 0], 2, asked):
     ...     print(violation)
-    samples 0 and 1 are cannot-linked, but both lie in cluster 0.
-    cluster 0 holds 3 samples, more than size_max=2.
+    samples 0 and 1 are cannot-linked, but are both in cluster 0.
+    cluster 0 has 3 samples, more than size_max=2.
     cluster 1 is empty.
     """
     n_clusters = read_cluster_count(n_clusters)
@@ -161,8 +160,8 @@ def _compare_with_own_checks(
         broken = {int(row) for row in own.broken(labels.copy(), n_clusters)}
         if rows != broken:
             raise BckmError(
-                f"the rule {own.name!r} contradicts itself: broken() names the rows "
-                f"{sorted(broken)}, its linear form {sorted(rows)}."
+                f"rule {own.name!r} contradicts itself: broken() returns the rows "
+                f"{sorted(broken)}, but its linear form {sorted(rows)}."
             )
 
 
@@ -175,7 +174,7 @@ def _read_labels(labels: Any, n_clusters: int) -> IntArray:
     if array.min() < 0 or array.max() >= n_clusters:
         at = int(np.argmax((array < 0) | (array >= n_clusters)))
         raise ValueError(
-            f"sample {at} has label {array[at]}; labels run from 0 to {n_clusters - 1}."
+            f"sample {at} has label {array[at]}; labels must be 0 to {n_clusters - 1}."
         )
     return array.astype(np.int64)
 
@@ -197,7 +196,7 @@ def _check(
                 Violation(
                     rule,
                     f"{name_samples((sample,), ids)} is fixed to {name_cluster(cluster, names)}, "
-                    f"but lies in {name_cluster(labels[sample], names)}.",
+                    f"but is in {name_cluster(labels[sample], names)}.",
                     1.0,
                 )
             ] * bool(labels[sample] != cluster)
@@ -205,14 +204,14 @@ def _check(
             return [
                 Violation(
                     rule,
-                    f"{name_samples((sample,), ids)} lies in {name_cluster(cluster, names)}, which "
-                    "is forbidden to it.",
+                    f"{name_samples((sample,), ids)} is in {name_cluster(cluster, names)}, which "
+                    "is forbidden for it.",
                     1.0,
                 )
             ] * bool(labels[sample] == cluster)
         case MovedMax(source, value):
             moved = int(((source.values >= 0) & (source.values != labels)).sum())
-            message = f"{plural(moved, 'sample')} changed their cluster; at most {value} may."
+            message = f"{plural(moved, 'sample')} changed cluster; at most {value} may."
             return [Violation(rule, message, float(moved - value))] * (moved > value)
         case Moved(source):
             return _check_moved(rule, source, labels)
@@ -222,7 +221,7 @@ def _check(
             return [
                 Violation(
                     rule,
-                    f"{name_cluster(i, names)} holds {plural(sizes[i], 'sample')}, fewer than "
+                    f"{name_cluster(i, names)} has {plural(sizes[i], 'sample')}, fewer than "
                     f"size_min={value}.",
                     float(value - sizes[i]),
                     i,
@@ -234,7 +233,7 @@ def _check(
             return [
                 Violation(
                     rule,
-                    f"{name_cluster(i, names)} holds {plural(sizes[i], 'sample')}, more than "
+                    f"{name_cluster(i, names)} has {plural(sizes[i], 'sample')}, more than "
                     f"size_max={value}.",
                     float(sizes[i] - value),
                     i,
@@ -326,7 +325,7 @@ def _check_must_link(
     return [
         Violation(
             rule,
-            f"{name_samples(samples, rule.ids)} are {_linked(rule, 'must-linked')}, but lie in "
+            f"{name_samples(samples, rule.ids)} are {_linked(rule, 'must-linked')}, but are in "
             f"clusters {found}.",
             float(apart),
         )
@@ -347,7 +346,7 @@ def _check_cannot_link(
     return [
         Violation(
             rule,
-            f"samples {a!r} and {b!r} are {_linked(rule, 'cannot-linked')}, but both lie in "
+            f"samples {a!r} and {b!r} are {_linked(rule, 'cannot-linked')}, but are both in "
             f"{name_cluster(labels[p], names)}.",
             1.0,
         )

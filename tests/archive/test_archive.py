@@ -148,7 +148,9 @@ def test_only_what_can_be_kept_is_taken(tmp_path):
         pass
 
     for thing in (None, [1], Mine(), bckm.Constraints()):
-        with pytest.raises(TypeError, match="save takes a Result, a ConstrainedKMeans or a Study"):
+        with pytest.raises(
+            TypeError, match="save expects a Result, a ConstrainedKMeans or a Study"
+        ):
             bckm.save(thing, tmp_path / "x")
 
 
@@ -250,7 +252,7 @@ def changed(at, value):
 
 RESULT = [
     (("labels",), changed(0, 3), "labels are not between 0 and 2"),
-    (("labels",), changed(0, -1), "not numbers from 0"),
+    (("labels",), changed(0, -1), "not whole numbers of at least 0"),
     (("labels",), lambda a: a[:0], "labels"),
     (("labels",), lambda a: a.astype(float), "labels"),
     (("labels",), lambda a: a[None], "labels"),
@@ -292,7 +294,7 @@ STUDY = [
     (("settings",), [], "settings"),
     (("title",), None, "title"),
     (("constraints", "by"), "name", "by must be"),
-    (("constraints", "size_max"), np.array(1), "changed after it was written: cluster"),
+    (("constraints", "size_max"), np.array(1), "edited after it was written: cluster"),
     (("constraints", "size_max"), np.array([9, 9]), "size_max"),
     (("constraints", "size_max"), np.array(1.5), "size_max"),
     (("constraints", "statements"), [99], "statement"),
@@ -305,7 +307,7 @@ STUDY = [
     (("constraints", "softened", 0, "weight"), np.ones(7), "price"),
     (("constraints", "softened", 0, "weight"), None, "price"),
     (("constraints", "softened", 0, "constraints", "must_link", "samples"), changed(0, 99), "99"),
-    (("result", "labels"), changed(0, 2), "changed after it was written"),
+    (("result", "labels"), changed(0, 2), "edited after it was written"),
     (("result", "violated", 0, "rule", "samples"), [0, 99], "link"),
     (("result", "violated", 0, "rule", "rule"), "eval", "there is no rule 'eval'"),
     (("result", "violated", 5, "rule", "cluster"), 3, "cluster 3"),
@@ -352,8 +354,8 @@ def test_statements_that_nobody_wrote(keys, to, words, tmp_path, a_study):
 
 
 MODEL = [
-    (("params",), {"absent": 1}, "no parameter 'absent'"),
-    (("params",), {"__class__": 1}, "no parameter"),
+    (("params",), {"absent": 1}, "unknown parameter 'absent'"),
+    (("params",), {"__class__": 1}, "unknown parameter"),
     (("fit", "n_features"), 3, "features"),
     (("fit", "feature_names"), ["a"], "1 names for 2"),
     (("fit", "metric"), "haversine", "embedded"),

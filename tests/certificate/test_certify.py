@@ -116,7 +116,7 @@ def test_rows_are_left_out_and_named():
     load = bckm.Capacity(np.arange(12), max=24)
     certificate = fit_and_certify(X, 3, bckm.Constraints(capacities={"load": load}))
     assert certificate.left_out == ("linear rows",)
-    assert "linear rows were left out" in str(certificate)
+    assert "linear rows were ignored" in str(certificate)
     assert certificate.lower_bound <= bckm.kmeans(X, 3, n_init=50, random_state=0).inertia
 
 
@@ -194,17 +194,17 @@ def test_many_items_are_refused():
 @pytest.mark.parametrize(
     ("words", "data", "rules", "options"),
     [
-        ("about 60 samples, X has 59", X[:59], RULES, {}),
-        ("about 2 features, X has 1", X[:, :1], RULES, {}),
-        ("labels of the result break a rule: cluster 0", X, bckm.Constraints(size_max=2), {}),
-        ("the inertia of the result is .*, here it is", X * 2, RULES, {}),
+        ("has 60 samples, but X has 59", X[:59], RULES, {}),
+        ("has 2 features, but X has 1", X[:, :1], RULES, {}),
+        ("labels of the result violate a rule: cluster 0", X, bckm.Constraints(size_max=2), {}),
+        ("the inertia of the result is .*, but here it is", X * 2, RULES, {}),
         ("the inertia of the result is", X, RULES, {"sample_weight": np.arange(60)}),
         ("the inertia of the result is", X, RULES, {"metric": "cosine"}),
         ("penalty of soft rules", X, bckm.Constraints(size_max=5).soft(price=1.0), {}),
     ],
 )
 def test_data_and_rules_of_another_fit_are_refused(result, words, data, rules, options):
-    with pytest.raises(ValueError, match=f"{words}.*; pass X, constraints, sample_weight and"):
+    with pytest.raises(ValueError, match=f"{words}.*; pass the X, constraints, sample_weight and"):
         bckm.certify(result, data, rules, **options)
 
 
@@ -217,7 +217,7 @@ def test_rules_about_ids():
 
 
 def test_bad_arguments(result):
-    with pytest.raises(TypeError, match="certify takes the Result"):
+    with pytest.raises(TypeError, match="certify needs the Result"):
         bckm.certify(result.labels, X)
     with pytest.raises(ValueError, match="tol must be"):
         bckm.certify(result, X, RULES, tol=-1)

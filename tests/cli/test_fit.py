@@ -104,7 +104,7 @@ def test_infeasible_rules_are_told_on_stdout_with_code_3(run, customers):
 
 def test_check_says_yes(run, customers):
     answer = run("check", customers, "-k", 2, "--size", "150", "--together", "household")
-    assert (answer.code, answer.out) == (0, "the rules can be obeyed.\n")
+    assert (answer.code, answer.out) == (0, "the rules can be met.\n")
 
 
 @pytest.mark.parametrize(
@@ -399,13 +399,13 @@ def test_names_of_clusters_from_the_rules_to_the_lists(run, tmp_path):
     assert json.loads((tmp_path / "s.json").read_text())["cluster_names"][2] == "van, 3"
     for told in (answer.out, *((tmp_path / name).read_text() for name in ("r.md", "r.html"))):
         assert "van, 3" in told
-    assert "holds 6 to 15 samples" in (tmp_path / "r.md").read_text()
+    assert "has 6 to 15 samples" in (tmp_path / "r.md").read_text()
     assert bckm.load(tmp_path / "f.bckm").cluster_names == ("van 1", "van 2", "van, 3")
     assert "van, 3" in run("show", "f.bckm").out
     assert run("verify", "o.csv", *asked).code == 0
     assert run("verify", "o.csv", "--size", "20%:50%").code == 0  # names of the column
     wrong = run("verify", "o.csv", *asked, "--size", ":1")
-    assert "cluster 'van 1' holds 10 samples, more than size_max=1." in wrong.out
+    assert "cluster 'van 1' has 10 samples, more than size_max=1." in wrong.out
     broken = json.loads(run("verify", "o.csv", *asked, "--size", ":1", "--json").out)["broken"]
     assert [one["cluster"] for one in broken] == ["van 1", "van 2", "van, 3"]
     clash = run("check", "d.csv", *asked, "--size", "1:,:0,1:")

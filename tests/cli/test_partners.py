@@ -100,7 +100,7 @@ def test_on_the_command_line(run, tmp_path):
     (tmp_path / "wrong.csv").write_text(wrong)
     answer = run("verify", "wrong.csv", "--rules", "r.toml")
     assert answer.code == 1
-    assert "are cannot-linked (r), but both lie in cluster 2" in answer.out
+    assert "are cannot-linked (r), but are both in cluster 2" in answer.out
 
 
 # -- what looks like partners -----------------------------------------------------------------

@@ -62,7 +62,7 @@ def test_what_it_cannot_do_is_refused(tmp_path):
     with pytest.raises(TypeError, match="cannot be soft"):
         rules.soft(price=1)
     study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
-    with pytest.raises(bckm.UnsupportedError, match="rule of your own"):
+    with pytest.raises(bckm.UnsupportedError, match="custom rule"):
         bckm.save(study, tmp_path / "x.bckm")
     assert "company" in bckm.report.markdown(study)
     wrong = Neighbors([0], 1)

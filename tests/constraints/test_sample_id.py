@@ -99,8 +99,8 @@ def test_values_by_id(door, series):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (IDS[:5], "5 ids; the data have 8 samples"),
-        ([*IDS[:7], "h"], "names 'h' more than once"),
+        (IDS[:5], "5 ids for 8 samples"),
+        ([*IDS[:7], "h"], "contains 'h' more than once"),
         ([*IDS[:7], None], "no id for row 7"),
         (np.array([1, 2, 3, np.nan, 5, 6, 7, 8]), "no id for row 3"),
         (pd.Series([1, 2, 3, pd.NA, 5, 6, 7, 8]), "no id for row 3"),
@@ -125,7 +125,7 @@ def test_without_ids_there_is_a_remedy(door):
         DOORS[door](X, LINKS)
     with pytest.raises(ValueError, match=r"polars frame has no index: .*sample_id=frame\['name'\]"):
         DOORS[door](pl.DataFrame(X), LINKS)
-    with pytest.raises(ValueError, match="the index of X names 'h' more than once"):
+    with pytest.raises(ValueError, match="the index of X contains 'h' more than once"):
         DOORS[door](pd.DataFrame(X, index=["h"] * 8), LINKS)
     with pytest.raises(ValueError, match="pass sample_id"):
         bckm.verify([0, 1] * 4, 2, LINKS)
@@ -134,7 +134,7 @@ def test_without_ids_there_is_a_remedy(door):
 @pytest.mark.parametrize("door", DOORS)
 def test_unknown_ids_are_refused(door):
     rules = LINKS & Constraints(must_link=[("a", "zoe")], by="sample_id")
-    with pytest.raises(ValueError, match="not in the data, first: must-link of samples 'a' and 'z"):
+    with pytest.raises(ValueError, match="not in the data; first: must-link of samples 'a' and 'z"):
         DOORS[door](X, rules, sample_id=IDS)
 
 
@@ -142,7 +142,7 @@ def test_a_series_of_labels_names_its_rows():
     labels = pd.Series([0, 1, 1, 0], index=list("dcba"))
     assert bckm.verify(labels, 2, Constraints(must_link=[("a", "d")], by="sample_id")) == []
     (broken,) = bckm.verify(labels, 2, Constraints(must_link=[("a", "c")], by="sample_id"))
-    assert str(broken) == "samples 'a' and 'c' are must-linked, but lie in clusters 0 and 1."
+    assert str(broken) == "samples 'a' and 'c' are must-linked, but are in clusters 0 and 1."
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_series_of_labels_names_its_rows():
             {"cannot_link": [*zip("abcde", "bcdea", strict=True)]},
             "5 cannot-links form a cycle of odd length (samples 'c', 'd', 'e', 'a' and 'b')",
         ),
-        ({"must_link": [list("abcde")], "size_max": 4}, "(among them 'e' and 'a')"),
+        ({"must_link": [list("abcde")], "size_max": 4}, "(including 'e' and 'a')"),
         (
             {
                 "capacities": {

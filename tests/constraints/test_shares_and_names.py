@@ -61,7 +61,7 @@ def test_a_fit_and_its_soft_rules_obey_shares():
     assert result.sizes.max() <= 12
     assert bckm.verify(result.labels, 4, rules) == []
     told = bckm.verify([0] * 40, 4, rules.soft(price=1), soft=True)
-    assert told[0].message == "cluster 1 holds 0 samples, fewer than size_min=8."
+    assert told[0].message == "cluster 1 has 0 samples, fewer than size_min=8."
     taken = rules.take(np.arange(20)).rules(20, 4)
     assert str(taken[0]) == "size_min: at least 4 samples in every cluster"
 
@@ -82,7 +82,7 @@ def test_rules_and_violations_carry_names():
     )
     assert [str(rule) for rule in asked.rules(6, 3)][2:8] == [
         "size_max: at most 2 samples in cluster 'van 1'",
-        "no cluster may be empty (implied; size_min=0 allows empty clusters)",
+        "no cluster may be empty (default; size_min=0 allows empty clusters)",
         "fixed: sample 2 in cluster 'van 2'",
         "forbidden: sample 3 not in cluster 'van 1'",
         "capacity kg: at most 1 in cluster 'van 1'",
@@ -90,12 +90,12 @@ def test_rules_and_violations_carry_names():
     ]
     told = [one.message for one in bckm.verify([0, 0, 0, 0, 0, 1], 3, asked)]
     assert told == [
-        "samples 4 and 5 are must-linked, but lie in clusters 'van 1' and 'van 2'.",
-        "samples 0 and 1 are cannot-linked, but both lie in cluster 'van 1'.",
-        "cluster 'van 1' holds 5 samples, more than size_max=2.",
+        "samples 4 and 5 are must-linked, but are in clusters 'van 1' and 'van 2'.",
+        "samples 0 and 1 are cannot-linked, but are both in cluster 'van 1'.",
+        "cluster 'van 1' has 5 samples, more than size_max=2.",
         "cluster 'van 3' is empty.",
-        "sample 2 is fixed to cluster 'van 2', but lies in cluster 'van 1'.",
-        "sample 3 lies in cluster 'van 1', which is forbidden to it.",
+        "sample 2 is fixed to cluster 'van 2', but is in cluster 'van 1'.",
+        "sample 3 is in cluster 'van 1', which is forbidden for it.",
         "the sum of kg in cluster 'van 1' is 5, above 1.",
         "the number of attribute 'a' in cluster 'van 1' is 2, above 1.",
     ]
@@ -143,7 +143,7 @@ def test_names_are_joined_and_kept():
         (rule,) = both.soft_rules(3, 3)
         assert str(rule) == "fixed: sample 0 in cluster 'van 3' (soft, price 1)"
     assert (named & named).cluster_names == tuple(VANS)
-    with pytest.raises(ValueError, match="two sets of names"):
+    with pytest.raises(ValueError, match="conflicting cluster_names"):
         named & Constraints(cluster_names=["a", "b", "c"])
     ids = Constraints(fixed={"x": "van 2"}, by="sample_id", cluster_names=VANS)
     located = ids.locate(["y", "x"]).constraints
@@ -153,10 +153,10 @@ def test_names_are_joined_and_kept():
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"fixed": {0: "van 1"}}, "names cluster 'van 1': state cluster_names"),
-        ({"fixed": {0: "van 9"}, "cluster_names": VANS}, "names of clusters are 'van 1', 'van 2'"),
-        ({"fixed": {0: 0}, "cluster_names": VANS}, "names cluster 0"),
-        ({"forbidden": [(0, True)], "cluster_names": [1, 2]}, "names cluster True"),
+        ({"fixed": {0: "van 1"}}, "refers to cluster 'van 1', but cluster_names"),
+        ({"fixed": {0: "van 9"}, "cluster_names": VANS}, "cluster names are 'van 1', 'van 2'"),
+        ({"fixed": {0: 0}, "cluster_names": VANS}, "refers to cluster 0"),
+        ({"forbidden": [(0, True)], "cluster_names": [1, 2]}, "refers to cluster True"),
         ({"cluster_names": ["a", "a"]}, "'a' more than once"),
         ({"cluster_names": []}, "empty"),
     ],
@@ -167,7 +167,7 @@ def test_names_that_do_not_fit(asked, words):
 
 
 def test_one_name_for_each_cluster():
-    with pytest.raises(ValueError, match="cluster_names has 3 names; there are 2 clusters"):
+    with pytest.raises(ValueError, match="cluster_names has 3 names for 2 clusters"):
         bckm.check(4, 2, Constraints(cluster_names=VANS))
     for wrong in ("abc", 3, [1.5], {"a": 1}):
         with pytest.raises(TypeError, match="cluster_names must be"):

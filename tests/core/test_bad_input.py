@@ -38,11 +38,11 @@ def test_missing_values_of_frames_are_located():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([["a", "b"], ["c", "d"]], "numbers; got dtype"),
-        ("text", "numbers"),
-        ([["0"], ["1"], ["2"]], "numbers"),
-        (np.array([["2020-01-01"], ["2021-01-01"]], "M8[D]"), "numbers"),
-        (pd.DataFrame({"a": [1.0, 2.0], "city": ["Rome", "Oslo"]}), "numbers.*Rome"),
+        ([["a", "b"], ["c", "d"]], "numeric; got dtype"),
+        ("text", "numeric"),
+        ([["0"], ["1"], ["2"]], "numeric"),
+        (np.array([["2020-01-01"], ["2021-01-01"]], "M8[D]"), "numeric"),
+        (pd.DataFrame({"a": [1.0, 2.0], "city": ["Rome", "Oslo"]}), "numeric.*Rome"),
         (np.array([[1j], [2], [3]]), "Complex.*real"),
         ([], "two dimensions.*shape"),
         (np.empty((0, 2)), "0 samples and 2 features"),
@@ -125,7 +125,7 @@ both_links = pytest.mark.parametrize("field", ["must_link", "cannot_link"])
 @pytest.mark.parametrize("door", [fit, check])
 def test_link_out_of_range(field, door):
     asked = Constraints(**{field: [(0, 1), (2, 4)]})
-    with pytest.raises(ValueError, match=f"{field} names samples 2 and 4.*samples 0 to 3"):
+    with pytest.raises(ValueError, match=f"{field} refers to samples 2 and 4.*numbered 0 to 3"):
         door(X4, 2, asked)
 
 
@@ -161,7 +161,7 @@ def test_bad_links(field, links, error, message):
 
 @pytest.mark.parametrize("link", [(7, 7), (3, 7, 5, 7)])
 def test_a_sample_cannot_linked_to_itself(link):
-    with pytest.raises(ValueError, match="sample 7 to be apart from itself"):
+    with pytest.raises(ValueError, match="separates sample 7 from itself"):
         Constraints(cannot_link=[(0, 1), link])
 
 
@@ -210,7 +210,7 @@ def test_bad_sizes(field, value, message):
 @pytest.mark.parametrize("field", ["size_min", "size_max"])
 @pytest.mark.parametrize("door", [fit, check])
 def test_size_vector_of_a_wrong_length(field, door):
-    with pytest.raises(ValueError, match=f"{field} has 3 values.*each of the 2 clusters"):
+    with pytest.raises(ValueError, match=f"{field} has 3 values for 2 clusters"):
         door(X4, 2, Constraints(**{field: [1, 1, 2]}))
 
 
@@ -221,7 +221,7 @@ def test_size_vector_of_a_wrong_length(field, door):
         ([1, 3], 2, r"size_min\[1\] is 3, above size_max\[1\], 2"),
         (3, [4, 3, 1], r"size_min\[2\] is 3, above size_max\[2\], 1"),
         ([1, 3, 9], [2, 2, 9], r"size_min\[1\] is 3, above size_max\[1\], 2"),
-        ([1, 1], [2, 2, 2], "size_min has 2 values, size_max 3"),
+        ([1, 1], [2, 2, 2], "size_min has 2 values, but size_max has 3"),
     ],
 )
 def test_crossed_sizes(low, up, message):
@@ -242,7 +242,7 @@ def test_crossed_sizes(low, up, message):
         (lambda: LinearRows(np.ones((2, 4)), upper=[[1, 2]]), r"upper.*\(1, 2\).*2 rows"),
         (
             lambda: LinearRows(np.ones((2, 4)), [0, 5], [1, 4], "mix"),
-            "'mix' are crossed, first at 1: lower 5 > upper 4",
+            "'mix' has contradictory bounds, first at 1: lower 5 > upper 4",
         ),
         (lambda: LinearRows(np.ones((2, 4)), 5, 4), "lower 5 > upper 4"),
         (lambda: LinearRows([[1, np.nan]], name="mix"), "'mix'.*NaN"),
@@ -263,15 +263,15 @@ def test_crossed_sizes(low, up, message):
         (lambda: Capacity([1, 2], max="9"), "max.*numbers"),
         (
             lambda: Capacity([1, 2], 5, 4),
-            "a Capacity are crossed, first at 0: min 5 > max 4",
+            "a Capacity has contradictory bounds, first at 0: min 5 > max 4",
         ),
         (
             lambda: Capacity([1, 2], [1, 5], 4),
-            "a Capacity are crossed, first at 1: min 5 > max 4",
+            "a Capacity has contradictory bounds, first at 1: min 5 > max 4",
         ),
         (
             lambda: Capacity([1, 2], [1, 5], [1, 4]),
-            "a Capacity are crossed, first at 1: min 5 > max 4",
+            "a Capacity has contradictory bounds, first at 1: min 5 > max 4",
         ),
     ],
 )
@@ -285,7 +285,7 @@ def test_bad_linear_rules(make, message):
     ("rows", "message"),
     [
         (LinearRows(np.ones((1, 6)), upper=1, name="mix"), "'mix' has 6 col.*4 samp.*2 clus.*8"),
-        (Capacity([1, 2, 3], max=1), "'load' are for 3 samples; the data have 4"),
+        (Capacity([1, 2, 3], max=1), "'load' cover 3 samples, but there are 4"),
         (Capacity([1] * 4, max=[1, 2, 3]), "max of capacity 'load' has 3.*2 clusters"),
         (Capacity([1] * 4, min=[1]), "min of capacity 'load' has 1.*2 clusters"),
     ],
@@ -314,7 +314,7 @@ def test_a_bound_that_nothing_can_meet_is_not_dropped(make):
 @pytest.mark.parametrize("wrong", [5, "rows", [1], [[1, 2]], np.ones((2, 8)), {"kg": 3}])
 @pytest.mark.parametrize("kind", ["quotas", "linear"])
 def test_statements_of_a_wrong_type(wrong, kind):
-    with pytest.raises(TypeError, match=f"{kind} takes bckm"):
+    with pytest.raises(TypeError, match=f"{kind} must be bckm"):
         Constraints(**{kind: wrong})
 
 
@@ -368,11 +368,11 @@ def test_unknown_keyword():
         ({"init": "kmeans++"}, r"'k-means\+\+', 'random' or array .*; got 'kmeans\+\+'"),
         ({"init": None}, "init must be"),
         ({"init": [["a"], ["b"]]}, "init must be"),
-        ({"init": [[0.0]]}, r"init has shape \(1, 1\); \(2, 1\)"),
-        ({"init": [0.0, 1.0]}, r"init has shape \(2,\); \(2, 1\)"),
-        ({"init": [[0.0, 1.0], [2.0, 3.0]]}, r"init has shape \(2, 2\); \(2, 1\)"),
-        ({"init": [[0.0], [np.nan]]}, "init holds NaN"),
-        ({"init": [[0.0], [np.inf]]}, "init holds NaN or infinity"),
+        ({"init": [[0.0]]}, r"init has shape \(1, 1\); expected \(2, 1\)"),
+        ({"init": [0.0, 1.0]}, r"init has shape \(2,\); expected \(2, 1\)"),
+        ({"init": [[0.0, 1.0], [2.0, 3.0]]}, r"init has shape \(2, 2\); expected \(2, 1\)"),
+        ({"init": [[0.0], [np.nan]]}, "init contains NaN"),
+        ({"init": [[0.0], [np.inf]]}, "init contains NaN or infinity"),
         ({"init": [[0.0], [1e200]]}, "init"),
         ({"init": [[0.0], [1e200]], "constraints": Constraints(size_max=2)}, "init"),
         ({"n_init": 0}, "n_init.*at least 1; got 0"),
@@ -394,8 +394,8 @@ def test_unknown_keyword():
         ({"time_limit": True}, "time_limit.*True"),
         ({"label_bounds": "free"}, "one of 'matched', 'given'; got 'free'"),
         ({"label_bounds": None}, "one of 'matched', 'given'; got None"),
-        ({"label_bounds": "given"}, "'given'.*centers as init"),
-        ({"label_bounds": "given", "init": "random"}, "'given'.*centers as init"),
+        ({"label_bounds": "given"}, "'given'.*an array as init"),
+        ({"label_bounds": "given", "init": "random"}, "'given'.*an array as init"),
         ({"random_state": "seed"}, "random_state.*'seed'"),
         ({"random_state": 1.5}, "random_state.*1.5"),
         ({"random_state": [1, 2]}, "random_state"),

@@ -81,7 +81,7 @@ def test_data_are_refused(name):
         lambda: model.transform(bad),
         lambda: model.assign(bad),
     ):
-        with pytest.raises(ValueError, match=r"X is a malformed sparse array: .* Make it again"):
+        with pytest.raises(ValueError, match=r"X is a malformed sparse array: .* Rebuild it"):
             call()
 
 
@@ -97,7 +97,7 @@ def test_centers_and_coefficients_are_refused(name):
 
 
 def test_what_is_wrong_is_told():
-    told = "it has an entry in column 77 of 3, counted from 0"
+    told = "it has an entry in column 77 of 3, numbered from 0"
     with pytest.raises(ValueError, match=told):
         bckm.kmeans(MALFORMED["matrix"], 2)
 

@@ -57,7 +57,7 @@ def test_pairs_name_the_labels_of_an_index_without_numbers(index):
     label = data.index.tolist()
     model = clone(MODEL).fit(data, must_link=[(label[0], label[23])])
     assert together(model, 0, 23)
-    with pytest.raises(ValueError, match="none of the 2 samples that rules name is in X"):
+    with pytest.raises(ValueError, match="none of the 2 samples in the rules is in X"):
         clone(MODEL).fit(data, must_link=[(0, 23)])
 
 
@@ -208,7 +208,7 @@ def test_a_dropped_rule_can_be_an_error():
     ],
 )
 def test_no_sample_that_is_there_is_an_error(rules):
-    with pytest.raises(ValueError, match=r"none of the \d samples that rules name is in X"):
+    with pytest.raises(ValueError, match=r"none of the \d samples in the rules is in X"):
         clone(MODEL).fit(X, **rules, sample_id=NAMES)
 
 
@@ -277,16 +277,16 @@ def test_sizes_and_capacities_hold_together():
     [
         ({}, {"amounts": KG}, "amounts are given without bounds"),
         ({"capacity_max": 30}, {}, "capacity_max bounds the sum of amounts.*pass amounts"),
-        ({"size_max": 26.5}, {}, "a number of samples .an int. or a share"),
-        ({"size_max": 1.0}, {}, "a number of samples .an int. or a share"),
-        ({"capacity_max": 30}, {"amounts": KG[1:]}, "'load' are for 23 samples; the data have 24"),
+        ({"size_max": 26.5}, {}, "a number of samples .int. or a share"),
+        ({"size_max": 1.0}, {}, "a number of samples .int. or a share"),
+        ({"capacity_max": 30}, {"amounts": KG[1:]}, "'load' cover 23 samples, but there are 24"),
         ({"capacity_max": 30}, {"amounts": dict(zip(NAMES, KG, strict=True))}, "by='sample_id'"),
-        ({"capacity_max": {"kg": 3}}, {"amounts": KG}, "names 'kg', which amounts do not"),
-        ({}, {"groups": ["a"] * 23}, "groups has 23 values; X has 24 rows"),
+        ({"capacity_max": {"kg": 3}}, {"amounts": KG}, "has 'kg', but amounts do not"),
+        ({}, {"groups": ["a"] * 23}, "groups has 23 values, but X has 24 rows"),
         ({}, {"groups": np.zeros((N, 1))}, r"groups must be one value per row.*shape \(24, 1\)"),
         ({}, {"groups": dict.fromkeys(NAMES, 1)}, "groups must be one value per row"),
         ({}, {"groups": "region"}, "groups must be one value per row"),
-        ({}, {"partial_labels": [-1] * 25}, "partial_labels has 25 values; X has 24 rows"),
+        ({}, {"partial_labels": [-1] * 25}, "partial_labels has 25 values, but X has 24 rows"),
     ],
 )
 def test_what_does_not_fit_the_rows(params, asked, words):
@@ -387,7 +387,7 @@ def test_assign_without_the_amounts_of_fit():
     with pytest.raises(ValueError, match=r"fit bounds the sum of amounts .*: pass amounts"):
         model.assign(X)
     with pytest.raises(
-        ValueError, match="fit bounds the sums of 'load'; these amounts are of 'kg'"
+        ValueError, match="fit bounds the sums of 'load', but these amounts are of 'kg'"
     ):
         model.assign(X, amounts=pd.DataFrame({"kg": KG}))
 
@@ -419,7 +419,7 @@ def test_penalty_and_violated():
     model = clone(MODEL).fit(X, constraints=wish)
     assert model.penalty_ == 2.5
     (violated,) = model.violated_
-    assert str(violated).startswith("samples 0 and 23 are must-linked, but lie in clusters")
+    assert str(violated).startswith("samples 0 and 23 are must-linked, but are in clusters")
     assert model.inertia_ == pytest.approx(clone(MODEL).fit(X).inertia_)
     assert model.lower_bound_ <= model.inertia_ + model.penalty_
     assert model.lower_bound_ == model.result_.lower_bound > model.inertia_

@@ -115,7 +115,7 @@ def test_ids_none_of_which_is_there_are_an_error():
     train = FOLDS[0][0]
     absent = [p for p in range(N) if p not in train]
     rules = Constraints(must_link=[(IDS[absent[0]], IDS[absent[1]])], by="sample_id")
-    with pytest.raises(ValueError, match="none of the 2 samples that rules name is in X"):
+    with pytest.raises(ValueError, match="none of the 2 samples in the rules is in X"):
         cross_val_score(
             MODEL, X, cv=CV, params={"constraints": rules, "sample_id": IDS}, error_score="raise"
         )
@@ -177,7 +177,7 @@ COUNTING = [
     {"must_link": np.c_[np.arange(N), np.arange(N)]},
     {"cannot_link": [(p, (p + 1) % N) for p in range(N)]},
 ]
-REMEDY = r"count rows .*by='sample_id'.*sample_id=np\.arange\(n\)"
+REMEDY = r"refer to row positions .*by='sample_id'.*sample_id=np\.arange\(n\)"
 
 
 @pytest.mark.parametrize("asked", COUNTING)

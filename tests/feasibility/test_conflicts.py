@@ -128,7 +128,7 @@ def test_message_names_rule_numbers_and_remedy():
         (3, {"size_min": 5}, "add up to 15 samples, but the data have only 12 samples"),
         (3, {"size_max": 3}, "may hold at most 9 samples, but the data have 12"),
         (4, {"must_link": [range(5)], "size_max": 4}, "join 5 samples"),
-        (2, {"cannot_link": [(0, 1, 2)]}, "3 samples are to be pairwise apart"),
+        (2, {"cannot_link": [(0, 1, 2)]}, "3 samples must be pairwise apart"),
         (3, {"must_link": [range(11)]}, "leave 2 groups of samples for 3 clusters"),
         (2, {"size_max": [0, 12]}, "cluster 0 needs at least 1 and at most 0 samples"),
     ],
@@ -161,7 +161,7 @@ def test_undecided_is_said_honestly():
     rules = bckm.Constraints(cannot_link=pairs)
     answer = bckm.check(300, 4, rules, time_limit=0.0)
     assert answer.verdict == "unknown"
-    assert "not decided" in answer.message
+    assert "undecided" in answer.message
     with pytest.raises(bckm.UndecidedError):
         bckm.kmeans(rng.normal(size=(300, 2)), 4, rules, time_limit=0.0)
 
@@ -197,14 +197,14 @@ def test_a_proof_is_kept_when_time_runs_out_while_it_is_shrunk(monkeypatch):
     answer = bckm.check(100, 3, asked)
     assert answer.verdict == "infeasible"
     assert not answer.error.minimal
-    assert "a subset may already contradict" in answer.message
+    assert "a subset may already be contradictory" in answer.message
 
 
 def test_a_group_too_heavy_for_every_cluster_in_words():
     kg = bckm.Capacity([300, 300] + [10] * 8, max=500)
     answer = bckm.check(10, 2, bckm.Constraints(must_link=[(0, 1), (3, 4)], capacities={"kg": kg}))
     assert (
-        "samples 0 and 1 must stay together and hold 300 kg each, 600 kg in all, more than the "
+        "samples 0 and 1 must stay together and hold 300 kg each, 600 kg in total, more than the "
         "capacity of every cluster (500 kg)"
     ) in answer.message
     assert [str(rule) for rule in answer.conflict] == [

@@ -26,22 +26,22 @@ TOLD = {  # name: what is asked of 10 samples in 3 clusters, words, rules in the
     ),
     "fixed where it is forbidden": (
         {"fixed": {3: 1}, "forbidden": [(3, 1), (3, 0), (4, 1)]},
-        "sample 3 is fixed to cluster 1, which is forbidden to it",
+        "sample 3 is fixed to cluster 1, which is forbidden for it",
         2,
     ),
     "fixed where a linked one is forbidden": (
         {"must_link": [(3, 4)], "fixed": {3: 1}, "forbidden": [(4, 1)]},
-        "sample 3 is fixed to cluster 1, which is forbidden to sample 4, but must-links join them",
+        "sample 3 is fixed to cluster 1, which is forbidden for sample 4, but must-links join them",
         3,
     ),
     "forbidden everywhere": (
         {"forbidden": [(3, 0), (3, 1), (3, 2), (4, 0)]},
-        "every cluster is forbidden to sample 3",
+        "every cluster is forbidden for sample 3",
         3,
     ),
     "linked ones forbidden everywhere": (
         {"must_link": [(3, 4)], "forbidden": [(3, 0), (3, 1), (4, 2), (4, 0)]},
-        "every cluster is forbidden to samples 3 and 4, which must-links join",
+        "every cluster is forbidden for samples 3 and 4, which must-links join",
         4,
     ),
     "apart, but fixed together": (
@@ -61,7 +61,7 @@ TOLD = {  # name: what is asked of 10 samples in 3 clusters, words, rules in the
     ),
     "too many fixed with their links": (
         {"must_link": [(0, 1, 2, 3)], "fixed": {0: 1, 5: 1}, "size_max": 4},
-        "5 samples are fixed, or must-linked to such, in cluster 1, which may hold at most 4",
+        "5 samples are fixed, or must-linked to samples fixed, to cluster 1, which may hold at",
         4,
     ),
     "too few left": (
@@ -70,12 +70,12 @@ TOLD = {  # name: what is asked of 10 samples in 3 clusters, words, rules in the
             "forbidden": [(5, 0), (6, 0)],
             "size_min": [4, 0, 0],
         },
-        "cluster 0 needs at least 4 samples, but only 3 of 10 may lie there",
+        "cluster 0 needs at least 4 samples, but only 3 of 10 can go there",
         8,
     ),
     "nobody left": (
         {"forbidden": [(p, 0) for p in range(10)]},
-        "cluster 0 needs at least 1 sample, but only 0 of 10 may lie there",
+        "cluster 0 needs at least 1 sample, but only 0 of 10 can go there",
         11,
     ),
     "too many must move": (
@@ -85,7 +85,7 @@ TOLD = {  # name: what is asked of 10 samples in 3 clusters, words, rules in the
     ),
     "an item beyond every capacity": (
         {"must_link": [(0, 1), (1, 2), (2, 3), (3, 4)], "capacities": sums(max=120)},
-        "samples 0, 1, 2, 3 and 4 must stay together and hold 30 kg each, 150 kg in all, more "
+        "samples 0, 1, 2, 3 and 4 must stay together and hold 30 kg each, 150 kg in total, more "
         "than the capacity of every cluster (120 kg)",
         5,
     ),

@@ -102,10 +102,10 @@ def test_statuses_of_a_batch(monkeypatch):
 @pytest.mark.parametrize(
     ("centers", "message"),
     [
-        ([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], "centers have 2 features, X has 1"),
+        ([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], "centers have 2 features, but X has 1"),
         ([0.0, 1.0], r"centers has shape \(2,\)"),
         (np.empty((0, 1)), r"centers has shape \(0, 1\)"),
-        ([[np.nan]], "centers holds NaN"),
+        ([[np.nan]], "centers contains NaN"),
         ("k-means++", "centers must be an array"),
     ],
 )
@@ -285,7 +285,7 @@ def test_a_search_without_a_thread_is_a_lack_of_memory(monkeypatch):
 
     monkeypatch.setattr("bckm.programs.highs.Thread.start", refuse)
     model = Model(sp.csr_array(np.ones((1, 2))), np.ones(1), np.ones(1), integer=True)
-    with pytest.raises(MemoryError, match="thread of its own"):
+    with pytest.raises(MemoryError, match="its own thread"):
         model.solve(np.ones(2), Deadline())
 
 

@@ -278,7 +278,7 @@ def test_a_drawn_seed_is_kept(tmp_path):
     seed = read_container(path, ["checkpoint"]).content["entropy"]
     whole = fit_of("transport", "none", n_init=5, random_state=seed)()
     assert timeless(fit(checkpoint=path)) == timeless(whole)
-    with pytest.raises(ValueError, match="with random_state=None, this fit has random_state=5"):
+    with pytest.raises(ValueError, match="with random_state=None, but this fit has random_state=5"):
         fit_of("transport", "none", n_init=5)(checkpoint=path)
 
 
@@ -293,21 +293,21 @@ def test_a_generator_cannot_begin_again(kind, tmp_path):
 
 OTHERS = [
     ({"X": data(1)}, "for other data"),
-    ({"X": data(0, 39)}, "for 40 samples, this fit has 39"),
-    ({"X": data()[:, :1]}, "for 2 features, this fit has 1"),
-    ({"n_clusters": 3}, "for 4 clusters, this fit has 3"),
+    ({"X": data(0, 39)}, "for 40 samples, but this fit has 39"),
+    ({"X": data()[:, :1]}, "for 2 features, but this fit has 1"),
+    ({"n_clusters": 3}, "for 4 clusters, but this fit has 3"),
     ({"sample_weight": np.arange(N) + 1.0}, "for other sample weights"),
     ({"constraints": APART & bckm.Constraints(size_max=13)}, "under other rules"),
     ({"constraints": APART}, "under other rules"),
     ({"constraints": SUMS}, "under other rules"),
     ({"init": "random"}, "with another init"),
     ({"init": data(0, K), "n_init": "auto"}, "with another init"),
-    ({"solver": "greedy"}, "with solver='exact', this fit has solver='greedy'"),
-    ({"search": "none"}, "with search='auto', this fit has search='none'"),
-    ({"n_init": 4}, "with starts=2, this fit has starts=4"),
-    ({"max_iter": 299}, "with max_iter=300, this fit has max_iter=299"),
-    ({"tol": 0.0}, "with tol=0.0001, this fit has tol=0.0"),
-    ({"random_state": 6}, "with random_state=5, this fit has random_state=6"),
+    ({"solver": "greedy"}, "with solver='exact', but this fit has solver='greedy'"),
+    ({"search": "none"}, "with search='auto', but this fit has search='none'"),
+    ({"n_init": 4}, "with starts=2, but this fit has starts=4"),
+    ({"max_iter": 299}, "with max_iter=300, but this fit has max_iter=299"),
+    ({"tol": 0.0}, "with tol=0.0001, but this fit has tol=0.0"),
+    ({"random_state": 6}, "with random_state=5, but this fit has random_state=6"),
 ]
 
 
@@ -323,7 +323,7 @@ def test_the_file_of_another_fit_is_refused(changed, words, finished):
     asked = {"X": data(), "n_clusters": K, "constraints": ENGINES["exact"], "solver": "exact"}
     asked |= {"search": "auto", "n_init": 2, "random_state": 5, "checkpoint": finished}
     before = finished.read_bytes()
-    with pytest.raises(ValueError, match=f"belongs to another fit: it was written {words}; name"):
+    with pytest.raises(ValueError, match=f"belongs to another fit: it was written {words}; choose"):
         bckm.kmeans(**(asked | changed))
     assert finished.read_bytes() == before
     asked |= {"n_jobs": 1, "time_limit": 60.0, "random_state": np.int64(5)}  # these may differ
@@ -334,15 +334,19 @@ def test_the_file_of_another_fit_is_refused(changed, words, finished):
     ("name", "value", "words"),
     [
         ("format", 1, "by another version of bckm"),
-        ("library", "9.9.9", f"by bckm 9.9.9, this is {bckm.__version__}"),
+        ("library", "9.9.9", f"by bckm 9.9.9, but this is {bckm.__version__}"),
         ("kernels", bool(missing), "with(out)? compiled kernels, unlike this fit"),
-        ("metric", "cosine", "with metric='cosine', this fit has metric='euclidean'"),
-        ("label_bounds", "given", "with label_bounds='given', this fit has label_bounds='matched'"),
+        ("metric", "cosine", "with metric='cosine', but this fit has metric='euclidean'"),
+        (
+            "label_bounds",
+            "given",
+            "with label_bounds='given', but this fit has label_bounds='matched'",
+        ),
     ],
 )
 def test_what_else_must_be_as_before(name, value, words, finished, tmp_path):
     path = _forged(finished, tmp_path, lambda tree: tree["fit"].update({name: value}))
-    with pytest.raises(ValueError, match=f"was written {words}; name another file"):
+    with pytest.raises(ValueError, match=f"was written {words}; choose another file"):
         fit_of("exact", "auto")(checkpoint=path)
 
 
@@ -376,7 +380,7 @@ def _forged(finished, tmp_path, change):
 )
 def test_checkpoints_that_nobody_wrote(change, finished, tmp_path):
     path = _forged(finished, tmp_path, change)
-    with pytest.raises(bckm.DamagedFileError, match=r"x.bckm is damaged or .* delete it to begin"):
+    with pytest.raises(bckm.DamagedFileError, match=r"x.bckm is damaged or .* delete it to start"):
         fit_of("exact", "auto")(checkpoint=path)
 
 
@@ -404,7 +408,7 @@ def test_a_damaged_file_is_refused_not_replaced(finished, tmp_path):
 
 def test_a_pipe_is_no_checkpoint(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="no ordinary file"):
+    with pytest.raises(ValueError, match="not a regular file"):
         bckm.kmeans([[0.0], [1.0]], 2, checkpoint=tmp_path / "pipe")
 
 
@@ -420,7 +424,7 @@ def test_files_that_are_no_checkpoints(finished, tmp_path):
         fit(checkpoint=path)
     with pytest.raises(bckm.DamagedFileError, match="is a folder"):
         fit(checkpoint=tmp_path)
-    with pytest.raises(FileNotFoundError, match="there is no such folder"):
+    with pytest.raises(FileNotFoundError, match="folder of the checkpoint"):
         fit(checkpoint=tmp_path / "absent" / "x")
 
 
@@ -464,7 +468,7 @@ def test_a_full_disk_ends_no_fit(tmp_path, monkeypatch):
 
     fit = fit_of("transport", "none")
     monkeypatch.setattr(checkpoint, "write_container", full)
-    with pytest.warns(RuntimeWarning, match="cannot be written .*No space.* goes on"):
+    with pytest.warns(RuntimeWarning, match="cannot be written .*No space.* continues"):
         found = fit(checkpoint=tmp_path / "x")
     assert timeless(found) == timeless(fit())
 

@@ -116,9 +116,9 @@ def test_violations_are_those_of_the_checker(cls):
 @pytest.mark.parametrize(
     ("links", "word"),
     [
-        ({"must_link": [(0, 90)]}, "samples 0 to 89"),
-        ({"cannot_link": [(1, 1)]}, "apart from itself"),
-        ({"must_link": [(0, -1)]}, "from 0 on"),
+        ({"must_link": [(0, 90)]}, "numbered 0 to 89"),
+        ({"cannot_link": [(1, 1)]}, "from itself"),
+        ({"must_link": [(0, -1)]}, "of at least 0"),
     ],
 )
 def test_bad_links_are_refused(cls, links, word):

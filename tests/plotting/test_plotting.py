@@ -212,9 +212,7 @@ def test_what_is_left_out_is_told():
     rules = bckm.Constraints(must_link=[(i, i + 1) for i in range(50)])
     study = random_study(300, rules=rules)
     display = ClustersDisplay.from_study(study, most_samples=100, most_links=10)
-    assert any(
-        "of 300 samples are drawn; 10 of 50 links are drawn" in one for one in texts(display)
-    )
+    assert any("of 300 samples shown; 10 of 50 links shown" in one for one in texts(display))
     assert sum(len(one.get_offsets()) for one in display.scatter_) < 150
 
 
@@ -273,7 +271,7 @@ def test_bars_and_bounds_are_where_they_belong():
     assert upper[1][:, 0].tolist() == [0.5, 1.5]
     shown = texts(display)
     assert "Sizes: 1 to 4 samples" in shown
-    assert "2 of 3 clusters beyond their bounds" in shown
+    assert "2 of 3 clusters outside their bounds" in shown
     assert " at least 2" in shown
     assert not any("at most" in one for one in shown)  # they differ
 
@@ -365,7 +363,7 @@ def test_several_courses_have_their_own_lines():
 def test_penalties_are_named():
     wish = bckm.Constraints(cannot_link=[(0, 1)]).soft(price=0.2)
     result = bckm.kmeans([[0.0], [1.0], [9.0]], 2, wish, random_state=0)
-    assert ConvergenceDisplay.from_results(result).ax_.get_ylabel() == "inertia and penalties"
+    assert ConvergenceDisplay.from_results(result).ax_.get_ylabel() == "inertia plus penalty"
     with pytest.raises(ValueError, match="no result"):
         ConvergenceDisplay.from_results([])
 
@@ -393,7 +391,7 @@ def test_both_sides_have_the_same_clusters_and_rules():
     assert display.axes_[0].get_xlim() == display.axes_[1].get_xlim()
     assert [one.get_text() for one in display.figure_.legends[0].get_texts()] == [
         "should be together",
-        "together, as asked",
+        "together, met",
     ]
 
 

@@ -373,10 +373,10 @@ def test_cosine_of_nothing(kind):
         (np.ones((4, 3)), "X has 3 features"),
         (
             [[10.0, 0.0], [90.5, 0.0]],
-            r"row 1 of X has the latitude 90\.5.*±90.*metric='haversine' takes rad",
+            r"row 1 of X has latitude 90\.5.*±90.*metric='haversine' takes rad",
         ),
-        ([[-120.0, 0.0], [10.0, 0.0]], "row 0 of X has the latitude -120.*Exchange the columns"),
-        ([[10.0, 0.0], [0.0, -361.0]], "row 1 of X has the longitude -361.*±360.*degrees"),
+        ([[-120.0, 0.0], [10.0, 0.0]], "row 0 of X has latitude -120.*Swap the columns"),
+        ([[10.0, 0.0], [0.0, -361.0]], "row 1 of X has longitude -361.*±360.*degrees"),
         ([[10.0, 0.0], [np.nan, 0.0]], "NaN or infinity, first at sample 1, feature 0"),
         (sp.csr_array(np.eye(2)), "X is sparse; .*toarray"),
     ],
@@ -388,11 +388,11 @@ def test_bad_places(X, message):
 
 def test_bad_centers_of_places():
     X = DATA["latlon"]
-    with pytest.raises(ValueError, match=r"init has shape \(4, 3\); \(4, 2\) was expected"):
+    with pytest.raises(ValueError, match=r"init has shape \(4, 3\); expected \(4, 2\)"):
         bckm.kmeans(X, K, init=np.ones((K, 3)), metric="latlon")
     init = X[:K].copy()
     init[2, 0] = 100
-    with pytest.raises(ValueError, match="row 2 of init has the latitude 100"):
+    with pytest.raises(ValueError, match="row 2 of init has latitude 100"):
         bckm.kmeans(X, K, init=init, metric="latlon")
-    with pytest.raises(ValueError, match="centers have 3 features, X has 2"):
+    with pytest.raises(ValueError, match="centers have 3 features, but X has 2"):
         bckm.assign_to(X, np.ones((K, 3)), metric="latlon")

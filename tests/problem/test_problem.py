@@ -306,7 +306,7 @@ def test_threads():
     found = [kmeans(X, 2, n_jobs=n_jobs, random_state=0).labels.tolist() for n_jobs in (1, 3)]
     assert found[0] == found[1]
     for wrong in (0, True, 1.5, "all", [1]):
-        with pytest.raises(ValueError, match=r"n_jobs must be.*-1 takes all cores"):
+        with pytest.raises(ValueError, match=r"n_jobs must be.*-1 uses all cores"):
             kmeans(X, 2, n_jobs=wrong)
 
 

@@ -214,7 +214,7 @@ def test_samples_that_are_all_alike_have_no_scale():
 @LAYOUTS
 def test_centers_beyond_all_measure_are_refused(layout):
     X = blobs(10) * 1e-130
-    with pytest.raises(ValueError, match=r"centers lie 1e\+100 from X.*squared distances overflow"):
+    with pytest.raises(ValueError, match=r"centers are 1e\+100 from X.*squared distances overflow"):
         bckm.assign_to(layout(X), np.full((2, 2), 1e100))
     with pytest.raises(ValueError, match="init lie"):
         bckm.kmeans(layout(X), 2, init=np.full((2, 2), 1e100))

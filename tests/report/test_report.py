@@ -104,12 +104,12 @@ def test_rules_about_positions_are_told_by_names() -> None:
     study = bckm.Study.of(result, X, rules, sample_id=["Änne", "Bo", "Çem", "Dóra"])
     page, text, found = report.html(study), report.text(study), report.summary(study)
     told = [one["message"] for one in found["violated"]]
-    assert "Änne and Çem should be together, but lie in clusters 0 and 1." in told
+    assert "Änne and Çem should be together, but are in clusters 0 and 1." in told
     assert "Çem and Dóra should be apart, but share cluster 1." in told
-    assert "Bo should lie in cluster 1, but lies in 0." in told
+    assert "Bo should be in cluster 1, but is in 0." in told
     assert "<bdi>Änne</bdi> and <bdi>Bo</bdi> together." in page
-    assert "<bdi>Dóra</bdi> lies in cluster 1." in page
-    assert "<bdi>Çem</bdi> does not lie in cluster 0." in page
+    assert "<bdi>Dóra</bdi> is in cluster 1." in page
+    assert "<bdi>Çem</bdi> is not in cluster 0." in page
     assert "Änne and Çem should be together" in text
     assert not re.search(r"samples? \d", page + text)
 
@@ -175,12 +175,12 @@ def test_broken_rules_are_told_aloud() -> None:
     page, found = report.html(study), report.summary(study)
     kept = {one["kind"]: (one["asked"], one["kept"]) for one in found["rules"]}
     assert kept == {"size": (2, 0), "capacity": (2, 0), "together": (1, 0), "apart": (2, 1)}
-    assert "6 of 7 rules broken" in found["headline"]
-    assert "These labels break hard rules." in page
+    assert "6 of 7 rules violated" in found["headline"]
+    assert "These labels violate hard rules." in page
     assert "a, b and c should be apart, but share cluster 0." in found["broken"]
     assert "The sum of load in cluster 1 is 3, 1 above its bound of 2." in found["broken"]
     assert len([one for one in found["broken"] if "size_max" in one]) == 2
-    assert "**These labels break hard rules:**" in report.markdown(study)
+    assert "**These labels violate hard rules:**" in report.markdown(study)
     assert "BROKEN" in report.text(study)
 
 
@@ -200,8 +200,8 @@ def test_what_no_move_could_keep_is_told_so() -> None:
     study = bckm.Study.of(bckm.kmeans(X, 2, rules, random_state=0), X, rules)
     assert study.result.violated[0].saved == np.inf
     assert report.summary(study)["violated"][0]["saved"] is None
-    assert "no single move could keep it" in report.html(study)
-    assert "no single move could keep it" in report.markdown(study)
+    assert "no single move could meet it" in report.html(study)
+    assert "no single move could meet it" in report.markdown(study)
 
 
 def test_values_without_json_become_null() -> None:
@@ -221,7 +221,7 @@ def test_many_samples_make_no_large_page() -> None:
     study = bckm.Study.of(result, X)
     page = report.html(study)
     assert len(page) < 500_000
-    assert re.search(r"Drawn are [45],\d\d\d of 100,000 samples", page)
+    assert re.search(r"[45],\d\d\d of 100,000 samples shown", page)
     assert "Convergence" not in page  # `assign_to` takes no steps
 
 

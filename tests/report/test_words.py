@@ -44,7 +44,7 @@ def test_digits_suffice_for_any_size(value: float) -> None:
 
 def test_the_mark_of_the_legend_is_that_of_the_chart() -> None:
     page = report.html(violated_sum())
-    assert "▲ beyond its bounds" in page
+    assert "▲ out of bounds" in page
     marks = re.findall(r'<path d="M\S+ (\S+)l\S+ (\S+) [^"]*z" class="off"/>', page)
     assert marks
     assert all(float(down) > 0 for _, down in marks)  # from the tip downwards: ▲
@@ -77,7 +77,7 @@ def test_saved_is_told_of_links_and_places_alone() -> None:
     assert re.search(r"\| 0\.25 \| – \|", source)
     assert re.search(r"^ *0\.25 +– ", text, re.MULTILINE)
     assert "one by one" not in page
-    assert page.count(">Penalty: what breaking") == source.count("Penalty: what breaking") == 1
+    assert page.count(">Penalty: what violating") == source.count("Penalty: what violating") == 1
 
 
 def test_tiles_are_explained_and_how_it_was_done_comes_last() -> None:
@@ -116,7 +116,7 @@ def test_one_is_singular() -> None:
         assert "1 of 1 limit on moves" in told
     one = bckm.Constraints(must_link=[(1, 2)])
     found = report.summary(bckm.Study.of(bckm.kmeans(X, 2, one, random_state=0), X, one))
-    assert found["headline"].endswith("; 1 rule kept.")
+    assert found["headline"].endswith("; 1 rule met.")
 
 
 def test_moves_are_counted_and_named() -> None:
@@ -174,7 +174,7 @@ def test_violated_links_are_no_block() -> None:
     way = re.search(r'<path d="([^"]*)" class="link together lost many"/>', page)
     assert way is not None
     assert way[1].count("M") == 300
-    assert "601 further links not drawn; violated ones come first." in page
+    assert "601 more links not shown; violated ones come first." in page
 
 
 def test_displays_draw_many_links_alike() -> None:

@@ -107,7 +107,7 @@ def test_what_is_no_file_is_written_to(tmp_path):
 
 
 def test_errors_name_the_path_that_was_asked_for(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*absent.*absent/a"):
+    with pytest.raises(FileNotFoundError, match=r"folder .*absent does not exist.*absent/a"):
         atomic(tmp_path / "absent" / "a").__enter__()
     with pytest.raises(IsADirectoryError):
         atomic(tmp_path).__enter__()

@@ -145,7 +145,7 @@ def test_files_of_others(tmp_path):
         path.write_bytes(data)
         refused(path, words)
     np.savez(tmp_path / "y.npz", a=np.arange(3))
-    refused(tmp_path / "y.npz", "a zip file that bckm did not write")
+    refused(tmp_path / "y.npz", "a zip file not written by bckm")
     refused(tmp_path, "is a folder")
     with pytest.raises(FileNotFoundError):
         read_container(tmp_path / "absent", ["thing"])
@@ -194,7 +194,7 @@ def test_members_that_nobody_wrote(path):
     members = members_of(path)
     for name in members:
         forge(path, {key: data for key, data in members.items() if key != name}, right_sum=False)
-        refused(path, "is damaged|did not write")
+        refused(path, "is damaged|not written")
     forge(path, members | {"header.json": b"[" * 10**6})
     refused(path, "is damaged")
     forge(path, members | {"header.json": b"\xff"})
@@ -228,20 +228,20 @@ def test_a_changed_array_is_noticed_though_the_zip_is_whole(path):
 def test_two_members_of_one_name(path):
     with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
         archive.writestr("values.npy", b"")
-    refused(path, "two members of one name")
+    refused(path, "two members of the same name")
 
 
 def test_a_bomb_is_not_unpacked(path):
     members = members_of(path)
     forge(path, members | {"values.npy": bytes(10**8)}, compression=zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 10**6
-    refused(path, "packed again")
+    refused(path, "repacked")
     # a member that claims to be larger than the file
     forge(path, members)
     data = path.read_bytes()
     size = len(members["values.npy"]).to_bytes(4, "little") * 2
     path.write_bytes(data.replace(size, (2**31).to_bytes(4, "little") * 2))
-    refused(path, "packed again")
+    refused(path, "repacked")
 
 
 def test_every_damage_is_noticed(path):

@@ -49,7 +49,7 @@ def other(tmp_path):
 
 def test_a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_clean(other):
     path, process = other
-    words = rf"is in use by another fit \(process {process.pid} on .+\).*name another file"
+    words = rf"is in use by another fit \(process {process.pid} on .+\).*choose another file"
     with pytest.raises(bckm.FileInUseError, match=words):
         fit(path)
     link = path.with_name("link")

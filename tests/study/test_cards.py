@@ -53,7 +53,7 @@ def test_what_they_say():
     assert "… 16 more (price 2)" in asked
     study = text(bckm.Study.of(result, X, rules, title="Vans")._repr_html_())
     assert "Vans" in study
-    assert "features | feature 0 | ,  | feature 1 | hard rules | all kept" in study
+    assert "features | feature 0 | ,  | feature 1 | hard rules | all met" in study
     assert asked.removeprefix("Constraints | ") in study
 
 
@@ -70,7 +70,7 @@ def test_soft_rules_that_cost(study):
     assert result.violated
     told = text(result._repr_html_())
     assert f"for {len(result.violated)} soft rules | objective |" in told
-    assert told.count("are must-linked, but lie in clusters") == 5
+    assert told.count("are must-linked, but are in clusters") == 5
 
 
 def test_many_clusters_and_nothing_asked():

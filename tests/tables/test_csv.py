@@ -114,13 +114,13 @@ def test_encodings():
         ("", "standard input is empty"),
         ("\n \n", "is empty; it should start with a line of column names"),
         ("a,b\n", r"column names \('a', 'b'\) but no rows of data"),
-        ("a,b\n1,2\n3\n", "line 3 .* has 1 cell, but the header names 2 columns"),
+        ("a,b\n1,2\n3\n", "line 3 .* has 1 cell, but the header has 2 columns"),
         ("a,b\n1,2\n\n3,4,5\n6\n", r"line 4 .* has 3 cells.*\(and so do 1 other lines\)"),
         ('a,b\n"x\ny",2\n3\n', "line 4 .* has 1 cell"),
-        ("a,b,a\n1,2,3\n", "columns 1 and 3 of standard input are both called 'a'"),
+        ("a,b,a\n1,2,3\n", "columns 1 and 3 of standard input are both named 'a'"),
         ("1,2\n3,4\n", "first line .* holds numbers .*add a line with column names"),
-        ('a,b\n1,"2\n3,4\n', "line 2 of standard input: a quote begins a cell"),
-        ('a,b\n1,"2"x\n', "line 2 of standard input: a quote begins a cell"),
+        ('a,b\n1,"2\n3,4\n', "line 2 of standard input: a quoted cell is not closed"),
+        ('a,b\n1,"2"x\n', "line 2 of standard input: a quoted cell is not closed"),
         ("a,b\n1,\x002\n", "line 2 .* NUL"),
     ],
 )
@@ -185,8 +185,8 @@ def test_numbers():
     assert table.texts("c")[1] == "NA"  # a category may be called so
     with pytest.raises(
         TableError,
-        match=r"'d' .*: row 1 \(line 2\) holds 'x', row 2 \(line 3\) holds 'y', row 4 \(line 5\) "
-        r"holds 'z', which are not numbers, and so on in 2 more rows",
+        match=r"'d' .*: row 1 \(line 2\) has 'x', row 2 \(line 3\) has 'y', row 4 \(line 5\) "
+        r"has 'z', which are not numbers, and so on in 2 more rows",
     ):
         table.numbers("d", missing="nan")
 
@@ -261,7 +261,7 @@ def test_ids():
         table.ids("a")
     with pytest.raises(TableError, match="3 times in total"):
         table.ids("b")
-    with pytest.raises(TableError, match=r"no id in row 1 \(line 2\); every row needs one"):
+    with pytest.raises(TableError, match=r"id is missing in row 1 \(line 2\); every row needs one"):
         table.ids("c")
 
 

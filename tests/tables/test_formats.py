@@ -75,7 +75,7 @@ class TestExcel:
         again = read(written(table.with_columns({"cluster": np.array([0, 1, 2])})))
         assert again.texts("day") == ["2024-01-05", None, "2024-01-05"]
         assert again.numbers("cluster").tolist() == [0, 1, 2]
-        with pytest.raises(TableError, match=r"'day' .* holds '2024-01-05'"):
+        with pytest.raises(TableError, match=r"'day' .* has '2024-01-05'"):
             table.numbers("day")
 
     def test_texts_are_texts(self):
@@ -99,7 +99,7 @@ class TestExcel:
         assert read(data, sheet="9").names == ("id", "x")
         with pytest.raises(TableError, match=r"no sheet 'customer'.*did you mean 'Customers'\?"):
             read(data, sheet="customer")
-        with pytest.raises(TableError, match=r"no sheet 4 .*it has 3, counted from 1: 'Notes'"):
+        with pytest.raises(TableError, match=r"no sheet 4 .*it has 3, numbered from 1: 'Notes'"):
             read(data, sheet=4)
         with pytest.raises(TableError, match="no sheet 0 "):
             read(data, sheet=0)
@@ -142,7 +142,7 @@ class TestExcel:
             with pytest.raises(TableError, match="cannot be read as a spreadsheet"):
                 read(data[:cut], format="xlsx")
         (tmp_path / "a.csv").write_bytes(data)
-        with pytest.raises(TableError, match="no text file; by its content it is xlsx"):
+        with pytest.raises(TableError, match="not a text file; its content looks like xlsx"):
             read_table(tmp_path / "a.csv")
         (tmp_path / "a.xls").write_text("a,b\n1,2\n")
         with pytest.raises(TableError, match="in another format"):
@@ -293,7 +293,7 @@ class TestParquet:
 
     def test_infinite(self):
         table = Table.of({"a": [1.0, float("inf")]}, format="parquet")
-        with pytest.raises(TableError, match="row 2 holds 'inf'"):
+        with pytest.raises(TableError, match="row 2 has 'inf'"):
             read(written(table)).numbers("a")
 
     def test_mixed_values_become_texts(self):
@@ -350,8 +350,8 @@ class TestJsonLines:
         ("text", "message"),
         [
             ('{"a": 1}\n{"a": }\n', "line 2 of standard input is not JSON"),
-            ('{"a": 1}\n[1]\n', r"line 2 .* should be a JSON object .*; it is '\[1\]'"),
-            ('[{"a": 1},\n{"a": 2}]\n', "line 1 .* one object a line"),
+            ('{"a": 1}\n[1]\n', r"line 2 .* should be a JSON object .*; got '\[1\]'"),
+            ('[{"a": 1},\n{"a": 2}]\n', "line 1 .* one object per line"),
             ("{}\n", "has no rows"),
             ('{"a": ' + "[" * 100_000 + "\n", "line 1 .* nested too deeply"),
             ('{"a": ' + "9" * 5000 + "}\n", "line 1 .* is not JSON"),

@@ -35,7 +35,7 @@ def check_sparse(array: Any, what: str) -> None:
     problem = _problem(array)
     if problem:
         raise ValueError(
-            f"{what} is a malformed sparse array: {problem}. Make it again from its entries, for "
+            f"{what} is a malformed sparse array: {problem}. Rebuild it from its entries, for "
             "example with scipy.sparse.coo_array."
         )
 
@@ -76,7 +76,7 @@ def _in_lists(array: Any, lists: int, end: int, of: str, data_dimensions: int = 
     if start.size != lists + 1:
         return f"indptr must have {lists + 1} entries; got {start.size}"
     if start[0] != 0 or (start[1:] < start[:-1]).any():
-        return "indptr must begin with 0 and never fall"
+        return "indptr must start with 0 and never decrease"
     if start[-1] > min(index.size, len(data)):
         return f"indptr ends at {start[-1]}, but there are {min(index.size, len(data))} entries"
     return _beyond(index[: int(start[-1])], end, of)
@@ -86,7 +86,7 @@ def _beyond(index: NDArray[Any], end: int, of: str) -> str:
     if index.size == 0 or (index.min() >= 0 and index.max() < end):
         return ""
     bad = index[(index < 0) | (index >= end)][0]
-    return f"it has an entry in {of} {bad} of {end}, counted from 0"
+    return f"it has an entry in {of} {bad} of {end}, numbered from 0"
 
 
 def _in_blocks(array: Any, rows: int, columns: int) -> str:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """How a fit or a single assignment ended; `message` says it in a sentence.
+    """How a fit or a single assignment ended; `message` is a sentence.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
     @property
     def message(self) -> str:
-        """One sentence for a person."""
+        """One sentence."""
         return _MESSAGES[self]
 
     @property

@@ -31,8 +31,8 @@ def refuse_masked(value: Any, what: str) -> None:
     for part in value if isinstance(value, list | tuple) else (value,):
         if isinstance(part, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(part)).any():
             raise ValueError(
-                f"{what} holds masked cells ({int(hidden.sum())} of {hidden.size}); fill or drop "
-                "them before clustering."
+                f"{what} contains masked values ({int(hidden.sum())} of {hidden.size}); fill or "
+                "drop them before clustering."
             )
 
 
@@ -47,7 +47,7 @@ def read_data(X: Any) -> PointArray:  # noqa: N803
     if array.dtype.kind == "O":
         array = _numbers_of_objects(array)
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"X must hold numbers; got dtype {array.dtype}.")
+        raise ValueError(f"X must be numeric; got dtype {array.dtype}.")
     if array.ndim != 2:
         raise ValueError(
             f"X must have two dimensions (samples, features); got shape {array.shape}. "
@@ -63,11 +63,11 @@ def read_data(X: Any) -> PointArray:  # noqa: N803
     if not np.isfinite(largest):
         row, column = _first_not_finite(array)
         raise ValueError(
-            f"X holds NaN or infinity, first at sample {row}, feature {column}; "
+            f"X contains NaN or infinity, first at sample {row}, feature {column}; "
             "impute or drop such samples before clustering."
         )
     if largest > LARGEST:
-        raise ValueError(f"X holds {largest:g}: its squares overflow; rescale X.")
+        raise ValueError(f"X contains {largest:g}, whose square overflows; rescale X.")
     return array
 
 
@@ -94,11 +94,11 @@ def _numbers_of_objects(array: NDArray[Any]) -> NDArray[Any]:
     """Convert an object array, if it holds numbers (None counts as NaN) and no strings or dates."""
     for value in array.ravel():
         if value is not None and not isinstance(value, numbers.Number | np.bool_):
-            raise ValueError(f"X must hold numbers; got {value!r:.60}.")
+            raise ValueError(f"X must be numeric; got {value!r:.60}.")
     try:
         return array.astype(float)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"X must hold numbers: {error}") from error
+        raise ValueError(f"X must be numeric: {error}") from error
 
 
 def read_n_clusters(n_clusters: Any, n_samples: int) -> int:
@@ -123,7 +123,7 @@ def read_cluster_count(n_clusters: Any) -> int:
 def read_whole(value: Any, what: str) -> int:
     """Read a whole number, at least 1."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{what} must be a whole number, at least 1; got {value!r}.")
+        raise ValueError(f"{what} must be a whole number of at least 1; got {value!r}.")
     return int(value)
 
 
@@ -131,7 +131,7 @@ def read_not_negative(value: Any, what: str) -> float:
     """Read a number, at least 0."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not float(value) >= 0:
-        raise ValueError(f"{what} must be a number, at least 0; got {value!r}.")
+        raise ValueError(f"{what} must be a number of at least 0; got {value!r}.")
     return float(value)
 
 
@@ -139,7 +139,7 @@ def read_seed(value: Any, what: str) -> int:
     """Read a seed: a whole number, at least 0."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
         raise ValueError(
-            f"{what} must be a whole number, at least 0, a generator or None; got {value!r:.60}."
+            f"{what} must be a whole number of at least 0, a generator or None; got {value!r:.60}."
         )
     return int(value)
 
@@ -157,15 +157,17 @@ def read_centers(
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{what} must be {choices}; got {centers!r:.60}.")
     if shape is None and (array.ndim != 2 or 0 in array.shape):
-        raise ValueError(f"{what} has shape {array.shape}; (clusters, features) was expected.")
+        raise ValueError(f"{what} has shape {array.shape}; expected (n_clusters, n_features).")
     if shape is not None and array.shape != shape:
-        raise ValueError(f"{what} has shape {array.shape}; {shape} was expected.")
+        raise ValueError(f"{what} has shape {array.shape}; expected {shape}.")
     if sp.issparse(array):
         array = read_sparse(array, what).toarray()
     if not np.isfinite(array).all():
-        raise ValueError(f"{what} holds NaN or infinity.")
+        raise ValueError(f"{what} contains NaN or infinity.")
     if (largest := float(np.abs(array).max())) > LARGEST:
-        raise ValueError(f"{what} holds {largest:g}: its squares overflow; rescale X and {what}.")
+        raise ValueError(
+            f"{what} contains {largest:g}, whose square overflows; rescale X and {what}."
+        )
     return array.astype(np.float64)
 
 
@@ -178,7 +180,7 @@ def read_jobs(n_jobs: Any) -> int:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise ValueError(
             f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}. "
-            "Pass the number of threads; -1 takes all cores, -2 all but one."
+            "Pass the number of threads; -1 uses all cores, -2 all but one."
         )
     number = int(n_jobs)
     # more threads than this help nobody, and kernels count them in 32 bits
@@ -202,7 +204,7 @@ def read_weight(sample_weight: Any, n_samples: int) -> FloatArray:
             f"sample_weight.shape == {weight.shape}, expected {(n_samples,)}: one per sample."
         )
     if not np.isfinite(weight).all():
-        raise ValueError("sample_weight holds NaN or infinity.")
+        raise ValueError("sample_weight contains NaN or infinity.")
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative; got {weight.min():g}.")
     if not weight.any():
@@ -217,14 +219,14 @@ def read_numbers(value: Any, what: str, finite: bool = True) -> Any:
         raise ValueError(f"{what} must be numbers; got {value!r:.60}.")
     array = array.astype(float)
     if np.isnan(array).any() or (finite and not np.isfinite(array).all()):
-        raise ValueError(f"{what} holds NaN{' or infinity' if finite else ''}.")
+        raise ValueError(f"{what} contains NaN{' or infinity' if finite else ''}.")
     return array
 
 
 def read_price(price: Any, confidence: Any) -> FloatArray:
     """Read what a violation costs: a price or a confidence, not both; not negative."""
     if (price is None) == (confidence is None):
-        raise ValueError("give either a price or a confidence.")
+        raise ValueError("give a price or a confidence, not both.")
     what = "confidence" if price is None else "price"
     weight: FloatArray = read_numbers(confidence if price is None else price, what, finite=False)
     if weight.ndim > 1:
@@ -253,8 +255,8 @@ def read_sizes(value: Any, what: str) -> Any:
     for one in each:
         if not isinstance(one, numbers.Integral) and not 0 <= float(one) < 1:
             raise ValueError(
-                f"{what} is a number of samples (an int) or a share of them (a float between 0 "
-                f"and 1); got {float(one)!r}."
+                f"{what} must be a number of samples (int) or a share of them (float between 0 and "
+                f"1); got {float(one)!r}."
             )
     if (array == np.floor(array)).all():
         # every cluster holds fewer than 2**53 samples, so clipping changes no answer
@@ -288,7 +290,7 @@ def _refuse_crossed_sizes(lower: Any, upper: Any) -> None:
     if lower is None or upper is None:
         return
     if lower.ndim and upper.ndim and lower.size != upper.size:
-        raise ValueError(f"size_min has {lower.size} values, size_max {upper.size}.")
+        raise ValueError(f"size_min has {lower.size} values, but size_max has {upper.size}.")
     low, up = np.broadcast_arrays(np.atleast_1d(lower), np.atleast_1d(upper))
     crossed = ~_other_kinds(low, up) & (low > up)
     if crossed.any():
@@ -317,7 +319,7 @@ def join_sizes(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
         if _other_kinds(a, b).any():
             raise ValueError(
                 f"{what} is a share of the samples on one side of & and a number of samples on the "
-                "other; which of them is tighter depends on the data: state both in the same way."
+                "other; which is tighter depends on the data: use the same form for both."
             )
         tighter = np.asarray(pick(a, b))
         tighter.setflags(write=False)

@@ -98,7 +98,7 @@ def _create(path: str, shown: str, *, private: bool) -> tuple[int, str]:
         except OSError as error:  # name what was asked for, not what nobody knows
             why = os.strerror(error.errno or 0)
             if isinstance(error, FileNotFoundError):
-                why = f"there is no folder {os.path.dirname(shown) or '.'}"
+                why = f"folder {os.path.dirname(shown) or '.'} does not exist"
             raise OSError(error.errno, f"cannot write ({why})", shown) from None
 
 

@@ -131,7 +131,7 @@ def _digest(total: Any, name: str, data: bytes) -> None:
 def _plain(value: Any, where: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Any:
     """What JSON can say; arrays are put aside."""
     if len(where) > DEEPEST:
-        raise TypeError(f"{_named(where[:3])} is nested more than {DEEPEST} times.")
+        raise TypeError(f"{_named(where[:3])} is nested more than {DEEPEST} levels deep.")
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -153,8 +153,8 @@ def _plain(value: Any, where: tuple[str, ...], arrays: dict[str, NDArray[Any]]) 
             return {"$dict": [list(pair) for pair in pairs]}
         return dict(pairs)
     raise TypeError(
-        f"{_named(where)} is a {type(value).__name__} ({value!r:.60}), which a file cannot hold: "
-        "only text, numbers, truth values, None, arrays of numbers, and lists and mappings of them."
+        f"{_named(where)} is a {type(value).__name__} ({value!r:.60}), which cannot be saved: only "
+        "text, numbers, booleans, None, arrays of numbers, and lists and mappings of them can."
     )
 
 
@@ -165,8 +165,8 @@ def _named(where: tuple[str, ...]) -> str:
 def _put(array: NDArray[Any], where: tuple[str, ...], arrays: dict[str, NDArray[Any]]) -> Any:
     if array.dtype.kind not in _KINDS or array.dtype.itemsize > 8:
         raise TypeError(
-            f"{_named(where)} is an array of {array.dtype}; a file holds arrays of numbers and "
-            "truth values of at most 64 bits."
+            f"{_named(where)} is an array of {array.dtype}; only arrays of numbers and booleans of "
+            "at most 64 bits can be saved."
         )
     array = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
     if array.size <= SMALL:
@@ -188,7 +188,7 @@ def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Cont
     """
     shown = clean(os.fspath(path))
     if os.path.isdir(path):
-        raise DamagedFileError(f"{shown} is a folder; name a file that bckm wrote.")
+        raise DamagedFileError(f"{shown} is a folder, not a file written by bckm.")
     with open(path, "rb") as file:
         # the file, its members, and what they become
         needed = 3 * os.fstat(file.fileno()).st_size
@@ -220,7 +220,7 @@ def read_container(path: str | os.PathLike[str], kinds: Collection[str]) -> Cont
         raise DamagedFileError(f"{shown} is damaged ({_because(error)}); {_AGAIN}.") from None
     if kind not in kinds:
         wanted = " or a ".join(kinds)
-        raise ValueError(f"{shown} holds a {clean(kind)}, not a {wanted}; name another file.")
+        raise ValueError(f"{shown} holds a {clean(kind)}, not a {wanted}; choose another file.")
     return Container(kind, found["version"], library, content)
 
 
@@ -232,15 +232,15 @@ def _refuse_strange(shown: str, data: bytes) -> None:
     """Tell files of others by their first bytes."""
     if not data:
         raise DamagedFileError(
-            f"{shown} is empty: nothing was written to it, or it was cut short; write it again."
+            f"{shown} is empty: nothing was written to it, or it was truncated; write it again."
         )
     if data[:1] == b"\x80" and data[1:2] in b"\x02\x03\x04\x05":
         raise DamagedFileError(
-            f"{shown} is a pickle, which bckm does not open, because that may run any code; write "
-            "it with bckm.save."
+            f"{shown} is a pickle, which bckm does not open, because that may run arbitrary code; "
+            "write it with bckm.save."
         )
     if not data.startswith(b"PK\x03\x04"):
-        raise DamagedFileError(f"{shown} was not written by bckm, or its beginning is damaged.")
+        raise DamagedFileError(f"{shown} was not written by bckm, or its start is damaged.")
 
 
 def _members_of(shown: str, archive: zipfile.ZipFile, size: int) -> dict[str, bytes]:
@@ -248,10 +248,12 @@ def _members_of(shown: str, archive: zipfile.ZipFile, size: int) -> dict[str, by
     names = [info.filename for info in infos]
     if HEADER not in names:
         raise DamagedFileError(
-            f"{shown} is a zip file that bckm did not write, or damaged: it has no {HEADER}."
+            f"{shown} is a zip file not written by bckm, or damaged: it has no {HEADER}."
         )
     if len(set(names)) < len(names):
-        raise DamagedFileError(f"{shown} is damaged: it has two members of one name; {_AGAIN}.")
+        raise DamagedFileError(
+            f"{shown} is damaged: it has two members of the same name; {_AGAIN}."
+        )
     stored = all(
         info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
         for info in infos
@@ -259,8 +261,8 @@ def _members_of(shown: str, archive: zipfile.ZipFile, size: int) -> dict[str, by
     # nothing may claim to be larger than the file is: it would be unpacked to fill the memory
     if not stored or sum(info.file_size for info in infos) > size:
         raise DamagedFileError(
-            f"{shown} is damaged, or was packed again by another program: bckm stores without "
-            f"compression; {_AGAIN}."
+            f"{shown} is damaged, or was repacked by another program: bckm does not compress; "
+            f"{_AGAIN}."
         )
     return {info.filename: archive.read(info) for info in infos}
 
@@ -276,7 +278,7 @@ def _parse(data: bytes) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"the header holds {name}, which is no JSON")
+    raise ValueError(f"the header contains {name}, which is not JSON")
 
 
 def _refuse_newer(shown: str, found: Mapping[str, Any]) -> None:
@@ -314,14 +316,14 @@ def _rich(value: Any, members: Mapping[str, bytes], depth: int = 0) -> Any:
         if key == "$dict":
             return _mapping(inner, members, depth)
     if any(key.startswith("$") for key in value):
-        raise ValueError("the header holds a mark that this version does not know")
+        raise ValueError("the header contains a mark unknown to this version")
     return {key: _rich(one, members, depth + 1) for key, one in value.items()}
 
 
 def _mapping(pairs: Any, members: Mapping[str, bytes], depth: int) -> dict[str, Any]:
     found = {name: _rich(one, members, depth + 1) for name, one in pairs}
     if len(found) < len(pairs) or not all(isinstance(name, str) for name in found):
-        raise ValueError("the header holds a mapping whose keys are no different texts")
+        raise ValueError("the header contains a mapping whose keys are not distinct texts")
     return found
 
 

@@ -23,7 +23,7 @@ class Fields:
 
     def __init__(self, tree: Any, name: str) -> None:
         if not isinstance(tree, dict):
-            raise ValueError(f"{name} is no mapping")
+            raise ValueError(f"{name} is not a mapping")
         self.tree, self.name = tree, name
 
     def __getitem__(self, key: str) -> Any:
@@ -104,7 +104,7 @@ class Fields:
         """A list of whole numbers, none below `least`."""
         found = self._array(key, "iu", (size,))
         if found.size and (found.min() < least or found.max() > np.iinfo(np.int64).max):
-            raise self._wrong(key, f"numbers from {least} on")
+            raise self._wrong(key, f"whole numbers of at least {least}")
         return found.astype(np.int64)
 
     def floats(self, key: str, shape: tuple[int | None, ...], finite: bool = True) -> FloatArray:
@@ -159,7 +159,7 @@ def scalar(value: Any, what: str) -> Scalar:
     if isinstance(value, Scalar):
         return value
     raise TypeError(
-        f"{what} {value!r:.60} is a {type(value).__name__}, which a file cannot hold; use text or "
+        f"{what} {value!r:.60} is a {type(value).__name__}, which cannot be saved; use text or "
         "numbers instead."
     )
 

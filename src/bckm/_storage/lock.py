@@ -80,14 +80,14 @@ def _taken(beside: str, shown: str) -> int | None:
             os.close(fd)
             if error.errno in _HELD:
                 raise FileInUseError(
-                    f"{shown} is in use by another fit{holder}: two that write one file would "
-                    "spoil each other's work. Wait for it to end, or name another file."
+                    f"{shown} is in use by another fit{holder}. Wait for it to end, or choose "
+                    "another file."
                 ) from None
             with suppress(OSError):
                 os.unlink(beside)
             warnings.warn(
                 f"the file system of {shown} has no locks ({error.strerror}): a second fit with "
-                "the same file would not be noticed.",
+                "the same file would not be detected.",
                 RuntimeWarning,
                 stacklevel=4,
             )

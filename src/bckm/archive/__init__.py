@@ -1,4 +1,4 @@
-"""Results, models and studies as files: one each, without pickle, written whole or not at all.
+"""Results, models and studies as files, without pickle, written completely or not at all.
 
 The format is that of `bckm._storage.container`: a zip of a JSON header and plain arrays. Loading
 runs no code from the file. Files of older versions stay readable, see ``tests/archive``.
@@ -29,27 +29,27 @@ KINDS = ("result", "model", "study")
 def save(thing: Result | ConstrainedKMeans | Study, path: str | os.PathLike[str]) -> None:
     """Write a result, a model or a study to one file.
 
-    A file that is there is replaced in one moment: whatever happens meanwhile, the old one or the
-    new one is there. The same thing is the same bytes, everywhere.
+    An existing file is replaced atomically: whatever happens, either the old file or the new one
+    remains. The same object always gives the same bytes.
 
     Parameters
     ----------
     thing : Result, ConstrainedKMeans or Study
-        What to keep. Of a result everything; of a model all parameters and what it
-        learned, but a `random_state` that is a generator is kept as None, and metadata requests of
-        scikit-learn are not kept; of a study everything.
+        The object to save. Results and studies are saved completely, models with all parameters
+        and what they learned, except that a `random_state` that is a generator is saved as None,
+        and metadata requests of scikit-learn are not saved.
     path : str or path
-        Any name will do; ``.bckm`` says what it is.
+        The file; any name is allowed, ``.bckm`` is customary.
 
     Raises
     ------
     TypeError
-        If it holds what a file cannot hold: ids, categories, settings or parameters other than
-        text, numbers, truth values, None, and arrays, lists and mappings of them.
+        If it contains ids, categories, settings or parameters other than text, numbers, booleans,
+        None, and arrays, lists and mappings of them.
 
     See Also
     --------
-    bckm.load : The way back.
+    bckm.load : Read it back.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def save(thing: Result | ConstrainedKMeans | Study, path: str | os.PathLike[str]
 
         if type(thing) is not ConstrainedKMeans:
             raise TypeError(
-                "save takes a Result, a ConstrainedKMeans or a Study; got a "
+                "save expects a Result, a ConstrainedKMeans or a Study; got a "
                 f"{type(thing).__name__}."
             )
         kind, tree = "model", model_tree(thing, pool)
@@ -81,10 +81,10 @@ def save(thing: Result | ConstrainedKMeans | Study, path: str | os.PathLike[str]
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read what `save` wrote.
+    """Load a file written by `save`.
 
-    Runs no code from the file. What is damaged, cut short, changed by hand or not written by `bckm`
-    is refused; so are labels of a study that break its rules.
+    Runs no code from the file. Files that are damaged, truncated, edited by hand or not written by
+    `bckm` are rejected, and so are studies whose labels violate their rules.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     Result, ConstrainedKMeans or Study
-        What was saved.
+        The saved object.
 
     Raises
     ------
     DamagedFileError
-        If the file is not what `save` wrote, or was written by a newer version.
+        If the file was not written by `save`, is damaged, or is from a newer version.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def _inconsistent(path: str | os.PathLike[str], why: object) -> DamagedFileError:
     return DamagedFileError(
-        f"{clean(os.fspath(path))} is damaged or was changed by hand: "
+        f"{clean(os.fspath(path))} is damaged or was edited by hand: "
         f"{clean(str(why)).rstrip('.')}. Write it again with bckm.save."
     )
 

@@ -27,7 +27,7 @@ _OUTPUTS = ("default", "pandas", "polars")
 def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
     """Parameters, and the fit if there was one."""
     if callable(model.init):
-        raise TypeError("init is a callable, which no file can hold; set it to centers or a word.")
+        raise TypeError("init is a callable, which cannot be saved; set it to centers or a name.")
     params = {name: _param(value) for name, value in model.get_params(deep=False).items()}
     _check_params(params)
     tree = {"params": params, "output": getattr(model, _OUTPUT, None), "fit": None}
@@ -50,13 +50,13 @@ def read_model(fields: Fields, pool: Pool) -> ConstrainedKMeans:
     """A `ConstrainedKMeans` from a file."""
     params = mapping_of(fields["params"], "params")
     if unknown := set(params) - set(_PARAMS):
-        raise ValueError(f"there is no parameter {min(unknown)!r:.60}")
+        raise ValueError(f"unknown parameter {min(unknown)!r:.60}")
     _check_params(params)
     model = ConstrainedKMeans(**params)
     if fields["output"] is not None:
         output = fields.of("output")
         if any(output.text(key) not in _OUTPUTS for key in output.tree):
-            raise ValueError("the output is of no known kind")
+            raise ValueError("the output has an unknown kind")
         setattr(model, _OUTPUT, dict(output.tree))
     if fields["fit"] is not None:
         _fit(model, fields.of("fit"), pool)

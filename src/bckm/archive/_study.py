@@ -64,7 +64,7 @@ def read_study(fields: Fields, pool: Pool) -> Study:
         metric.embedded(study.scaled)  # which refuses what is no direction, or no place on earth
     broken = _broken(study)
     if broken and fields.whole("broken") == 0:
-        raise ValueError(f"it was changed after it was written: {broken[0]}".rstrip("."))
+        raise ValueError(f"it was edited after it was written: {broken[0]}".rstrip("."))
     study.constraints.soft_rules(n, study.n_clusters)  # which refuses those that do not fit
     return study
 

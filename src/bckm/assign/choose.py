@@ -64,6 +64,6 @@ def choose(solver: str | Engine, problem: Problem) -> Engine:
     beyond: Feature = problem.features & ~engine.handles
     if beyond:
         raise UnsupportedError(
-            f"solver {engine.name!r} cannot express {beyond.words}; use solver='auto'."
+            f"solver {engine.name!r} does not support {beyond.words}; use solver='auto'."
         )
     return engine

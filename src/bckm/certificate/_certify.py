@@ -35,7 +35,7 @@ PROGRESS = 0.01  # ... this share of the gap must close
 
 
 class Ending(StrEnum):
-    """How a search for a bound ended; `message` says it in a sentence.
+    """How a search for a bound ended; `message` is a sentence.
 
     Examples
     --------
@@ -53,13 +53,13 @@ class Ending(StrEnum):
 
     @property
     def message(self) -> str:
-        """One sentence for a person."""
+        """One sentence."""
         return _MESSAGES[self]
 
 
 _MESSAGES = {
     Ending.CLOSED: "the gap is within tol",
-    Ending.EXHAUSTED: "the bound stopped rising: the relaxation gives no more",
+    Ending.EXHAUSTED: "the bound stopped rising: the relaxation is exhausted",
     Ending.ITERATION_LIMIT: "stopped at the iteration limit: the bound might still rise",
     Ending.TIME_LIMIT: "stopped at the time limit: the bound might still rise",
     Ending.INTERRUPTED: "stopped by the user: the bound might still rise",
@@ -68,18 +68,18 @@ _MESSAGES = {
 
 @dataclass(frozen=True)
 class BoundStep:
-    """A look at the bound on the way.
+    """The bound during the search.
 
     Attributes
     ----------
     iteration : int
-        Counted from 0, where nothing but the eigenvalues of the data is known.
+        Number of iterations; at 0 only the eigenvalues of the data are known.
     lower_bound, gap : float
-        The best so far, see `Certificate`.
+        Best values so far, see `Certificate`.
     cuts : int
-        Inequalities in use.
+        Number of inequalities in use.
     seconds : float
-        Since the search began.
+        Seconds since the search began.
 
     Examples
     --------
@@ -105,22 +105,22 @@ class Certificate:
     Attributes
     ----------
     objective : float
-        Inertia and penalty of the clustering that was looked at.
+        Inertia plus penalty of the given clustering.
     lower_bound : float
         No clustering that obeys the rules has a smaller inertia, wherever its centers are. In the
         units of X, and safe against rounding.
     gap : float
-        (objective - lower_bound) / objective; 0 where the objective is 0.
+        (objective - lower_bound) / objective; 0 if the objective is 0.
     status : Ending
         CLOSED, EXHAUSTED, ITERATION_LIMIT, TIME_LIMIT or INTERRUPTED.
     seconds : float
-        Time it took.
+        Time of the search.
     iterations : int
-        Of the method behind it.
+        Number of iterations.
     rules : tuple of str
-        Kinds of rules that the bound makes use of.
+        Kinds of rules that the bound uses.
     left_out : tuple of str
-        Kinds of rules that it does not know: it holds without them, too, and may be weak.
+        Kinds of rules that it ignores: it is valid without them, but may be weak.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Certificate:
             f"{_rounded(self.lower_bound, 7, ROUND_FLOOR)} (this one: {self.objective:.7g})"
         )
         if self.left_out:
-            text += f"; {' and '.join(self.left_out)} were left out"
+            text += f"; {' and '.join(self.left_out)} were ignored"
         if self.status is not Ending.CLOSED:
             text += f"; {self.status.message}"
         return text
@@ -164,14 +164,14 @@ def certify(
     time_limit: float | None = None,
     on_step: Callable[[BoundStep], None] | None = None,
 ) -> Certificate:
-    """Prove how far a clustering can be from the best one that obeys the same rules.
+    """Prove how far a clustering can be from the best one under the same rules.
 
     The bound is that of a semidefinite relaxation of the whole problem (labels and centers),
-    tightened by inequalities that its solution breaks. Whatever the method behind it does, the
-    number that is returned follows from weak duality, with an allowance for rounding. It knows
-    must-links, cannot-links and, of sizes, the smallest and the largest bound; linear rows are left
-    out. It takes seconds for 200 items (samples, where must-linked ones count once), and the time
-    grows with the cube of their number.
+    tightened by inequalities that its solution violates. Regardless of convergence, the returned
+    number follows from weak duality, with an allowance for rounding. It uses must-links,
+    cannot-links and, for sizes, the smallest and largest bounds; linear rows are ignored. It takes
+    seconds for 200 items (samples, with must-linked ones counted once), and the time grows with the
+    cube of their number.
 
     Parameters
     ----------
@@ -186,9 +186,9 @@ def certify(
     tol : float
         Stop at this gap.
     time_limit : float, optional
-        Seconds; the best bound found by then is returned.
+        Time limit in seconds; the best bound found by then is returned.
     on_step : callable, optional
-        Called with a `BoundStep` at each look. Ctrl-C (or KeyboardInterrupt raised here) ends the
+        Called with each `BoundStep`. Ctrl-C (or KeyboardInterrupt raised here) ends the
         search with the best bound so far.
 
     Returns
@@ -199,9 +199,9 @@ def certify(
     Raises
     ------
     ValueError
-        If the result does not fit X and the rules: another number of samples or features, labels
-        that break a rule, another inertia; if its centers are not the means of its clusters; if
-        there are more than 2,000 items.
+        If the result does not match X and the rules: a different number of samples or features,
+        labels that violate a rule, a different inertia; if its centers are not the means of its
+        clusters; if there are more than 2,000 items.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def certify(
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step must be callable; got {on_step!r}.")
     if not isinstance(result, Result):
-        raise TypeError(f"certify takes the Result of bckm.kmeans; got {result!r:.60}.")
+        raise TypeError(f"certify needs the Result of bckm.kmeans; got {result!r:.60}.")
     constraints = located(as_constraints(constraints), X, sample_id)
     points = read_metric(metric).embedded(X)
     problem = _compiled(result, points, constraints, sample_weight)
@@ -306,15 +306,15 @@ def _compiled(result: Result, points: Any, constraints: Constraints, sample_weig
     shape, known = data.shape, (result.labels.size, result.embedded.shape[1])
     for what, expected, other in zip(("samples", "features"), known, shape, strict=True):
         if expected != other:
-            raise ValueError(f"the result is about {expected:,} {what}, X has {other:,}{_OTHER}")
+            raise ValueError(f"the result has {expected:,} {what}, but X has {other:,}{_OTHER}")
     n_clusters = len(result.centers)
     broken = verify(result.labels, n_clusters, constraints)
     if broken:
-        raise ValueError(f"the labels of the result break a rule: {str(broken[0])[:-1]}{_OTHER}")
+        raise ValueError(f"the labels of the result violate a rule: {str(broken[0])[:-1]}{_OTHER}")
     problem = Problem.build(data, n_clusters, constraints, sample_weight, few=True)
     if problem.structure.n_items > MOST_ITEMS:
         raise ValueError(
-            f"certify takes at most {MOST_ITEMS:,} items (samples, where must-linked ones count "
+            f"certify accepts at most {MOST_ITEMS:,} items (samples, with must-linked ones counted "
             f"once); X has {problem.structure.n_items:,}: certify a fit of fewer samples."
         )
     return problem
@@ -334,19 +334,19 @@ def _item_labels(problem: Problem, result: Result, points: Any, sample_weight: A
     ):
         if abs(stated - actual) > AGREE * max(result.objective, actual) + zero:
             raise ValueError(
-                f"the {what} of the result is {stated:.7g}, here it is {actual:.7g}{_OTHER}"
+                f"the {what} of the result is {stated:.7g}, but here it is {actual:.7g}{_OTHER}"
             )
     around_means = problem.objective(problem.recentered(labels, centers)[1])
     if result.objective > around_means * (1 + AGREE) + zero:
         raise ValueError(
             f"the centers of this result are not the means of its clusters: its inertia is "
-            f"{result.objective:.7g}, that around the means {around_means:.7g}. Results of "
-            "bckm.assign_to cannot be certified; bckm.kmeans starts from centers with init=."
+            f"{result.objective:.7g}, but {around_means:.7g} around the means. Results of "
+            "bckm.assign_to cannot be certified; to start from centers, use bckm.kmeans(init=...)."
         )
     return labels
 
 
-_OTHER = "; pass X, constraints, sample_weight and metric of the fit."
+_OTHER = "; pass the X, constraints, sample_weight and metric of the fit."
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""``bckm check``: whether rules can be obeyed and, if not, why."""
+"""``bckm check``: whether rules can be met and, if not, why."""
 
 from __future__ import annotations
 

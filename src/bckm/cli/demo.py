@@ -1,4 +1,4 @@
-"""``bckm demo``: a fit of bundled data, with the command that asks for it."""
+"""``bckm demo``: a fit of bundled data, with its command."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ FAR = 0.05  # gap of the last assignment from which on a person is told
 @reading_options
 @click.pass_context
 def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
-    """Assign every row of DATA to a cluster so that every rule holds, or explain why none can.
+    """Assign every row of DATA to a cluster so that every rule holds, or explain why not.
 
     DATA is a CSV, TSV, Parquet, Excel, JSON lines or NPZ file, or - for standard input. The rows
     are written with one more column, in the same format. Clusters without names are numbered from

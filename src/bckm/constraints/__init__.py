@@ -1,4 +1,4 @@
-"""What is asked: `Constraints`, the statements it may hold, the single rules it amounts to."""
+"""Rules: `Constraints`, the statements it may hold, and the single rules they expand to."""
 
 from bckm.constraints._constraints import Constraints, Located, as_constraints
 

@@ -21,14 +21,14 @@ from bckm.constraints._per_sample import (
 
 
 class Capacity(PerSample):
-    """How much of something the samples of each cluster may add up to, and must.
+    """Bounds on the sum of an amount, such as a weight, over the samples of each cluster.
 
     Parameters
     ----------
     amounts : array of shape (n_samples,), or mapping of sample ids to amounts
-        What each sample takes: kilograms, minutes, people, 0/1 for membership in a class.
+        Amount of each sample: kilograms, minutes, people, 0/1 for membership in a class.
     min, max : float or array of shape (n_clusters,), optional
-        Bounds on the sum of the amounts in a cluster: one for every cluster, or one per cluster;
+        Bounds on the sum of the amounts in a cluster: one for all clusters, or one per cluster;
         None leaves that side free.
 
     Examples
@@ -55,8 +55,8 @@ class Capacity(PerSample):
             )
         if overflows(self.values):
             raise ValueError(
-                f"amounts of a Capacity add up to more than {LARGEST_SUM:g} and their sums "
-                "overflow; state them, and their bounds, in a larger unit."
+                f"amounts of a Capacity add up to more than {LARGEST_SUM:g}, so sums overflow; "
+                "express them and their bounds in a larger unit."
             )
         self.min = read_bound(min, -np.inf, "min of a Capacity")
         self.max = read_bound(max, np.inf, "max of a Capacity")

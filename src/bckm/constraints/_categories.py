@@ -13,9 +13,7 @@ from bckm._core.types import IntArray
 def categorize(values: Any, what: str) -> tuple[list[Any], IntArray]:
     """Number the different values; None, NaN and what is masked are none of them (-1)."""
     if isinstance(values, Mapping):
-        raise ValueError(
-            f"{what} must be one value per sample in the order of rows; got a mapping."
-        )
+        raise ValueError(f"{what} must be one value per sample in row order; got a mapping.")
     if hasattr(values, "to_list"):
         values = values.to_list()
     array = values.tolist() if isinstance(values, np.ndarray) else list(values)

@@ -1,6 +1,6 @@
-"""What is asked: `Constraints`.
+"""`Constraints`: all rules of a clustering.
 
-A `Constraints` knows neither the data nor the number of clusters, so the same object serves several
+A `Constraints` depends neither on the data nor on the number of clusters, so it can serve several
 fits. What depends on them is checked by `Constraints.rules`, the one door from here to the rest.
 """
 
@@ -56,40 +56,39 @@ class Located:
 
 
 class Constraints(Frozen):
-    """Rules that a clustering must obey, all hard but those of `soft` and a `Stay` with a price.
+    """Rules that a clustering must obey; hard, except those made `soft` and a `Stay` with a price.
 
     Parameters
     ----------
     must_link : array of shape (p, 2), or iterable of pairs or sets of samples, optional
-        The samples of each pair or set share a cluster.
+        The samples of each pair or set go to the same cluster.
     cannot_link : array of shape (p, 2), or iterable of pairs or sets of samples, optional
-        No two samples of a pair or set share a cluster.
+        The samples of each pair or set go to different clusters.
     size_min, size_max : int, float, or a sequence of them, optional
-        Bounds on the number of samples, one for every cluster or one per cluster. A float between 0
+        Bounds on the number of samples, one for all clusters or one per cluster. A float between 0
         and 1 is a share of all samples: at least ceil(share * n_samples) and at most
-        floor(share * n_samples) of them. No cluster is empty unless ``size_min=0`` is asked for.
+        floor(share * n_samples) of them. No cluster is empty unless ``size_min=0``.
     capacities : mapping of name to Capacity, optional
-        What the samples of a cluster may add up to.
+        Bounds on sums over the samples of each cluster.
     quotas : Quota or sequence of Quota, optional
-        How many samples of each category, or what share, a cluster may hold.
+        Bounds on the number or share of samples of each category in each cluster.
     linear : LinearRows, LinearRule, or a sequence of them, optional
-        Any further linear rules, also of your own kind.
+        Any other linear rules, including custom ones.
     groups : sequence of length n_samples, optional
-        Samples of equal value share a cluster; None, NaN and masked values belong to no group.
+        Samples with the same value go to the same cluster; None, NaN and masked: no group.
     fixed : mapping of sample to cluster, or iterable of such pairs, optional
-        These samples lie in these clusters: labels from 0 on or, where there are `cluster_names`,
-        names.
+        The cluster that a sample must go to: a label from 0 or, with `cluster_names`, a name.
     forbidden : iterable of pairs (sample, cluster), optional
-        These samples do not lie in these clusters.
+        Clusters that a sample must not go to.
     stay : Stay, optional
-        Previous labels, and what it costs to leave them.
+        Previous labels, and the penalty for leaving them.
     by : {"position", "sample_id"}
-        Whether samples are named by the position of their row in X, from 0 on, or by an id: any
-        values, as in the `sample_id` of a fit or the index of a frame. Values per sample
+        Whether samples are identified by the position of their row in X, from 0, or by an id: any
+        values, as in the `sample_id` of a fit or the index of a data frame. Values per sample
         (`Capacity`, `Quota`, `Stay`, `groups`) are then mappings of ids to values.
     cluster_names : sequence of str or int, optional
-        What messages, reports and plots call the clusters, one name per cluster; the order is that
-        of the labels, which stay 0, 1, 2, ...
+        Names of the clusters in messages, reports and plots, in the order of the labels, which
+        are still 0, 1, 2, ...
 
     Examples
     --------
@@ -162,12 +161,12 @@ class Constraints(Frozen):
             "size_max": upper,
             "statements": (
                 *read_capacities(capacities, by),
-                *read_blocks(quotas, Quota, "quotas takes bckm.Quota", by),
-                *read_blocks(linear, Linear, "linear takes bckm.LinearRows or bckm.LinearRule", by),
+                *read_blocks(quotas, Quota, "quotas must be bckm.Quota", by),
+                *read_blocks(linear, Linear, "linear must be bckm.LinearRows or LinearRule", by),
             ),
             "fixed": read_fixed(fixed, Fixed, by, names),
             "forbidden": read_fixed(forbidden, Forbidden, by, names),
-            "stay": read_blocks(stay, Stay, "stay takes bckm.Stay", by),
+            "stay": read_blocks(stay, Stay, "stay must be bckm.Stay", by),
             "softened": (),
             "by": by,
             "cluster_names": names,
@@ -182,19 +181,19 @@ class Constraints(Frozen):
 
     @classmethod
     def from_labels(cls, y: Any, *, price: Any = None, confidence: Any = None) -> Constraints:
-        """Partial labels as links: samples of one label together, of different labels apart.
+        """Turn partial labels into links: same label together, different labels apart.
 
         Parameters
         ----------
         y : sequence of length n_samples
-            Label of each sample, of any kind; -1, None, NaN and masked values are unknown.
+            Label of each sample, of any type; -1, None, NaN and masked values are unknown.
         price, confidence : float, optional
-            Make all these links soft, see `soft`; every pair then counts on its own.
+            Make all these links soft, see `soft`; every pair then counts separately.
 
         Returns
         -------
         Constraints
-            Which cluster gets which label stays open.
+            Links only; any label may become any cluster.
 
         Examples
         --------
@@ -208,7 +207,7 @@ class Constraints(Frozen):
         return links_only.soft(price=price, confidence=confidence) if soft else links_only
 
     def soft(self, *, confidence: Any = None, price: Any = None) -> Constraints:
-        """Make all these rules soft: each may be violated at a price.
+        """Make all these rules soft: each may be violated for a penalty.
 
         A fit minimizes the inertia plus the penalty of the violated rules. Every violation costs
         the price once: a pair of samples (a set is all its pairs), a sample beyond a size or a
@@ -217,15 +216,15 @@ class Constraints(Frozen):
         Parameters
         ----------
         confidence : float or array with one number per link, optional
-            Price in units of the mean squared distance of a sample from the center of all data, so
+            Price relative to the mean squared distance of a sample from the center of all data, so
             that it does not depend on the scale of the data. Infinity makes a rule hard.
         price : float or array with one number per link, optional
-            Price in units of the inertia.
+            Price per unit of violation, in units of the inertia.
 
         Returns
         -------
         Constraints
-            Join it to hard rules with ``&``.
+            Combine it with hard rules using ``&``.
 
         Examples
         --------
@@ -240,14 +239,14 @@ class Constraints(Frozen):
         links = len(self.must_link) + len(self.cannot_link)
         if weight.ndim and (weight.size != links or self._other_than_links):
             raise ValueError(
-                f"{weight.size} prices are given for {links} links; one per link is possible only "
-                "for Constraints of must-links or cannot-links and nothing else."
+                f"got {weight.size} prices for {links} links; one price per link requires "
+                "Constraints with nothing but must-links or cannot-links."
             )
         if self.linear:
-            raise TypeError("linear rules cannot be soft; state capacities or quotas instead.")
+            raise TypeError("linear rules cannot be soft; use capacities or quotas instead.")
         if self.stay or self.softened:
             raise TypeError(
-                "a Stay has prices of its own, and soft rules are soft already; join them with &."
+                "a Stay has its own prices, and soft rules are already soft; combine them with &."
             )
         return Constraints(by=self.by, cluster_names=self.cluster_names)._with(
             softened=(Softened(self, weight, relative=price is None),)
@@ -255,7 +254,7 @@ class Constraints(Frozen):
 
     @property
     def capacities(self) -> tuple[Capacity, ...]:
-        """All capacities, each with its name."""
+        """All capacities, with their names."""
         return tuple(statement for statement in self.statements if isinstance(statement, Capacity))
 
     @property
@@ -270,7 +269,7 @@ class Constraints(Frozen):
 
     @property
     def fixed_and_forbidden(self) -> tuple[Fixed | Forbidden, ...]:
-        """Both kinds of rules about one sample and one cluster."""
+        """All fixed and forbidden clusters."""
         return (*self.fixed, *self.forbidden)
 
     @property
@@ -297,12 +296,12 @@ class Constraints(Frozen):
             return NotImplemented
         if self.by != other.by and self._names_samples and other._names_samples:
             raise ValueError(
-                "rules about positions and rules about sample ids cannot be joined; bring the "
+                "rules about positions and rules about sample ids cannot be combined; convert the "
                 "latter to positions with locate(sample_id)."
             )
         lower, upper = join_sizes((self.size_min, self.size_max), (other.size_min, other.size_max))
         if None not in (names := (self.cluster_names, other.cluster_names)) and len({*names}) > 1:
-            raise ValueError(f"clusters have two sets of names: {names[0]!r} and {names[1]!r}.")
+            raise ValueError(f"conflicting cluster_names: {names[0]!r} and {names[1]!r}.")
         joined = (
             *("must_link", "cannot_link", "statements"),
             *("fixed", "forbidden", "stay", "softened"),
@@ -336,7 +335,7 @@ class Constraints(Frozen):
         return constraints_card(self)
 
     def rules(self, n_samples: int, n_clusters: int) -> list[Rule]:
-        """List the single hard rules, after checking that they fit the samples and clusters.
+        """List the individual hard rules, after checking that they fit the problem.
 
         Parameters
         ----------
@@ -355,12 +354,12 @@ class Constraints(Frozen):
         ...     print(rule)
         must-link: samples 0 and 2 together
         size_max: at most 2 samples in every cluster
-        no cluster may be empty (implied; size_min=0 allows empty clusters)
+        no cluster may be empty (default; size_min=0 allows empty clusters)
         """
         if self.by != "position":
             raise ValueError(
-                "these rules name sample ids, but the samples have none: pass sample_id (or a "
-                "pandas frame, whose index names its rows), or use locate(sample_id)."
+                "these rules refer to sample ids, but the samples have none: pass sample_id (or a "
+                "pandas frame with the ids as its index), or use locate(sample_id)."
             )
         rules = hard_rules(self, n_samples, n_clusters)
         for part in self.softened:  # an infinite price is no choice
@@ -372,7 +371,7 @@ class Constraints(Frozen):
         return rules
 
     def soft_rules(self, n_samples: int, n_clusters: int) -> list[SoftRule]:
-        """List the rules that may be violated, each with what a violation costs.
+        """List the soft rules, each with the price of a violation.
 
         Parameters
         ----------
@@ -382,7 +381,7 @@ class Constraints(Frozen):
         Returns
         -------
         list of SoftRule
-            Links pair by pair.
+            Links as single pairs.
 
         Examples
         --------
@@ -398,12 +397,12 @@ class Constraints(Frozen):
         return rules + stay_rules(self.stay)
 
     def resolved(self, n_samples: int) -> Constraints:
-        """The same rules, with sizes that are shares as the numbers they are of so many samples.
+        """Return the same rules, with sizes given as shares turned into numbers of samples.
 
         Parameters
         ----------
         n_samples : int
-            How many samples there are.
+            Number of samples.
 
         Examples
         --------
@@ -415,21 +414,21 @@ class Constraints(Frozen):
         return self._with(**{s: resolve_sizes(getattr(self, s), n_samples, s) for s in sides})
 
     def take(self, indices: Any) -> Constraints:
-        """The rules for some of the samples, which become samples 0, 1, ... in this order.
+        """Return the rules for some of the samples, which become samples 0, 1, ... in this order.
 
-        Links keep the samples that are there; those left with fewer than two are dropped, and so is
-        what is fixed or forbidden for absent samples. Bounds stay as they are; shares of the
-        samples are then shares of these.
+        Links keep the selected samples; those left with fewer than two are dropped, as are fixed
+        and forbidden clusters of other samples. Bounds are unchanged; shares are then shares of the
+        selected samples.
 
         Parameters
         ----------
         indices : sequence of int
-            Positions of the samples, each once.
+            Positions of the samples, without repetition.
 
         Returns
         -------
         Constraints
-            About positions in the selection.
+            Rules about positions in the selection.
 
         Examples
         --------
@@ -440,26 +439,28 @@ class Constraints(Frozen):
         """
         order = array_of(indices, "indices").astype(np.int64)
         if order.ndim != 1 or np.unique(order).size < order.size or (order < 0).any():
-            raise ValueError("indices must be positions from 0 on, each once.")
+            raise ValueError("indices must be distinct positions of at least 0.")
         if self.by != "position":
-            raise ValueError("rules that name sample ids need no take: locate(sample_id) does it.")
+            raise ValueError(
+                "take is for rules about positions; use locate(sample_id) for sample ids."
+            )
         places = {int(p): at for at, p in enumerate(order)}
         return Relabel(places, lambda _: order, named=False)(self)
 
     def locate(self, sample_id: Any, *, missing: str = "raise") -> Located:
-        """Bring rules about sample ids to the positions of these samples.
+        """Convert rules about sample ids into rules about positions.
 
         Parameters
         ----------
         sample_id : sequence of length n_samples
-            Id of each row of X, all different.
+            Id of each row of X; ids must be unique.
         missing : {"raise", "drop"}
-            What to do with rules that name ids which are not there: refuse, or leave them out.
+            Whether to raise an error for rules about unknown ids, or to drop these rules.
 
         Returns
         -------
         Located
-            `constraints` about positions, and what was `dropped`, in words.
+            `constraints` about positions, and a description of the `dropped` rules.
 
         Examples
         --------
@@ -475,13 +476,13 @@ class Constraints(Frozen):
         position = {name: at for at, name in enumerate(ids)}
         if len(position) < len(ids):
             twice = next(name for at, name in enumerate(ids) if position[name] != at)
-            raise ValueError(f"sample_id names {twice!r} more than once; ids must differ.")
+            raise ValueError(f"sample_id contains {twice!r} more than once; ids must be unique.")
         relabel = Relabel(position, lambda block: order_of(block, ids), named=True)
         located = relabel(self)
         if relabel.dropped and missing == "raise":
             raise ValueError(
-                f"{len(relabel.dropped)} rules name samples that are not in the data, first: "
-                f"{relabel.dropped[0]}; correct these ids, or leave such rules out with "
+                f"{len(relabel.dropped)} rules refer to samples that are not in the data; first: "
+                f"{relabel.dropped[0]}; correct these ids, or drop such rules with "
                 "locate(sample_id, missing='drop')."
             )
         return Located(located, tuple(relabel.dropped))

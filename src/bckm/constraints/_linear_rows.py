@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LinearRows:
-    """Any linear rules: lower <= A s <= upper over the sample x cluster indicator.
+    """Arbitrary linear rules: lower <= A s <= upper over the sample x cluster indicator.
 
     ``s[p * n_clusters + i]`` is 1 when sample p has label i, else 0, so `A` has
     n_samples * n_clusters columns.
@@ -31,11 +31,11 @@ class LinearRows:
     lower, upper : float or array of shape (r,), optional
         Bounds of each row; None leaves that side free.
     name : str
-        What messages call these rows.
+        Name of these rows in messages.
 
     Examples
     --------
-    Samples 0 and 1 together at most once in cluster 0 (3 samples, 2 clusters):
+    At most one of samples 0 and 1 in cluster 0 (3 samples, 2 clusters):
 
     >>> import numpy as np, bckm
     >>> A = np.zeros((1, 6)); A[0, [0 * 2 + 0, 1 * 2 + 0]] = 1
@@ -56,11 +56,11 @@ class LinearRows:
             raise ValueError(f"{what} must be numbers; got dtype {given.dtype}.")
         matrix = read_sparse(given, what).copy() if sp.issparse(given) else sp.csr_array(given)
         if not np.all(np.isfinite(matrix.data)):
-            raise ValueError(f"the coefficients of {name!r} hold NaN or infinity.")
+            raise ValueError(f"the coefficients of {name!r} contain NaN or infinity.")
         if overflows(matrix.data):
             raise ValueError(
-                f"the coefficients of {name!r} add up to more than {LARGEST_SUM:g} and their sums "
-                "overflow; state them, and their bounds, in a larger unit."
+                f"the coefficients of {name!r} add up to more than {LARGEST_SUM:g}, so sums "
+                "overflow; express them and their bounds in a larger unit."
             )
         self.A: Sparse = matrix
         self.name = name
@@ -108,5 +108,5 @@ def _side(value: Any, free: float, n_rows: int, what: str) -> FloatArray:
     if array is None:
         return np.full(n_rows, free)
     if array.ndim > 1 or (array.ndim == 1 and array.size != n_rows):
-        raise ValueError(f"{what} has shape {array.shape}; there are {n_rows} rows.")
+        raise ValueError(f"{what} has shape {array.shape} for {n_rows} rows.")
     return np.broadcast_to(array, n_rows).copy()

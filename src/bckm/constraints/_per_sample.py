@@ -113,6 +113,6 @@ def refuse_crossed(lower: Any, upper: Any, what: str, words: Any = ("lower", "up
     if (lower > upper).any():
         at = int(np.argmax(lower > upper))
         raise ValueError(
-            f"bounds of {what} are crossed, first at {at}: "
+            f"{what} has contradictory bounds, first at {at}: "
             f"{words[0]} {lower[at]:.15g} > {words[1]} {upper[at]:.15g}."
         )

@@ -19,22 +19,22 @@ Side = Literal["min", "max"]
 
 
 class Quota(PerSample):
-    """How many samples of each category, or what share, every cluster may hold.
+    """Bounds on the number or share of samples of each category in every cluster.
 
     Parameters
     ----------
     values : sequence of length n_samples, or mapping of sample ids to values
-        Category of each sample: strings, numbers, any values that can be told apart. None, NaN and
-        masked values are no category: such samples count only as members of their cluster.
+        Category of each sample: strings, numbers or any distinct values. None, NaN and masked
+        values are not categories: such samples count only toward the size of their cluster.
     within : float or str, optional
-        As in the whole: the share of each category in each cluster differs from its share in all
-        data by at most so much. 0.1, "10%" and "±10%" all mean ten percentage points.
+        Largest difference between the share of a category in a cluster and its share in all data.
+        0.1, "10%" and "±10%" all mean ten percentage points.
     share_min, share_max : float or mapping of category to float, optional
-        Bounds on the share of each category in each cluster, from 0 to 1. An empty cluster obeys.
+        Bounds on the share of each category in each nonempty cluster, from 0 to 1.
     count_min, count_max : float or mapping of category to float, optional
         Bounds on the number of samples of each category in each cluster.
     name : str
-        What messages call the attribute.
+        Name of the attribute in messages.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Quota(PerSample):
         self._bounds = {side: self._read(bound, *side) for side, bound in sides.items()}
         if self.within is None and not any(self._bounds.values()):
             raise ValueError(
-                f"quota {name!r} states no bound; give within='10%', share_min, share_max, "
+                f"quota {name!r} has no bound; give within='10%', share_min, share_max, "
                 "count_min or count_max."
             )
         for share in (True, False):
@@ -81,7 +81,7 @@ class Quota(PerSample):
                 up = self._bounds["max", share].get(at, np.inf)
                 if low > up:
                     raise ValueError(
-                        f"bounds of quota {name!r} are crossed for {self.categories[at]!r}: "
+                        f"quota {name!r} has contradictory bounds for {self.categories[at]!r}: "
                         f"{low:g} > {up:g}."
                     )
 
@@ -95,15 +95,15 @@ class Quota(PerSample):
         bounds = {}
         for category, value in bound.items():
             if category not in known:
-                raise ValueError(f"{what} names {category!r}, which no sample has.")
+                raise ValueError(f"{what} refers to {category!r}, which no sample has.")
             number = float(read_numbers(value, what))
             if number < 0 or (share and number > 1):
-                raise ValueError(f"{what} must lie {'between 0 and 1' if share else 'above 0'}.")
+                raise ValueError(f"{what} must be {'between 0 and 1' if share else 'at least 0'}.")
             bounds[known[category]] = min(number, LARGEST_SUM)
         return bounds
 
     def bounds(self) -> list[tuple[int, Side, float, bool]]:
-        """List all bounds: category, side, value, and whether the value is a share."""
+        """List all bounds: category, side, value, and whether it is a share."""
         bounds: list[tuple[int, Side, float, bool]] = [
             (at, side, value, share)
             for (side, share), by_category in self._bounds.items()

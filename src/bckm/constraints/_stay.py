@@ -14,18 +14,18 @@ from bckm.constraints._per_sample import PerSample, bound_tree, split_ids
 
 
 class Stay(PerSample):
-    """Samples keep their previous cluster: at a price for each that moves, or with few exceptions.
+    """Keep samples in their previous cluster, with a price per move or a maximum number of moves.
 
     Parameters
     ----------
     labels : array of int, shape (n_samples,), or mapping of sample ids to labels
         Previous cluster of each sample; -1 where there is none (a new sample).
     price : float or array of shape (n_samples,), optional
-        What each moved sample costs, in units of inertia.
+        Price of moving a sample, in units of inertia.
     confidence : float or array of shape (n_samples,), optional
-        The same, free of scale; see `Constraints.soft`.
+        The same, independent of scale; see `Constraints.soft`.
     at_most : int, optional
-        How many samples may move.
+        Maximum number of samples that may move.
 
     Examples
     --------
@@ -47,22 +47,22 @@ class Stay(PerSample):
         self.name = "stay"
         values = read_numbers(labels, "labels of Stay")
         if values.ndim != 1 or (values != np.floor(values)).any() or (values < -1).any():
-            raise ValueError("labels of Stay must be one whole number per sample, -1 for none.")
+            raise ValueError("labels of Stay must be one integer per sample, or -1 for none.")
         self.values = values.astype(np.int64)
         if price is None and confidence is None and at_most is None:
-            raise ValueError("Stay needs a price or a confidence for each move, or at_most.")
+            raise ValueError("Stay needs a price or confidence per move, or at_most.")
         self.relative = price is None
         self.weight = None
         if price is not None or confidence is not None:
             self.weight = read_price(price, confidence)
             if self.weight.ndim and self.weight.size != self.values.size:
                 raise ValueError(
-                    f"Stay has {self.weight.size} prices for {self.values.size} labels."
+                    f"Stay got {self.weight.size} prices for {self.values.size} labels."
                 )
         if at_most is not None and (
             isinstance(at_most, bool) or not isinstance(at_most, int | np.integer) or at_most < 0
         ):
-            raise ValueError(f"at_most must be a whole number, at least 0; got {at_most!r}.")
+            raise ValueError(f"at_most must be a whole number of at least 0; got {at_most!r}.")
         self.at_most = None if at_most is None else int(at_most)
 
     @property

@@ -50,7 +50,7 @@ def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
     """The rules of `Constraints`, as if none were soft."""
     names = c.cluster_names
     if names is not None and len(names) != n_clusters:
-        raise ValueError(f"cluster_names has {len(names)} names; there are {n_clusters} clusters.")
+        raise ValueError(f"cluster_names has {len(names)} names for {n_clusters} clusters.")
     rules = [*_links(c.must_link, MustLink, n_samples, "must_link")]
     rules += _links(c.cannot_link, CannotLink, n_samples, "cannot_link")
     lower = resolve_sizes(c.size_min, n_samples, "size_min")
@@ -81,7 +81,7 @@ def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
         _check_length(stay, n_samples)
         if stay.values.max(initial=-1) >= n_clusters:
             raise ValueError(
-                f"Stay names cluster {stay.values.max()}; there are clusters 0 to {n_clusters - 1}."
+                f"Stay refers to cluster {stay.values.max()}; clusters are 0 to {n_clusters - 1}."
             )
         if stay.at_most is not None and stay.at_most < n_samples:
             rules.append(MovedMax(stay, stay.at_most))
@@ -129,12 +129,12 @@ def _links(links: Any, kind: Any, n_samples: int, what: str) -> Iterator[Rule]:
     for link in links:
         if max(link) >= n_samples:
             raise ValueError(
-                f"{what} names {name_samples(link)}, but the data have samples 0 to "
+                f"{what} refers to {name_samples(link)}, but samples are numbered 0 to "
                 f"{n_samples - 1}."
             )
         if link.among not in (None, n_samples):
             raise ValueError(
-                f"{link.why} comes from {link.among} values; the data have {n_samples} samples."
+                f"{link.why} comes from {link.among} values, but there are {n_samples} samples."
             )
         if len(link) > 1:  # a sample is always together with itself
             why = link.why or what.replace("_", "-")
@@ -145,18 +145,18 @@ def _check_fixed(rule: Fixed | Forbidden, n_samples: int, n_clusters: int) -> No
     what = type(rule).__name__.lower()
     if rule.sample >= n_samples:
         raise ValueError(
-            f"{what} names sample {rule.sample}, but the data have samples 0 to {n_samples - 1}."
+            f"{what} refers to sample {rule.sample}, but samples are numbered 0 to {n_samples - 1}."
         )
     if rule.cluster >= n_clusters:
         raise ValueError(
-            f"{what} names cluster {rule.cluster}; there are clusters 0 to {n_clusters - 1}."
+            f"{what} refers to cluster {rule.cluster}; clusters are 0 to {n_clusters - 1}."
         )
 
 
 def _check_length(block: Any, n_samples: int) -> None:
     if block.values.size != n_samples:
         raise ValueError(
-            f"{block.what} of {block.name!r} are for {block.values.size} samples; the data have "
+            f"{block.what} of {block.name!r} cover {block.values.size} samples, but there are "
             f"{n_samples}."
         )
 
@@ -197,7 +197,7 @@ def _per_cluster(bounds: Any, n_clusters: int, what: str) -> list[tuple[float, i
         return [(bounds.item(), None)]
     if bounds.size != n_clusters:
         raise ValueError(
-            f"{what} has {bounds.size} values; give one number, or one for each of the "
-            f"{n_clusters} clusters."
+            f"{what} has {bounds.size} values for {n_clusters} clusters; give one number, or one "
+            "per cluster."
         )
     return list(zip(bounds.tolist(), range(n_clusters), strict=True))

@@ -1,4 +1,4 @@
-"""Rules of the user's own: what they amount to in linear rows, and a check that needs none."""
+"""Custom rules: their linear rows, and a check that does not need them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from bckm.exceptions import UnsupportedError
 
 
 class LinearRule(ABC):
-    """A kind of rule of your own, for ``Constraints(linear=...)``.
+    """Base class for custom rules, for ``Constraints(linear=...)``.
 
     Each row of its linear form is one rule: a minimal conflict, `bckm.verify` and reports name rows
-    one by one. Engines obey the rows; `verify` asks both the rows and `broken`, and refuses to
-    answer where they disagree.
+    one by one. Engines obey the rows; `verify` checks both the rows and `broken`, and raises an
+    error if they disagree.
 
     Attributes
     ----------
     name : str
-        What messages call the rule.
+        Name of the rule in messages.
 
     Examples
     --------
@@ -52,21 +52,21 @@ class LinearRule(ABC):
 
     @abstractmethod
     def rows(self, n_samples: int, n_clusters: int) -> LinearRows:
-        """The linear form for so many samples and clusters."""
+        """Return the linear form for this number of samples and clusters."""
 
     @abstractmethod
     def broken(self, labels: Any, n_clusters: int) -> Iterable[int]:
-        """Rows that labels break, found without the linear form."""
+        """Return the rows that labels violate, found without the linear form."""
 
     def describe(self, row: int) -> str:
-        """What a row asks, without a period."""
+        """Describe what a row requires, without a period."""
         return f"{self.name}[{row}]"
 
     def to_tree(self) -> dict[str, Any]:
-        """Refuse: no file holds code."""
+        """Raise: code cannot be saved."""
         raise UnsupportedError(
-            f"{self.name!r} is a rule of your own, whose code a file cannot hold; save the result "
-            "instead, or state the rule as LinearRows."
+            f"{self.name!r} is a custom rule, whose code cannot be saved; save the result instead, "
+            "or express the rule as LinearRows."
         )
 
     def compiled(self, n_samples: int, n_clusters: int) -> LinearRows:

@@ -44,10 +44,10 @@ class Frozen:
     __slots__: tuple[str, ...] = ()
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Constraints are frozen; join new rules with & instead of {name}=.")
+        raise AttributeError(f"Constraints are immutable; add rules with & instead of {name}=.")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"Constraints are frozen; {name} cannot be deleted.")
+        raise AttributeError(f"Constraints are immutable; {name} cannot be deleted.")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -65,17 +65,17 @@ def read_links(links: Any, what: str, by: str) -> tuple[Link, ...]:
         links = links.to_numpy()
     no_list = isinstance(links, str | bytes) or not isinstance(links, Iterable)
     if no_list or (isinstance(links, np.ndarray) and links.ndim == 0):
-        raise TypeError(f"{what} must hold pairs or sets of sample indices; got {links!r}.")
+        raise TypeError(f"{what} must contain pairs or sets of sample indices; got {links!r}.")
     read: list[Link] = []
     for link in links.tolist() if isinstance(links, np.ndarray) else links:
         if isinstance(link, str | bytes) or not isinstance(link, Iterable):
             raise ValueError(
-                f"{what} must hold pairs or sets of sample indices; got the single value {link!r}."
-                f" For one pair write {what}=[(a, b)]."
+                f"{what} must contain pairs or sets of sample indices; got the single value "
+                f"{link!r}. For one pair, write {what}=[(a, b)]."
             )
         members = [_sample(p, what, by, link) for p in link]
         if not members:
-            raise ValueError(f"{what} holds an empty link.")
+            raise ValueError(f"{what} contains an empty link.")
         # sets have no order of their own; sorting makes messages and results repeatable
         ordered = sorted(members, key=_key) if isinstance(link, set | frozenset) else members
         read.append(Link(ordered, link.why) if isinstance(link, Link) else Link(ordered))
@@ -94,7 +94,7 @@ def read_apart(links: Any, by: str) -> tuple[Link, ...]:
     for samples in read:
         if len(set(samples)) < len(samples):
             twice = next(p for p in samples if samples.count(p) > 1)
-            raise ValueError(f"cannot_link asks sample {twice!r} to be apart from itself.")
+            raise ValueError(f"cannot_link separates sample {twice!r} from itself.")
     return read
 
 
@@ -111,17 +111,17 @@ def _sample(p: Any, what: str, by: str, where: Any) -> Any:
         try:
             hash(p)
         except TypeError:
-            raise ValueError(f"{what} takes sample ids; {p!r} cannot be one.") from None
+            raise ValueError(f"{what} expects sample ids; {p!r} cannot be one.") from None
         return p
     if isinstance(p, bool | np.bool_) or not isinstance(p, int | np.integer):
         raise ValueError(
-            f"{what} takes sample indices (integers); got {p!r} in {where!r}. "
-            "Rules about ids are stated with by='sample_id'."
+            f"{what} expects sample indices (integers); got {p!r} in {where!r}. "
+            "Use by='sample_id' for rules about ids."
         )
     if p < 0:
         raise ValueError(
-            f"{what} takes sample indices from 0 on; got {p} (indices do not count "
-            f"from the end here)."
+            f"{what} expects sample indices of at least 0; got {p} (negative indices do not count "
+            f"from the end)."
         )
     return int(p)
 
@@ -136,15 +136,15 @@ def read_fixed(pairs: Any, kind: Any, by: str, names: ClusterNames | None) -> tu
     if isinstance(pairs, np.ndarray):
         pairs = pairs.tolist()
     if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
-        raise TypeError(f"{what} must hold pairs (sample, cluster); got {pairs!r}.")
+        raise TypeError(f"{what} must contain pairs (sample, cluster); got {pairs!r}.")
     read = []
     labels = None if names is None else {name: at for at, name in enumerate(names)}
     for pair in pairs.items() if isinstance(pairs, Mapping) else pairs:
         if isinstance(pair, str | bytes) or not isinstance(pair, Iterable):
-            raise ValueError(f"{what} must hold pairs (sample, cluster); got {pair!r}.")
+            raise ValueError(f"{what} must contain pairs (sample, cluster); got {pair!r}.")
         two = tuple(pair)
         if len(two) != 2:
-            raise ValueError(f"{what} must hold pairs (sample, cluster); got {pair!r}.")
+            raise ValueError(f"{what} must contain pairs (sample, cluster); got {pair!r}.")
         cluster = _cluster(two[1], what, pair, labels)
         read.append(kind(_sample(two[0], what, by, pair), cluster))
     return tuple(dict.fromkeys(read))
@@ -160,12 +160,12 @@ def _cluster(cluster: Any, what: str, pair: Any, labels: dict[str | int, int] | 
             return labels[cluster]
         some = ", ".join(map(repr, list(labels)[:6])) + (", ..." if len(labels) > 6 else "")
         raise ValueError(
-            f"{what} names cluster {cluster!r} in {pair!r}; the names of clusters are {some}."
+            f"{what} refers to cluster {cluster!r} in {pair!r}; cluster names are {some}."
         )
     if isinstance(cluster, str):
-        raise ValueError(f"{what} names cluster {cluster!r}: state cluster_names, one per cluster.")
+        raise ValueError(f"{what} refers to cluster {cluster!r}, but cluster_names is not given.")
     if not whole or cluster < 0:
-        raise ValueError(f"{what} takes clusters from 0 on; got {cluster!r} in {pair!r}.")
+        raise ValueError(f"{what} expects clusters of at least 0; got {cluster!r} in {pair!r}.")
     return int(cluster)
 
 
@@ -181,7 +181,7 @@ def read_cluster_names(names: Any) -> ClusterNames | None:
             raise TypeError(f"cluster_names must be text or whole numbers; got {name!r}.")
     if len(set(texts)) < len(texts):
         twice = next(name for name in texts if texts.count(name) > 1)
-        raise ValueError(f"cluster_names holds {twice!r} more than once; names must differ.")
+        raise ValueError(f"cluster_names contains {twice!r} more than once; names must be unique.")
     if not texts:
         raise ValueError("cluster_names is empty; give one name per cluster.")
     return texts
@@ -216,8 +216,8 @@ def read_blocks(blocks: Any, kind: Any, words: str, by: str) -> tuple[Any, ...]:
             raise TypeError(f"{words}, one or a list; got {block!r:.60}.")
         if by == "position" and getattr(block, "keyed", False) and block.ids is not None:
             raise ValueError(
-                f"{block.what} of {block.name!r} are a mapping, which names samples by ids: state "
-                "these rules with by='sample_id', or give a list in the order of the rows of X."
+                f"{block.what} of {block.name!r} are a mapping, whose keys are sample ids: use "
+                "by='sample_id', or give a list in the order of the rows of X."
             )
     return listed
 
@@ -229,7 +229,7 @@ def group_links(groups: Any, by: str) -> tuple[Link, ...]:
     names: list[Any] | range
     if by == "sample_id":
         if not hasattr(groups, "items"):
-            raise ValueError("groups of rules about ids must be a mapping of ids to groups.")
+            raise ValueError("with by='sample_id', groups must be a mapping of ids to groups.")
         pairs = list(groups.items())
         names, groups = [name for name, _ in pairs], [group for _, group in pairs]
     categories, number = categorize(groups, "groups")

@@ -62,7 +62,9 @@ class Relabel:
     def __call__(self, c: Constraints) -> Constraints:
         """The same rules about the new samples."""
         if c.linear:
-            raise TypeError("linear rules name columns, not samples: state them for these samples.")
+            raise TypeError(
+                "linear rules refer to columns, not samples; define them for these samples."
+            )
 
         def taken(blocks: tuple[Any, ...]) -> tuple[Any, ...]:
             return tuple(block.taken(self.order(block), self.named) for block in blocks)
@@ -101,13 +103,13 @@ def order_of(block: Any, ids: list[Any]) -> IntArray:
     """Where the values of these samples are in a statement by id."""
     if block.ids is None:
         raise ValueError(
-            f"{block.what} of {block.name!r} belong to no ids; rules about sample ids take a "
-            "mapping of ids to values, or a pandas series."
+            f"{block.what} of {block.name!r} have no ids; rules about sample ids need a mapping "
+            "of ids to values, or a pandas series."
         )
     where = {name: at for at, name in enumerate(block.ids.tolist())}
     absent = [name for name in ids if name not in where]
     if absent:
         raise ValueError(
-            f"{block.name!r} has no value for {len(absent)} samples, first {absent[0]!r}."
+            f"{block.name!r} has no value for {len(absent)} samples; the first is {absent[0]!r}."
         )
     return np.array([where[name] for name in ids], np.int64)

@@ -53,7 +53,7 @@ def _limit(side: str, value: float | str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MustLink:
-    """These samples share one cluster; `why` names a group or label that asks for it."""
+    """These samples go to the same cluster; `why` names the group or label behind it."""
 
     samples: tuple[int, ...]
     why: str = "must-link"
@@ -65,7 +65,7 @@ class MustLink:
 
 @dataclass(frozen=True, slots=True)
 class CannotLink:
-    """No two of these samples share a cluster."""
+    """These samples go to different clusters."""
 
     samples: tuple[int, ...]
     why: str = "cannot-link"
@@ -77,7 +77,7 @@ class CannotLink:
 
 @dataclass(frozen=True, slots=True)
 class SizeMin:
-    """A cluster (or each, when `cluster` is None) holds at least `value` samples."""
+    """A cluster (or each, if `cluster` is None) has at least `value` samples."""
 
     value: int
     cluster: int | None = None
@@ -90,7 +90,7 @@ class SizeMin:
 
 @dataclass(frozen=True, slots=True)
 class SizeMax:
-    """A cluster (or each, when `cluster` is None) holds at most `value` samples."""
+    """A cluster (or each, if `cluster` is None) has at most `value` samples."""
 
     value: int
     cluster: int | None = None
@@ -103,17 +103,17 @@ class SizeMax:
 
 @dataclass(frozen=True, slots=True)
 class NonEmpty:
-    """No cluster is empty; implied unless `size_min` is stated."""
+    """No cluster is empty; the default unless `size_min` is given."""
 
     clusters: ClusterNames | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        return "no cluster may be empty (implied; size_min=0 allows empty clusters)"
+        return "no cluster may be empty (default; size_min=0 allows empty clusters)"
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A sample and the cluster it lies in; rules about ids name samples by id."""
+    """A sample and its fixed cluster; rules about ids name samples by id."""
 
     sample: Any
     cluster: int
@@ -127,7 +127,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """A sample and a cluster it does not lie in; rules about ids name samples by id."""
+    """A sample and a cluster forbidden for it; rules about ids name samples by id."""
 
     sample: Any
     cluster: int
@@ -187,18 +187,18 @@ class RowBound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovedMax:
-    """At most so many samples leave the cluster of their previous label."""
+    """At most `value` samples leave their previous cluster."""
 
     source: Stay
     value: int
 
     def __str__(self) -> str:
-        return f"stay: at most {plural(self.value, 'sample')} may change their cluster"
+        return f"stay: at most {plural(self.value, 'sample')} may change cluster"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moved:
-    """No sample leaves the cluster of its previous label; stated only softly, a price for each."""
+    """No sample leaves its previous cluster; only as a soft rule, with a price per sample."""
 
     source: Stay
 
@@ -224,17 +224,17 @@ Rule = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoftRule:
-    """A rule that may be violated at a price.
+    """A rule that may be violated for a penalty.
 
     Attributes
     ----------
     rule : Rule
-        What is asked; of links a pair.
+        The rule; for links, a single pair.
     weight : float
-        Price of each unit of violation: a pair, a sample beyond a size, a unit of a sum.
+        Price per unit of violation: a pair, a sample beyond a size, a unit of load.
     relative : bool
         Whether the price is in units of inertia (False) or of the mean squared distance of a
-        weighted sample from the center of all data (True: a confidence, free of scale).
+        weighted sample from the center of all data (True: a confidence, independent of scale).
     """
 
     rule: Rule

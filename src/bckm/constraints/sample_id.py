@@ -22,18 +22,18 @@ def read_ids(sample_id: Any, n_samples: int | None, what: str = "sample_id") -> 
         raise ValueError(f"{what} must be one id per sample; got {got}.")
     ids = sample_id.tolist() if hasattr(sample_id, "tolist") else list(sample_id)
     if n_samples is not None and len(ids) != n_samples:
-        raise ValueError(f"{what} has {len(ids)} ids; the data have {n_samples} samples.")
+        raise ValueError(f"{what} has {len(ids)} ids for {n_samples} samples.")
     try:
         different = set(ids)
     except TypeError as error:
         raise ValueError(f"{what} must be one id per sample: {error}.") from None
     for at, name in enumerate(ids):
         if is_missing(name):
-            raise ValueError(f"{what} holds no id for row {at} ({name!r}); every sample needs one.")
+            raise ValueError(f"{what} has no id for row {at} ({name!r}); every sample needs one.")
     if len(different) < len(ids):
         seen: set[Any] = set()
         twice = next(name for name in ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"{what} names {twice!r} more than once; ids must differ.")
+        raise ValueError(f"{what} contains {twice!r} more than once; ids must be unique.")
     return ids
 
 
@@ -54,12 +54,12 @@ def ids_of(X: Any, sample_id: Any, n_samples: int | None) -> list[Any]:  # noqa:
         return read_ids(index, n_samples, "the index of X")
     if type(X).__module__.startswith("polars"):
         raise ValueError(
-            "these rules name sample ids, but a polars frame has no index: pass the ids, for "
-            "instance a column, as sample_id=frame['name']."
+            "these rules refer to sample ids, but a polars frame has no index: pass the ids, for "
+            "example as sample_id=frame['name']."
         )
     raise ValueError(
-        "these rules name sample ids, but the samples have none: pass sample_id, or a pandas "
-        "frame, whose index names its rows."
+        "these rules refer to sample ids, but the samples have none: pass sample_id, or a pandas "
+        "frame with the ids as its index."
     )
 
 

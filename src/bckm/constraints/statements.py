@@ -1,4 +1,4 @@
-"""What a person states beyond links and sizes: capacities, quotas, previous labels, linear rows.
+"""Statements beyond links and sizes: capacities, quotas, previous labels, linear rows.
 
 Each statement belongs to `Constraints`, which turns it into single rules. Values are one per
 sample, in the order of the rows of X; or a mapping (or pandas series) of sample ids to values,

@@ -31,10 +31,9 @@ class ConstrainedKMeans(FittedCenters):
              y_p != y_q                                    for cannot-linked samples p, q,
              any further rows of `constraints`,
 
-    by alternating optimal assignments and means, and by search from there: every rule holds in
+    by alternating optimal assignments and means, followed by a search: every rule holds in
     `labels_`, and the inertia is a local minimum. Rules about clusters are parameters; rules about
-    samples belong to the data and go to `fit`. No cluster is empty unless ``size_min=0`` is asked
-    for.
+    samples belong to the data and are passed to `fit`. No cluster is empty unless ``size_min=0``.
 
     Parameters
     ----------
@@ -45,48 +44,48 @@ class ConstrainedKMeans(FittedCenters):
         between 0 and 1 is a share of the samples of a fit: at least ceil(share * n_samples), at
         most floor(share * n_samples).
     capacity_min, capacity_max : float or array-like of shape (n_clusters,), default=None
-        Bounds on the sum of the `amounts` of `fit` in each cluster. Of r resources each has its own
-        bounds: an array of shape (r,), or (n_clusters, r), or a mapping of names to bounds.
+        Bounds on the sum of the `amounts` of `fit` in each cluster. For r resources, an array of
+        shape (r,) or (n_clusters, r), or a mapping of names to bounds.
     {parameters}
     verbose : int, default=0
-        Above 0, each step of a fit is a line on standard output.
+        If positive, print a line for each step.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample; obeys every rule.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters (an empty cluster keeps the center it last had); for the other metrics
-        the directions of the means, in the terms of X, see `bckm.Result`.
+        Means of the clusters (an empty cluster keeps its last center); for other metrics the
+        directions of the means, with the columns of X, see `bckm.Result`.
     inertia_ : float
         Weighted sum of squared distances of samples to the center of their cluster.
     n_iter_ : int
-        Iterations of the start that was kept.
+        Number of iterations of the best start.
     cluster_sizes_ : ndarray of shape (n_clusters,)
-        Samples in each cluster.
+        Number of samples in each cluster.
     status_ : str
         "converged", "iteration_limit", "time_limit", "interrupted" or "not_started".
     lower_bound_ : float
         No labels that obey the rules have a smaller inertia (and penalty) *with these centers*.
     penalty_ : float
-        What the violated soft rules cost, beside `inertia_`; zero where all rules are hard.
+        Cost of the violated soft rules, not included in `inertia_`; zero if all rules are hard.
     violated_ : tuple of SoftViolation
-        The soft rules that the labels break.
+        The violated soft rules.
     n_dropped_ : int
-        Rules that name samples which are not in X, as in a split; see `fit`.
+        Number of rules about samples that are not in X, as in a split; see `fit`.
     dropped_rules_ : tuple of str
         These rules, in words.
     result_ : Result
-        All of the above, with history and time, as `kmeans` returned it.
+        All of the above, with history and time, as returned by `kmeans`.
     n_features_in_ : int
         Number of features seen by `fit`.
     feature_names_in_ : ndarray of shape (n_features_in,)
-        Names of the features; only when X had names that are all strings.
+        Names of the features; only if X has names that are all strings.
 
     See Also
     --------
     bckm.kmeans : The same fit as a function.
-    bckm.Constraints : All rules, also linear ones.
+    bckm.Constraints : All rules, including linear ones.
 
     Examples
     --------
@@ -155,45 +154,45 @@ class ConstrainedKMeans(FittedCenters):
     ) -> Self:
         """Cluster the samples of X under the rules.
 
-        All rules hold together: those of the parameters and those given here; of two size bounds
-        the tighter one counts.
+        The rules of the parameters and those given here all apply; of two size bounds the tighter
+        one counts.
 
-        **Which sample is meant.** Pairs name the ids of `sample_id` if it is given; else the labels
-        of a pandas index, if no label is a number; else positions of rows in *this* X, from 0 on.
-        `Constraints` say themselves what they name (`by`). Positions are refused where they could
-        mean other rows: if X has an index other than 0, 1, 2, ..., and in the splits of a
+        **How samples are identified.** Pairs refer to the ids of `sample_id` if given; otherwise to
+        the labels of a pandas index, if no label is a number; otherwise to positions of rows in
+        *this* X, from 0. `Constraints` have their own `by`. Positions raise an error where they
+        could refer to other rows: if X has an index other than 0, 1, 2, ..., and in the splits of a
         cross-validation.
 
-        **In splits** ids stay what they are: with ``sample_id=np.arange(n)``, for instance, which
-        scikit-learn splits along with X, rules about absent samples are left out, with a
-        `DroppedRulesWarning`, and told in `dropped_rules_`. That no rule names any sample of X is
-        an error. Bounds stay as they are; sizes that are shares are shares of the split.
+        **In splits**, ids remain valid: for example with ``sample_id=np.arange(n)``, which
+        scikit-learn splits along with X, rules about absent samples are dropped, with a
+        `DroppedRulesWarning`, and listed in `dropped_rules_`. If no rule refers to any sample of X,
+        that is an error. Bounds are unchanged; sizes given as shares are shares of the split.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data: NumPy array, nested list, pandas or polars frame, SciPy sparse array or matrix.
         y : None
-            Ignored; scikit-learn's convention. Known labels go to `partial_labels`.
+            Ignored, by scikit-learn's convention. Pass known labels as `partial_labels`.
         must_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
-            The samples of each pair or set share a cluster.
+            The samples of each pair or set go to the same cluster.
         cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
-            No two samples of a pair or set share a cluster.
+            The samples of each pair or set go to different clusters.
         constraints : Constraints, default=None
             Further rules of any kind.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights in the objective; sizes count samples, capacities their amounts.
         amounts : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
-            What each sample takes of `capacity_min` and `capacity_max`; a mapping of names to
-            arrays for several resources.
+            Amount of each sample, bounded by `capacity_min` and `capacity_max`; for several
+            resources, a mapping of names to arrays.
         groups : array-like of shape (n_samples,), default=None
-            Samples of equal value share a cluster; None and NaN belong to no group. `GridSearchCV`
-            keeps `groups` for its splitter unless metadata routing is enabled.
+            Samples with the same value go to the same cluster; None and NaN: no group.
+            `GridSearchCV` passes `groups` to its splitter unless metadata routing is enabled.
         partial_labels : array-like of shape (n_samples,), default=None
-            Samples of one label are together, of different labels apart; -1, None and NaN are
-            unknown. Which cluster gets which label stays open.
+            Samples with the same label go together, with different labels apart; -1, None and NaN
+            are unknown. Any label may become any cluster.
         sample_id : array-like of shape (n_samples,), default=None
-            Id of each sample, all different, for rules that name ids.
+            Unique id of each sample, for rules about ids.
 
         Returns
         -------
@@ -203,9 +202,9 @@ class ConstrainedKMeans(FittedCenters):
         Raises
         ------
         InfeasibleError
-            If no labels obey the rules; it names a minimal conflict.
+            If no labels obey the rules; the message names a minimal conflict.
         UndecidedError
-            If `time_limit` passed before feasible labels or a proof were found.
+            If `time_limit` passed before feasible labels or a proof was found.
 
         Examples
         --------
@@ -217,7 +216,7 @@ class ConstrainedKMeans(FittedCenters):
         (True, True)
         """
         if isinstance(y, Constraints):
-            raise TypeError("y is ignored: pass rules by name, as fit(X, constraints=rules).")
+            raise TypeError("y is ignored: pass rules by name, as in fit(X, constraints=rules).")
         frame, X = X, self._validated(X, reset=True)  # noqa: N806
         located = gather(
             frame,

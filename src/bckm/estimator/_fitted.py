@@ -54,19 +54,19 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     _weight: float  # mean weight of its samples
 
     def predict(self, X: Any) -> NDArray[np.int32]:  # noqa: N803
-        """Return the nearest cluster for each sample of X, less the prices of the size bounds.
+        """Return the closest cluster for each sample of X, adjusted by the prices of size bounds.
 
-        Each sample is looked at alone, so its label depends neither on the other samples of X nor
-        on their order. Hence `predict` enforces *neither sizes nor links nor any other rule*; use
-        `assign` for labels that obey.
+        Each sample is treated separately, so its label depends neither on the other samples of X
+        nor on their order. Hence `predict` enforces *neither sizes nor links nor any other rule*;
+        use `assign` for labels that obey the rules.
 
-        Where the engine of `fit` knows prices of the size bounds (``result_.prices``), the label is
-        the i with the least ``|x - c_i|^2 - price_i``, else the one with the nearest center. Prices
-        make crowded clusters dear: if `fit` went on until nothing changed (``tol=0``) with samples
-        of weight 1, predicted labels of its X are `labels_`, but for samples on a border between
-        two clusters (ties). With `sample_weight` prices belong to weighted distances, and a sample
-        counts here as one of mean weight: the prices are divided by it. Without prices, labels of
-        the X of `fit` may differ from `labels_` wherever a rule binds.
+        If the engine of `fit` computes prices of the size bounds (``result_.prices``), the label is
+        the i that minimizes ``|x - c_i|^2 - price_i``, otherwise the one with the nearest center.
+        Prices make crowded clusters expensive: if `fit` ran until nothing changed (``tol=0``) with
+        samples of weight 1, predicted labels of its X are `labels_`, except for samples on a border
+        between two clusters (ties). With `sample_weight`, prices refer to weighted distances, and a
+        sample counts here with the mean weight: the prices are divided by it. Without prices,
+        labels of the X of `fit` may differ from `labels_` wherever a rule binds.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
-            Index of the cluster of each sample; the first one of several.
+            Cluster of each sample; the first one in case of ties.
 
         Examples
         --------
@@ -112,13 +112,12 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     ) -> NDArray[np.int32]:
         """Return labels of X that obey rules, optimal for the centers of `fit`.
 
-        All samples are assigned together, unlike in `predict`. Where a size bound is not given
-        here, that of `fit` is scaled to the number of samples: with n samples here and n_fit there,
-        at least floor(lower * n / n_fit) and at most ceil(upper * n / n_fit) samples. Capacities
-        are scaled to the total amount of these samples in the same way, and rounded only where
-        every amount is whole. That no cluster is empty, which `fit` implies
-        without `size_min`, is asked if n >= n_fit. Links and other rules of `fit` belong to its
-        samples and play no part.
+        All samples are assigned together, unlike in `predict`. If a size bound is not given here,
+        that of `fit` is scaled to the number of samples: with n samples here and n_fit there, at
+        least floor(lower * n / n_fit) and at most ceil(upper * n / n_fit) samples. Capacities are
+        scaled to the total amount of these samples in the same way, and rounded only if every
+        amount is whole. The default of `fit` that no cluster is empty applies if n >= n_fit. Links
+        and other rules of `fit` belong to its samples and do not apply.
 
         Parameters
         ----------
@@ -136,7 +135,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         sample_weight : array-like of shape (n_samples,), default=None
             Weights in the objective; sizes count samples, capacities their amounts.
         amounts : array-like of shape (n_samples,) or (n_samples, r), frame or mapping, default=None
-            What each sample takes of the capacities; needed if `fit` had amounts.
+            Amount of each sample; required if `fit` had amounts.
         groups, partial_labels, sample_id : array-like of shape (n_samples,), default=None
             As in `fit`.
 
@@ -148,11 +147,11 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Raises
         ------
         InfeasibleError
-            If no labels obey the rules; it names a minimal conflict.
+            If no labels obey the rules; the message names a minimal conflict.
 
         See Also
         --------
-        bckm.assign_to : The same as a function; says more about the answer.
+        bckm.assign_to : The same as a function, with a full `Result`.
 
         Examples
         --------
@@ -197,8 +196,8 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Return the distance of each sample of X to each center.
 
-        It is Euclidean; for the other metrics it is that of points on the sphere to the means of
-        such points, which lie inside (``result_.embedded``): what `fit` squares and adds up.
+        It is Euclidean; for other metrics it is measured from points on the sphere to their means
+        inside it (``result_.embedded``): what `fit` squares and adds up.
 
         Parameters
         ----------
@@ -220,24 +219,24 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return np.sqrt(squared_distances(self._read(X), self.result_.embedded))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
-        """Return minus the inertia of X with each sample at its nearest center: higher is better.
+        """Return the negative inertia of X with each sample at its nearest center.
 
-        This is ``-sum_p w_p min_i |x_p - c_i|^2``. Neither rules nor prices play a part, so for
-        the X of `fit` it is at least ``-inertia_``.
+        This is ``-sum_p w_p min_i |x_p - c_i|^2``; higher is better. Rules and prices are ignored,
+        so for the X of `fit` it is at least ``-inertia_``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Data, old or new.
         y : None
-            Ignored; scikit-learn's convention.
+            Ignored, by scikit-learn's convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights w; ones when None.
+            Weights w; by default 1.
 
         Returns
         -------
         score : float
-            Not positive.
+            The score, at most 0.
 
         Examples
         --------

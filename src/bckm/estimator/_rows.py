@@ -41,8 +41,8 @@ def gather(
     rows = SampleRows(X, n_samples, sample_id)
     if isinstance(amounts, Mapping) and not any(map(np.ndim, amounts.values())):
         raise ValueError(
-            "amounts must be one value per row of X, or a mapping of names to such values; state "
-            "amounts by id with Constraints(capacities=..., by='sample_id')."
+            "amounts must be one value per row of X, or a mapping of names to such values; for "
+            "amounts by id, use Constraints(capacities=..., by='sample_id')."
         )
     per_row = {"amounts": amounts, "groups": groups, "partial_labels": partial_labels}
     for what, values in per_row.items():
@@ -64,8 +64,8 @@ def gather(
     dropped = parts[0].dropped + parts[1].dropped
     if dropped:
         warnings.warn(
-            f"{plural(len(dropped), 'rule')} with samples that are not in X: what is asked of "
-            f"these is left out. First: {dropped[0]}.",
+            f"{plural(len(dropped), 'rule')} with samples that are not in X: dropped for these "
+            f"samples. First: {dropped[0]}.",
             DroppedRulesWarning,
             stacklevel=3,
         )
@@ -106,8 +106,8 @@ class SampleRows:
         named = dict.fromkeys(_named(rules))
         if named and there.isdisjoint(named):
             raise ValueError(
-                f"none of the {len(named)} samples that rules name is in X: they name "
-                f"{next(iter(named))!r}, for instance, and X has {self.ids[0]!r}."
+                f"none of the {len(named)} samples in the rules is in X: the rules have "
+                f"{next(iter(named))!r}, for example, but X has {self.ids[0]!r}."
             )
         return rules.locate(self.ids, missing="drop")
 
@@ -128,8 +128,8 @@ class SampleRows:
         if isinstance(links, Sized) and len(links) == self._n and inside_split():
             raise ValueError(
                 f"{what} has as many rows as X, so scikit-learn splits it like X and rules are "
-                f"lost: pass constraints=Constraints({what}=..., by='sample_id'), which stays "
-                "whole."
+                f"lost: pass constraints=Constraints({what}=..., by='sample_id'), which is not "
+                "split."
             )
 
     def refuse_other_order(self, values: Any, what: str) -> None:
@@ -139,24 +139,24 @@ class SampleRows:
             return
         if set(own) == set(self._index):
             raise ValueError(
-                f"{what} has the index of X in another order, but goes row by row: pass "
+                f"{what} has the index of X in another order, but is used row by row: pass "
                 f"{what}.loc[X.index]."
             )
 
     def _refuse_counting(self, rules: Constraints) -> None:
         if rules._names_samples and inside_split():
             raise ValueError(
-                "these rules count rows of the data before it was split; in this part of it they "
-                "would be about other rows. Rules that name samples can be split: state them with "
+                "these rules refer to row positions before the split; in this part of the data "
+                "they would refer to other rows. Rules about ids can be split: use "
                 "Constraints(..., by='sample_id') and pass sample_id=np.arange(n) for all n "
-                "samples (pairs passed with a sample_id name its ids too)."
+                "samples (pairs passed with a sample_id refer to its ids too)."
             )
         if self._other_index and _counts_rows(rules):
             raise ValueError(
-                "these rules count rows, but the index of X is not 0, 1, 2, ...: they may mean its "
-                "labels, or rows of other data that X was taken from. To name labels, use "
-                "by='sample_id', or pass sample_id=X.index with pairs; to count the rows of this "
-                "X, pass X.reset_index(drop=True)."
+                "these rules refer to row positions, but the index of X is not 0, 1, 2, ...: they "
+                "may mean its labels, or rows of the data X was taken from. To refer to labels, "
+                "use by='sample_id', or pass sample_id=X.index with pairs; to refer to the rows of "
+                "this X, pass X.reset_index(drop=True)."
             )
 
 
@@ -213,5 +213,5 @@ def _per_row(values: Any, n_samples: int, what: str) -> Any:
         got = f"shape {shape}" if len(shape) > 1 else f"{values!r:.60}"
         raise ValueError(f"{what} must be one value per row of X; got {got}.")
     if len(values) != n_samples:
-        raise ValueError(f"{what} has {len(values)} values; X has {n_samples} rows.")
+        raise ValueError(f"{what} has {len(values)} values, but X has {n_samples} rows.")
     return values

@@ -27,7 +27,7 @@ def read_capacities(amounts: Any, capacity_min: Any, capacity_max: Any) -> dict[
                 raise ValueError(f"{side} bounds the sum of amounts in a cluster: pass {_NEEDED}.")
         return {}
     if capacity_min is None and capacity_max is None:
-        raise ValueError("amounts are given without bounds: state capacity_min or capacity_max.")
+        raise ValueError("amounts are given without bounds: set capacity_min or capacity_max.")
     columns = _resources(amounts)
     names = list(columns)
     return {
@@ -59,15 +59,15 @@ def _of_resource(bound: Any, names: list[str], at: int, what: str) -> Any:
     if isinstance(bound, Mapping):
         unknown = set(bound) - set(names)
         if unknown:
-            raise ValueError(f"{what} names {min(map(str, unknown))!r}, which amounts do not.")
+            raise ValueError(f"{what} has {min(map(str, unknown))!r}, but amounts do not.")
         return bound.get(names[at])
     if len(names) == 1:
         return bound
     array = read_numbers(bound, what, finite=False)
     if array.ndim == 0 or array.shape[-1] != len(names) or array.ndim > 2:
         raise ValueError(
-            f"{what} has shape {array.shape}; there are amounts of {len(names)} resources: give "
-            f"one bound for each, or shape (n_clusters, {len(names)})."
+            f"{what} has shape {array.shape} for amounts of {len(names)} resources: give one bound "
+            f"for each, or shape (n_clusters, {len(names)})."
         )
     return array[..., at]
 
@@ -139,7 +139,7 @@ class FittedBounds:
             name: Any = load.scalar("name")
             total, whole = load.number("total"), load.flag("whole")
             if not math.isfinite(total) or (whole and total != math.floor(total)):
-                raise ValueError("the sum of amounts is no such number")
+                raise ValueError("the sum of amounts is not a number")
             bounds.totals[name] = Total(sides, total, whole)
             _check_length(sides, n_clusters)
         _check_length(bounds.sizes, n_clusters)
@@ -198,7 +198,9 @@ class FittedBounds:
                 continue
             if name not in now:
                 names = ", ".join(map(repr, now))
-                raise ValueError(f"fit bounds the sums of {name!r}; these amounts are of {names}.")
+                raise ValueError(
+                    f"fit bounds the sums of {name!r}, but these amounts are of {names}."
+                )
             values = now[name]
             whole = fit.whole and _whole(values)
             each = [

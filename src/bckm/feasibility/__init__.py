@@ -1,4 +1,4 @@
-"""Can the rules be obeyed? Decided once per fit, before any clustering.
+"""Can the rules be met? Decided once per fit, before any clustering.
 
 Feasibility does not depend on the centers. Cheap proofs come first, then greedy construction, a
 complete search of limited size, a dual proof by LP, repair, and an integer program. A solver's
@@ -29,16 +29,16 @@ __all__ = ["Feasibility", "Verdict", "check", "feasible_start"]
 
 @dataclass(frozen=True, eq=False)
 class Feasibility:
-    """Answer of `check`; true when the rules can be obeyed.
+    """Answer of `check`; true if the rules can be met.
 
     Attributes
     ----------
     verdict : str
         "feasible", "infeasible" or "unknown".
     labels : array (n,) or None
-        Labels that obey every rule, if feasible; any, not good ones.
+        Labels that obey every rule, if feasible; not optimized.
     error : InfeasibleError, UndecidedError or None
-        What a fit would raise.
+        The exception that a fit would raise.
 
     Examples
     --------
@@ -62,17 +62,17 @@ class Feasibility:
 
     @property
     def message(self) -> str:
-        """The answer in words."""
-        return "the rules can be obeyed." if self.error is None else str(self.error)
+        """The answer as a sentence."""
+        return "the rules can be met." if self.error is None else str(self.error)
 
 
 _UNCONFIRMED = (
-    "not decided: the solver's answer could not be confirmed (a solver alone is not trusted, and "
-    "the complete search reached its work limit); loosen the rules."
+    "undecided: the solver's answer could not be confirmed (the solver alone is not trusted, and "
+    "the complete search reached its work limit); relax the rules."
 )
 _UNDECIDED = (
-    "not decided within the time limit: neither labels that obey the rules nor a proof that none "
-    "exist were found; raise time_limit or loosen the rules."
+    "undecided within the time limit: neither labels that obey the rules nor a proof that none "
+    "exist was found; raise time_limit or relax the rules."
 )
 
 
@@ -84,7 +84,7 @@ def check(
     sample_id: Any = None,
     time_limit: float | None = None,
 ) -> Feasibility:
-    """Tell whether rules can be obeyed and, if not, which of them contradict each other.
+    """Check whether rules can be met and, if not, which of them contradict each other.
 
     Parameters
     ----------
@@ -93,13 +93,13 @@ def check(
     n_clusters : int
         Number of clusters.
     constraints : Constraints, optional
-        What is asked.
+        The rules.
     sample_id : sequence of length n_samples, optional
         Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
-        frame. Rules about positions do not look at it.
+        frame. Ignored by rules about positions.
     time_limit : float, optional
-        Seconds. Even without it the answer can be "unknown", when a solver finds the rules
-        infeasible but the complete search that has to confirm it reaches its work limit.
+        Time limit in seconds. Even without one the answer can be "unknown", if a solver finds the
+        rules infeasible but the complete search to confirm it reaches its work limit.
 
     Returns
     -------

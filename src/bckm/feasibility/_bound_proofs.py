@@ -75,7 +75,7 @@ def bounds_crossed(rules: list[Rule], s: Structure) -> Proof | None:
             unique(rule(rules, i) for rule in (lower_rule, upper_rule)),
             True,
             f"{where} needs at least {s.lower[i]} and at most {s.upper[i]} samples",
-            "raise its size_max or lower its size_min (0 allows it to be empty)",
+            "raise its size_max or lower its size_min (0 allows an empty cluster)",
         )
     return None
 
@@ -102,7 +102,7 @@ def item_too_large(rules: list[Rule], s: Structure) -> Proof | None:
         (*used, *upper),
         # a tree of pairs falls apart without any of them, and its parts fit
         len(upper) == 1 and all(len(link.samples) == 2 for link in used),
-        f"must-links join {len(reached)} samples (among them {first!r} and {last!r}), "
+        f"must-links join {len(reached)} samples (including {first!r} and {last!r}), "
         f"but no cluster may hold more than {capacity}",
         f"raise size_max to at least {len(reached)} or remove must-links",
     )

@@ -170,7 +170,9 @@ def conflict_message(rules: tuple[Rule, ...], proof: Proof, minimal: bool) -> st
     shown = [f"  - {rule}" for rule in rules[:12]]
     if len(rules) > 12:
         shown.append(f"  - and {len(rules) - 12} more (see .conflict)")
-    subset = "each proper subset can be obeyed" if minimal else "a subset may already contradict"
+    subset = (
+        "every proper subset can be met" if minimal else "a subset may already be contradictory"
+    )
     return (
         f"no labels obey these rules ({', '.join(parts)}): {proof.reason}; {proof.remedy}.\n"
         + "\n".join(shown)

@@ -150,9 +150,9 @@ def _search(
         reason = f"these links need more than {k} clusters (a complete search found no labels)"
         remedy = "use more clusters or remove any one of these links"
     else:
-        reason = "they do not fit together (a complete search found no labels)"
+        reason = "they cannot all hold (a complete search found no labels)"
         remedy = _ANY
     return Decision(Verdict.INFEASIBLE, proof=Proof(tuple(rules), False, reason, remedy))
 
 
-_ANY = "loosen or remove any one of these rules"
+_ANY = "relax or remove any one of these rules"

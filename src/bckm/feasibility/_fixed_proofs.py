@@ -66,14 +66,14 @@ def _fixed_and_forbidden(pairs: list[tuple[Fixed, Forbidden]], links: MustLinkGr
     (chain, joining), a, b = min(chains, key=lambda chain: len(chain[0][1]))
     names, where = Names((a, b, *joining)), name_cluster(a.cluster, a.clusters)
     if not joining:
-        reason = f"{names(a.sample)} is fixed to {where}, which is forbidden to it"
+        reason = f"{names(a.sample)} is fixed to {where}, which is forbidden for it"
         return Proof((a, b), True, reason, "remove one of the two")
     return Proof(
         (*joining, a, b),
         True,
-        f"{names(a.sample)} is fixed to {where}, which is forbidden to "
+        f"{names(a.sample)} is fixed to {where}, which is forbidden for "
         f"{names(b.sample)}, but must-links join them ({names.chain(chain)})",
-        "lift one of the two or remove one of these links",
+        "remove one of the two or one of these links",
     )
 
 
@@ -90,7 +90,7 @@ def _all_forbidden(forbidden: list[Forbidden], links: MustLinkGraph) -> Proof:
     return Proof(
         (*joining, *chosen.values()),
         not joining,
-        f"every cluster is forbidden to {names(*samples)}{together}",
+        f"every cluster is forbidden for {names(*samples)}{together}",
         "allow one of them" if not joining else "allow one of them or remove one of these links",
     )
 
@@ -126,7 +126,7 @@ def cannot_linked_fixed_together(rules: list[Rule], s: Structure) -> Proof | Non
         True,  # two items, each fixed once: any of these rules frees one of them
         f"{names(*(story.seen[item] for item in edge))} are cannot-linked, but both are fixed to "
         f"{name_cluster(fixed_cluster[edge[0]], fixed[0].clusters)}{through}",
-        "fix one of them elsewhere or remove this link",
+        "fix one of them to another cluster or remove this link",
     )
 
 
@@ -151,7 +151,7 @@ def too_many_fixed(rules: list[Rule], s: Structure) -> Proof | None:
         if number <= most:
             here = set(s.item[[rule.sample for rule in used]].tolist())
             joining = _inside(rules, s, here)
-            number, word = int(with_linked[i]), "are fixed, or must-linked to such, in"
+            number, word = int(with_linked[i]), "are fixed, or must-linked to samples fixed, to"
         used, where = used[: most + 1], name_cluster(i, used[0].clusters)
         return Proof(
             (*joining, *used, upper),
@@ -192,9 +192,9 @@ def too_few_allowed(rules: list[Rule], s: Structure) -> Proof | None:
             (*joining, *(away[j] for j in used), lower),
             False,
             f"{where} needs at least {plural(int(s.lower[i]), 'sample')}, but only "
-            f"{int(n - barred[i])} of {n} may lie there: the others are fixed elsewhere or "
+            f"{int(n - barred[i])} of {n} can go there: the others are fixed elsewhere or "
             "forbidden",
-            f"lower the size_min of {where} (0 allows it to be empty) or free samples for it",
+            f"lower the size_min of {where} (0 allows it to be empty) or allow more samples in it",
             () if joining else (*marks, "size"),
         )
     return None
@@ -219,9 +219,9 @@ def too_many_moves(rules: list[Rule], _: Structure) -> Proof | None:
         return Proof(
             (*used.values(), stay),
             True,
-            f"{plural(number, 'sample')} must leave their previous cluster, as others are fixed or "
-            f"that one is forbidden, but at most {stay.value} may",
-            f"raise at_most to {number} or fix and forbid fewer of them",
+            f"{plural(number, 'sample')} must leave their previous cluster, because another is "
+            f"fixed or it is forbidden, but at most {stay.value} may",
+            f"raise at_most to {number} or drop some of these fixed or forbidden clusters",
         )
     return None
 

@@ -26,7 +26,7 @@ def set_too_large(rules: list[Rule], s: Structure) -> Proof | None:
             return Proof(
                 (rule,),
                 True,
-                f"{size} samples are to be pairwise apart, but {_clusters(s)}",
+                f"{size} samples must be pairwise apart, but {_clusters(s)}",
                 f"use at least {size} clusters or shorten this cannot-link",
             )
     return None

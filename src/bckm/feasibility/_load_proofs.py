@@ -98,14 +98,15 @@ def _share_of_all(column: _Column, used: tuple[Rule, ...], s: Structure) -> Proo
     rule = column.first
     assert isinstance(rule, QuotaBound)
     held = int((rule.source.values == rule.category).sum())
-    side, verb = ("at least", "lower") if rule.side == "min" else ("at most", "raise")
+    low = rule.side == "min"
+    side, verb, beyond = ("at least", "lower", "less") if low else ("at most", "raise", "more")
     return Proof(
         used,
         True,
         f"{held} of all {s.item.size} samples ({100 * held / s.item.size:.4g} %) are "
         f"{rule.source.categories[rule.category]!r}, but {side} {100 * rule.value:.6g} % of every "
         "cluster must be",
-        f"{verb} this share to {held / s.item.size:.4g} or beyond",
+        f"{verb} this share to {held / s.item.size:.4g} or {beyond}",
     )
 
 
@@ -156,12 +157,12 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
     each = {float(column.values[p]) for p in samples}
     held = f"hold {column.amount(total)}"
     if len(samples) > 1 and len(each) == 1 and isinstance(column.first, CapacityBound):
-        held = f"hold {column.amount(each.pop())} each, {column.amount(total)} in all"
+        held = f"hold {column.amount(each.pop())} each, {column.amount(total)} in total"
     subject = f"{names(*samples)} must stay together and {held}"
     if len(samples) == 1:
         subject = f"{names(*samples)} holds {column.amount(total)}"
     where = name_cluster(left[0], names_in(rules)) if len(left) == 1 else "every cluster"
-    where += " that is open to them" if len(left) > 1 and forbidden else ""
+    where += " they can go to" if len(left) > 1 and forbidden else ""
     beyond = (
         f"the capacity of {where}" if isinstance(column.first, CapacityBound) else f"{where} may"
     )

@@ -37,7 +37,7 @@ def assign_to(
     time_limit: float | None = None,
     n_jobs: int | None = None,
 ) -> Result:
-    """Assign samples to given centers under rules, or prove that the rules cannot be obeyed.
+    """Assign samples to given centers under rules, or prove that the rules cannot be met.
 
     Minimizes the sum of squared distances of samples to the center of their cluster over all labels
     that obey the constraints. The centers do not move: label i is row i of `centers` and obeys
@@ -50,25 +50,25 @@ def assign_to(
     centers : array of shape (n_clusters, n_features)
         Center of each cluster.
     constraints : Constraints, optional
-        What labels must obey. No cluster is empty unless ``size_min=0`` is asked for; fewer samples
-        than clusters need it.
+        The rules. No cluster is empty unless ``size_min=0``, which fewer samples than clusters
+        require.
     solver : str, default="auto"
-        Engine, as in `bckm.kmeans`. "auto" proves optimality within a work limit where that may
-        succeed, "exact" at any price; "lagrangian" gives a bound, close to the optimum.
+        Engine, as in `bckm.kmeans`. "auto" tries to prove optimality within a work limit, "exact"
+        without one; "lagrangian" gives labels close to the optimum, with a bound.
     {parameters}
 
     Returns
     -------
     Result
         Labels that passed `verify`. `centers` are the given ones and `status` is OPTIMAL, FEASIBLE
-        (no proof), TIME_LIMIT, INTERRUPTED or NOT_STARTED (labels that obey, and no more).
+        (no proof), TIME_LIMIT, INTERRUPTED or NOT_STARTED (labels obey the rules, no more).
 
     Raises
     ------
     InfeasibleError
-        If no labels obey the constraints; it names a minimal conflict.
+        If no labels obey the rules; the message names a minimal conflict.
     UndecidedError
-        If `time_limit` passed before feasible labels or a proof were assignment.
+        If `time_limit` passed before feasible labels or a proof was found.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def assign_to(
     problem = Problem.build(points, len(given), constraints, sample_weight, n_jobs=n_jobs, few=True)
     features = space.n_features(problem.points.shape[1])
     if given.shape[1] != features:
-        raise ValueError(f"centers have {given.shape[1]} features, X has {features}.")
+        raise ValueError(f"centers have {given.shape[1]} features, but X has {features}.")
     embedded = space.embedded(given, "centers")
     engine = choose(solver, problem)
     start = feasible_start(problem.structure, problem.rules, deadline)

@@ -37,7 +37,9 @@ def result_parts(result: Result, cluster_names: Sequence[str]) -> Iterator[Child
     if result.violated:
         dearest = sorted(result.violated, key=lambda one: -one.penalty)
         few = (
-            "the dearest violated soft rules" if len(dearest) > VIOLATED else "violated soft rules"
+            "most expensive violated soft rules"
+            if len(dearest) > VIOLATED
+            else "violated soft rules"
         )
         yield el("div", few, class_="quiet")
         yield el("ul", *[el("li", Told(str(one))) for one in dearest[:VIOLATED]])

@@ -1,4 +1,4 @@
-"""`kmeans(..., checkpoint=path)`: a fit that is killed goes on where it was.
+"""`kmeans(..., checkpoint=path)`: an interrupted fit resumes where it stopped.
 
 Between two runs (starts and children) the state of a fit is small: the best clustering, those to
 breed from, some counts. Each run begins with an engine of its own and draws from a generator of its
@@ -78,10 +78,10 @@ class Checkpoint:
         self._fields: Fields | None = None
         folder = os.path.dirname(os.path.realpath(path))
         if not os.path.isdir(folder):  # better now than when there is something to lose
-            raise FileNotFoundError(errno.ENOENT, "there is no such folder for checkpoint", folder)
+            raise FileNotFoundError(errno.ENOENT, "folder of the checkpoint does not exist", folder)
         if os.path.exists(path):
             if not os.path.isfile(path) and not os.path.isdir(path):  # it may have no end
-                raise ValueError(f"the checkpoint {self._shown} is no ordinary file; name another.")
+                raise ValueError(f"checkpoint {self._shown} is not a regular file; choose another.")
             content = read_container(path, [KIND]).content
             try:
                 self._fields = Fields(content, "its content")
@@ -96,8 +96,8 @@ class Checkpoint:
         """What to seed with: a fit without a seed keeps the one it drew."""
         if isinstance(random_state, np.random.Generator | np.random.RandomState):
             raise UnsupportedError(
-                "a fit with a checkpoint must be able to begin again: random_state must be a whole "
-                f"number or None; got a {type(random_state).__name__}."
+                "a fit with a checkpoint must be repeatable: random_state must be a whole number "
+                f"or None; got a {type(random_state).__name__}."
             )
         if random_state is not None:
             return random_state
@@ -133,9 +133,9 @@ class Checkpoint:
         for name, now in same.items():
             if name not in before or before[name] != now:
                 raise ValueError(
-                    f"the checkpoint {self._shown} belongs to another fit: it was written "
-                    f"{_difference(name, before.get(name), now)}; name another file, or delete it "
-                    "to begin anew."
+                    f"checkpoint {self._shown} belongs to another fit: it was written "
+                    f"{_difference(name, before.get(name), now)}; choose another file, or delete "
+                    "it to start over."
                 )
         try:
             return State.from_tree(self._fields.of("state"), problem)
@@ -162,7 +162,7 @@ class Checkpoint:
             write_container(self.path, KIND, tree)
         except OSError as error:  # a full disk is no reason to lose hours of work
             warnings.warn(
-                f"the checkpoint {self._shown} cannot be written ({error}); the fit goes on.",
+                f"checkpoint {self._shown} cannot be written ({error}); the fit continues.",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -179,8 +179,8 @@ class Checkpoint:
 
     def _damaged(self, why: object) -> DamagedFileError:
         return DamagedFileError(
-            f"the checkpoint {self._shown} is damaged or was changed by hand: {why}; delete it to "
-            "begin anew."
+            f"checkpoint {self._shown} is damaged or was edited by hand: {why}; delete it to start "
+            "over."
         )
 
 
@@ -207,8 +207,8 @@ def identity(
     """
     if callable(init):
         raise UnsupportedError(
-            "a fit with a checkpoint must be able to begin again: init must be a word or centers; "
-            "got a callable. Call it, and pass the centers."
+            "a fit with a checkpoint must be repeatable: init must be a name or centers; got a "
+            "callable. Call it and pass the centers."
         )
     problem, engine = search.problem, search.engine
     n, options = problem.structure.item.size, vars(engine).values()
@@ -237,14 +237,14 @@ def _difference(name: str, before: Any, now: Any) -> str:
     if name in _WORDS:
         return _WORDS[name]
     if name in ("samples", "features", "clusters"):
-        return f"for {before!r} {name}, this fit has {now!r}"
+        return f"for {before!r} {name}, but this fit has {now!r}"
     if name == "format":
         return "by another version of bckm"
     if name == "library":
-        return f"by bckm {clean(str(before))}, this is {now}"
+        return f"by bckm {clean(str(before))}, but this is {now}"
     if name == "kernels":
         return f"{'with' if before else 'without'} compiled kernels, unlike this fit"
-    return f"with {name}={before!r}, this fit has {name}={now!r}"
+    return f"with {name}={before!r}, but this fit has {name}={now!r}"
 
 
 def digest(thing: Any) -> str:

@@ -51,36 +51,36 @@ def kmeans(
     on_step: Callable[[Step], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Result:
-    """Cluster samples under rules, or prove that the rules cannot be obeyed.
+    """Cluster samples under rules, or prove that the rules cannot be met.
 
     Minimizes the sum of squared distances of samples to the center of their cluster over all labels
-    that obey the constraints, by alternating optimal assignments and means, and by search from
-    there (a local optimum; `bckm.certify` can tell how far from the best it may be).
+    that obey the constraints, by alternating optimal assignments and means, followed by a search
+    (a local optimum; `bckm.certify` bounds how far it is from the best).
 
     Parameters
     ----------
     X : array or sparse array of shape (n_samples, n_features)
         Data: NumPy array, nested list, pandas or polars frame, or any SciPy sparse array or matrix,
-        which is never made dense (the centers are).
+        which is never made dense (but the centers are).
     n_clusters : int
         Number of clusters, k.
     constraints : Constraints, optional
-        What labels must obey. No cluster is empty unless ``size_min=0`` is asked for.
+        The rules. No cluster is empty unless ``size_min=0``.
     {parameters}
     on_step : callable, optional
         Called with each `Step`. Ctrl-C (or KeyboardInterrupt raised here) ends the fit with the
-        best labels so far; before feasible labels are known it is passed on.
+        best labels so far; if no feasible labels are known yet, it propagates.
     checkpoint : path, optional
-        File in which a long fit keeps its state. If the process is killed, the machine loses power,
-        or a time limit or Ctrl-C ended the fit, the same call goes on where it was, and ends with
-        exactly the result of a fit that was never interrupted (but for `seconds`, which are of this
-        call). The state is kept between runs, that is after each start and each child of search, at
-        most every five seconds: a run that was under way is made again, and a fit of one start
-        without search keeps nothing before its end. `time_limit`, `n_jobs` and `on_step` may
-        change, everything else must be as before: the file of another fit is refused, as is a
-        damaged one. The file stays after the end, and the same call then returns the result without
-        a new search. `random_state` must be a whole number or None, which draws a seed and keeps it
-        in the file. A second fit with the same file is refused while this one runs.
+        File in which a long fit saves its state. If the process is killed, the machine loses power,
+        or a time limit or Ctrl-C ends the fit, the same call resumes it and returns exactly the
+        result of an uninterrupted fit (except `seconds`, which count this call only). The state is
+        saved between runs, that is after each start and each child of the search, at most every
+        five seconds: an unfinished run is repeated, and a fit with one start and no search saves
+        nothing before its end. `time_limit`, `n_jobs` and `on_step` may change; everything else
+        must stay the same: the file of another fit is rejected, and so is a damaged one. The file
+        remains after the end, and the same call then returns the result without a new search.
+        `random_state` must be a whole number or None, which draws a seed and saves it in the file.
+        A second fit with the same file is rejected while this one runs.
 
     Returns
     -------
@@ -90,11 +90,11 @@ def kmeans(
     Raises
     ------
     InfeasibleError
-        If no labels obey the constraints; it names a minimal conflict.
+        If no labels obey the rules; the message names a minimal conflict.
     UndecidedError
-        If `time_limit` passed before feasible labels or a proof were found.
+        If `time_limit` passed before feasible labels or a proof was found.
     DamagedFileError
-        If `checkpoint` is a file, but not what this function wrote.
+        If `checkpoint` is a file that this function did not write.
     FileInUseError
         If another fit is running with the same `checkpoint`.
 

@@ -93,7 +93,7 @@ def result_of(
     broken = verify(labels, problem.structure.n_clusters, constraints)
     if broken:  # cannot happen; if it does, no labels leave the library
         raise RuntimeError(
-            f"bckm has a bug: its labels break a rule ({broken[0]}). Please report it."
+            f"bug in bckm: its labels violate a rule ({broken[0]}). Please report it."
         )
     centers = problem.centers_in(rest["embedded"])
     violated = soft_violations(problem, constraints, assignment.labels, centers, still)
@@ -104,7 +104,7 @@ def result_of(
     dust = float(problem.prices_out(np.array(problem.soft.rounding_penalty)))
     if abs(paid - penalty) > 1e-6 * objective + dust:
         raise RuntimeError(
-            f"bckm has a bug: soft rules cost {paid:g}, it counted {penalty:g}. Please report it."
+            f"bug in bckm: soft rules cost {paid:g}, not {penalty:g}. Please report it."
         )
     return Result(
         labels=labels,

@@ -71,10 +71,10 @@ SETTINGS = (
         "solver",
         "choice",
         "auto",
-        'Engine of the assignment steps. "auto" is "transport" where only sizes are bounded; else '
-        '"exact" with a work limit for each step where proofs are quick; else, above all for '
-        'capacities and quotas, "lagrangian": labels with a bound, close to the optimum. An engine '
-        "of your own is a `bckm.assign.Engine`.",
+        'Engine of the assignment steps. "auto" is "transport" if only sizes are bounded; '
+        'otherwise "exact" with a work limit per step where proofs are quick; otherwise, mainly '
+        'for capacities and quotas, "lagrangian": labels close to the optimum, with a bound. A '
+        "custom engine is a `bckm.assign.Engine`.",
         form="Engine",
         choices=("auto", "nearest", "transport", "exact", "lagrangian", "pump", "greedy"),
         option="solver",
@@ -84,9 +84,9 @@ SETTINGS = (
         "init",
         "centers",
         "k-means++",
-        "First centers. Where links join samples into groups that must be pairwise apart, the "
+        "Initial centers. If links join samples into groups that must be pairwise apart, the "
         'first start of "k-means++" begins with these groups. Given centers are the only start, '
-        'and no others are bred from them unless ``search="global"`` is asked for. A callable '
+        'and no others are derived from them unless ``search="global"``. A callable '
         "``init(X, n_clusters, random_state)`` returns centers, as in scikit-learn.",
         form="array of shape (n_clusters, n_features) or callable",
         choices=("k-means++", "random"),
@@ -96,8 +96,7 @@ SETTINGS = (
         "count",
         "auto",
         'Number of starts; the best is kept. "auto" is 10 for "random" and a callable; for '
-        '"k-means++" it is 1, but up to 20 for small problems, where a start costs next to '
-        "nothing.",
+        '"k-means++" it is 1, but up to 20 for small problems, where starts are cheap.',
         form="int",
         choices=("auto",),
         option="n-init",
@@ -107,37 +106,37 @@ SETTINGS = (
         "search",
         "choice",
         "auto",
-        'How to look for better clusterings than the alternation finds. "none": not at all. '
-        '"local": each start goes on with moves of few samples whose change of the inertia is '
-        'computed exactly, until none helps. "auto": some of that, and a few further starts bred '
-        'from those at hand; in all at most about three times as long as "none". "global": these '
-        "go on until 200 in a row bring nothing better; with a `time_limit`, again from new starts "
-        "until it is over or the same best clustering was found three times. Sparse data, or an "
-        'installation without the compiled kernels: "auto" does nothing, "local" and "global" are '
-        "refused.",
+        'How to improve on the alternation of assignments and means. "none": no search. "local": '
+        "each start continues with moves of a few samples, whose effect on the inertia is computed "
+        'exactly, until none helps. "auto": some of that, plus a few further starts derived from '
+        'the best ones; in total at most about three times as long as "none". "global": further '
+        "starts until 200 in a row bring no improvement; with a `time_limit`, again from new "
+        "starts until it is reached or the same best clustering was found three times. With sparse "
+        'data or without the compiled kernels, "auto" does nothing, and "local" and "global" '
+        "raise an error.",
         choices=("auto", "none", "local", "global"),
         option="search",
-        help="How hard to look for better clusters.",
+        help="How hard to search for better clusters.",
     ),
     Parameter(
         "metric",
         "choice",
         "euclidean",
-        'What distances are. "cosine": only the direction of a sample counts; k-means of the rows '
-        'divided by their length, where ``|x - y|^2 = 2 (1 - cos)``. "latlon": X has two columns, '
-        "latitude and longitude in degrees; k-means of points on a sphere of radius 6371.0088 km, "
-        'so that the inertia is in km^2. "haversine": the same in radians, as in scikit-learn, on '
-        "a sphere of radius 1. Distances are chords, which are shorter than arcs by 0.1 % at 1,000 "
-        "km. Given centers, and those of the result, are in the terms of X.",
+        'Distance. "cosine": only the direction of a sample counts; k-means of the rows divided by '
+        'their length, where ``|x - y|^2 = 2 (1 - cos)``. "latlon": X has two columns, latitude '
+        "and longitude in degrees; k-means of points on a sphere of radius 6371.0088 km, so the "
+        'inertia is in km^2. "haversine": the same in radians, as in scikit-learn, on a sphere of '
+        "radius 1. Distances are chords, which are 0.1 % shorter than arcs at 1,000 km. Centers "
+        "passed in and returned have the same columns as X.",
         choices=("euclidean", "cosine", "latlon", "haversine"),
         option="metric",
-        help="Distance; latlon takes latitude, then longitude, in degrees (haversine: in radians).",
+        help="Distance; latlon: latitude, then longitude, in degrees (haversine: in radians).",
     ),
     Parameter(
         "label_bounds",
         "choice",
         "matched",
-        'Label i always obeys bound i. "matched" chooses which of the found clusters becomes label '
+        'Label i always obeys bound i. "matched" chooses which of the clusters found becomes label '
         'i; "given" ties label i to row i of `init`, which must then be an array.',
         choices=("matched", "given"),
     ),
@@ -164,7 +163,7 @@ SETTINGS = (
         "time_limit",
         "seconds",
         None,
-        "Seconds for the whole call; the best labels found by then are returned.",
+        "Time limit in seconds for the whole call; the best labels found by then are returned.",
         form="float",
         option="time-limit",
         help="Time limit in seconds; the best clusters found by then are written.",
@@ -173,8 +172,8 @@ SETTINGS = (
         "n_jobs",
         "threads",
         None,
-        "Number of threads of compiled code: None and -1 take all cores that this process may use, "
-        "-2 all but one. No result depends on it.",
+        "Number of threads of compiled code: None and -1 use all cores available to this process, "
+        "-2 all but one. Results do not depend on it.",
         form="int",
         option="jobs",
         help="Number of threads. Default: all cores.",
@@ -202,7 +201,7 @@ _OF_SAMPLES = (
         "samples",
         None,
         'Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas '
-        "frame. Rules about positions do not look at it.",
+        "frame. Ignored by rules about positions.",
         form="sequence of length n_samples",
     ),
 )

@@ -27,20 +27,20 @@ class Step:
     iteration : int
         Counted from 1 in each start.
     objective : float
-        Inertia and penalty after the centers moved to the means; never rises within a start.
+        Inertia plus penalty after the centers moved to the means; never increases within a start.
     assigned : float
-        Before the centers moved: the labels of this step at the centers they were assigned to.
+        Objective before the centers moved: the labels at the centers they were assigned to.
     lower_bound : float
-        What no labels can get below at these centers; compare it with `assigned`.
+        Lower bound for any labels at these centers; compare it with `assigned`.
     status : Status
         OPTIMAL or FEASIBLE: how the assignment of this step ended.
     moved : int
-        Samples that changed their cluster.
+        Number of samples that changed cluster.
     seconds : float
-        Since the fit began.
+        Seconds since the fit began.
     kind : {"assign", "moves"}
-        An assignment and the means that follow, or moves of local search. These have no centers
-        that labels are assigned to: `assigned` is the objective, `lower_bound` proves nothing.
+        An assignment followed by an update of the means, or moves of local search. Moves do not
+        assign labels to centers: `assigned` is the objective, `lower_bound` proves nothing.
 
     Examples
     --------
@@ -64,29 +64,30 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class SoftViolation:
-    """A soft rule that labels break.
+    """A violated soft rule.
 
     Attributes
     ----------
     rule : SoftRule
-        What was asked.
+        The rule.
     message : str
         What is wrong, with the numbers.
     penalty : float
-        What it costs, in units of the inertia.
+        Penalty, in units of the inertia.
     saved : float
-        What breaking it saved: the least rise of the inertia, means following, over moves of
-        single samples (with those that must share their cluster) that would keep it, all other
-        rules aside; never negative. Of a link or a place, one move; of a size, sum or quota, the
-        cheapest moves that bring it back to its bound, each judged alone, so an estimate; of
-        previous labels, the return of all that moved. Infinite if no move keeps the rule.
+        Inertia saved by violating it: the smallest increase of the inertia, with updated means,
+        over moves of single samples (with those must-linked to them) that would meet the rule,
+        ignoring all other rules; never negative. For a link or a fixed or forbidden cluster, one
+        move; for a size, capacity or quota, the cheapest moves back to the bound, each evaluated
+        on its own, so an estimate; for previous labels, the return of all moved samples. Infinite
+        if no move meets the rule.
 
     Examples
     --------
     >>> import bckm
     >>> wish = bckm.Constraints(must_link=[(0, 2)]).soft(price=3.0)
     >>> print(bckm.kmeans([[0.0], [1.0], [9.0]], 2, wish, random_state=0).violated[0])
-    samples 0 and 2 are must-linked, but lie in clusters 0 and 1. (penalty: 3, saved: 40)
+    samples 0 and 2 are must-linked, but are in clusters 0 and 1. (penalty: 3, saved: 40)
     """
 
     rule: SoftRule
@@ -107,50 +108,50 @@ class Result:
     labels : array (n,)
         Cluster of each sample; verified against the rules.
     centers : array (k, d)
-        Means of the clusters (an empty cluster keeps the center it last had); from `bckm.assign_to`
-        the centers that were given. In the terms of X: with ``metric="cosine"`` the direction of
-        the mean, of length 1; with "latlon" or "haversine" its latitude and longitude. A mean in
-        the middle of the sphere has no direction and gets that of one of its samples.
+        Means of the clusters (an empty cluster keeps its last center); from `bckm.assign_to`, the
+        given centers. With the columns of X: for ``metric="cosine"``, the direction of the mean, of
+        length 1; for "latlon" or "haversine", its latitude and longitude. A mean at the center of
+        the sphere has no direction and gets that of one of its samples.
     inertia : float
         Weighted sum of squared distances of samples to the center of their cluster.
     penalty : float
-        What the violated soft rules cost; zero where all rules are hard.
+        Cost of the violated soft rules; zero if all rules are hard.
     objective : float
-        What was minimized: inertia + penalty.
+        The minimized quantity: inertia + penalty.
     lower_bound : float
-        No labels that obey the rules have a smaller objective *with these centers*, in exact
-        arithmetic too: what rounding may have added is taken off. It bounds the last assignment
-        step, not the whole problem; for that there is `bckm.certify`.
+        No labels that obey the rules have a smaller objective *with these centers*, even in exact
+        arithmetic: possible rounding errors are subtracted. It bounds the last assignment step, not
+        the whole problem; for that, see `bckm.certify`.
     gap : float
-        (objective - lower_bound) / objective, between 0 and 1; 0 where the objective is 0.
+        (objective - lower_bound) / objective, between 0 and 1; 0 if the objective is 0.
     sizes : array (k,)
-        Samples in each cluster.
+        Number of samples in each cluster.
     prices : array (k,) or None
-        Prices of the size bounds at `centers`, where the engine has them: labels i of least
-        ``w_p |x_p - c_i|^2 - prices_i`` are optimal under the bounds, but for ties. `predict` of
+        Prices of the size bounds at `centers`, if the engine computes them: labels i that minimize
+        ``w_p |x_p - c_i|^2 - prices_i`` are optimal under the bounds, except for ties. `predict` of
         `ConstrainedKMeans` uses them.
     status : Status
         CONVERGED, ITERATION_LIMIT, TIME_LIMIT, INTERRUPTED or NOT_STARTED; from `bckm.assign_to`
         OPTIMAL, FEASIBLE, TIME_LIMIT, INTERRUPTED or NOT_STARTED.
     assignment_status : Status
-        OPTIMAL when `lower_bound` proves the labels optimal for the centers, to a share of 1e-9 of
-        the objective; else FEASIBLE.
+        OPTIMAL if `lower_bound` proves the labels optimal for the centers, to within 1e-9 of the
+        objective; otherwise FEASIBLE.
     violated : tuple of SoftViolation
-        The soft rules that the labels break.
+        The violated soft rules.
     history : tuple of Step
-        Steps of the start that won; none from `bckm.assign_to`.
+        Steps of the best start; none from `bckm.assign_to`.
     counters : mapping of str to int
-        What the engine counts over the whole fit; for ``solver="pump"`` the steps that the pump
+        Counts of the engine over the whole fit; for ``solver="pump"`` the steps that the pump
         finished ``alone`` and those ``completed`` by the exact engine; for the exact engine the
         tree ``searches``, that is steps whose relaxation was not enough; for the transport engine
-        the points it ``looked`` at and the shortest ``paths`` it took.
+        the points it ``looked`` at and its shortest ``paths``.
     seconds : float
         Time of the whole fit.
     solver : str
         Engine that made the assignments.
     embedded : array (k, e)
         The centers that distances are measured to, in the space where k-means ran: `centers` for
-        ``metric="euclidean"``; else means of points on a sphere, which lie inside it.
+        ``metric="euclidean"``; otherwise means of points on a sphere, which are inside it.
 
     Examples
     --------
@@ -195,12 +196,12 @@ class Result:
 
     @property
     def objective(self) -> float:
-        """What was minimized: inertia and penalty."""
+        """The minimized quantity: inertia plus penalty."""
         return self.inertia + self.penalty
 
     @property
     def gap(self) -> float:
-        """Share of the objective that `lower_bound` leaves open, for these centers."""
+        """Relative gap between the objective and `lower_bound`, for these centers."""
         # of copies of few samples nothing but rounding is left
         rounding = self.assignment_status is Status.OPTIMAL and self.lower_bound <= 0
         if self.objective <= 0 or rounding:
@@ -209,7 +210,7 @@ class Result:
 
     @property
     def n_iter(self) -> int:
-        """Iterations of the start that won."""
+        """Number of iterations of the best start."""
         return len(self.history)
 
     def plot(
@@ -221,23 +222,23 @@ class Result:
         sample_id: Any = None,
         **options: Any,
     ) -> ClustersDisplay:
-        """Draw the clusters: on a map, by their two features, or by principal components.
+        """Plot the clusters: on a map, by two features, or by principal components.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features) or frame
-            What was clustered.
+            The data of the fit.
         constraints : Constraints, optional
-            What was asked; links are drawn.
+            The rules of the fit; links are drawn.
         metric, sample_id :
             As in the fit.
         **options
-            Those of `bckm.plotting.ClustersDisplay`, for example `ax`.
+            Options of `bckm.plotting.ClustersDisplay`, for example `ax`.
 
         Returns
         -------
         ClustersDisplay
-            Drawn with matplotlib; its `ax_` and `figure_` are there.
+            The matplotlib plot, with attributes `ax_` and `figure_`.
 
         Examples
         --------

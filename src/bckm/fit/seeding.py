@@ -94,7 +94,7 @@ def starts_of(
     """
     given = given_centers(init, problem, space)
     if tied and given is None:
-        raise ValueError("label_bounds='given' ties label i to center i: pass centers as init.")
+        raise ValueError("label_bounds='given' ties label i to center i: pass an array as init.")
     number = number_of_starts(n_init, init, search, problem)
     *generators, rng = _generators(random_state, number + 1)
     choose: Callable[..., Seeds]

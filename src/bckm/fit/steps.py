@@ -43,7 +43,7 @@ def read_history(fields: Fields) -> tuple[Step, ...]:
     """Steps from their columns."""
     status, kind = fields.texts("status"), fields.texts("kind")
     if set(kind) - {"assign", "moves"}:
-        raise ValueError("a step is of no known kind")
+        raise ValueError("a step has an unknown kind")
     columns = {name: fields.whole_numbers(name, len(status)).tolist() for name in _WHOLE}
     columns |= {
         name: fields.floats(column, (len(status),), False).tolist()

@@ -1,7 +1,7 @@
-"""The methods that the paper compares with, each behind the same estimator door.
+"""The comparison methods of the paper, all with the same estimator interface.
 
-`METHODS` finds a method by the name it has in the paper; three have two names there.
-Where a method takes them, ``init`` are the first centers: those of plain k-means as in the paper
+`METHODS` maps the names used in the paper to the methods; three have two names there.
+If a method has an ``init``, it sets the initial centers: those of plain k-means as in the paper
 ("k-means", the best of ``n_init`` starts), its seeding alone ("k-means++"), or an array.
 """
 

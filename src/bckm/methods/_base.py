@@ -32,7 +32,7 @@ SEED_ITERATIONS = 100  # of the k-means that gives first centers; as in the pape
 
 
 class MethodFailure(BckmError, RuntimeError):  # noqa: N818 - no error: a result
-    """A method ended without labels; the message says where. Failures are results too.
+    """A method ended without labels; the message says where.
 
     Examples
     --------
@@ -94,17 +94,17 @@ class Method(ClusterMixin, BaseEstimator):
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters. An empty cluster keeps the last center it had, or is NaN where the
+        Means of the clusters. An empty cluster keeps its last center, or is NaN if the
         method has no centers.
     inertia_ : float
         Sum of squared distances of samples to the mean of their cluster, whatever the method itself
-        minimizes: all methods can be compared.
+        minimizes, so that methods can be compared.
     cluster_sizes_ : ndarray of shape (n_clusters,)
-        Samples in each cluster.
+        Number of samples in each cluster.
     n_iter_ : int
-        Iterations; only where the method iterates.
+        Number of iterations; only if the method iterates.
     violations_ : list of Violation
-        Rules that the labels break; only where the method knows rules (`knows_links`).
+        Violated rules; only if the method supports links (`knows_links`).
     """
 
     knows_links: ClassVar[bool] = False
@@ -133,7 +133,7 @@ class Method(ClusterMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Data.
         y : None
-            Ignored; scikit-learn's convention.
+            Ignored, by scikit-learn's convention.
         must_link, cannot_link : array-like of shape (p, 2), or iterable of pairs or sets, \
                 default=None
             Sample indices, as in `bckm.Constraints`. Methods whose `knows_links` is False accept
@@ -204,7 +204,7 @@ def seeds(task: Task, init: Any, n_init: Any) -> FloatArray:
     centers = check_array(init, dtype=np.float64, input_name="init")
     shape = (task.n_clusters, task.X.shape[1])
     if centers.shape != shape:
-        raise ValueError(f"init has shape {centers.shape}; {shape} was expected.")
+        raise ValueError(f"init has shape {centers.shape}; expected {shape}.")
     return task.plain.centers_in(centers)
 
 

@@ -21,10 +21,10 @@ class BCLS(Method):
 
     The last term is the sum of squared sizes, least when all are equal. An augmented Lagrangian
     with a copy Z of F, multipliers and a penalty mu that grows by the factor rho alternates three
-    closed forms: ridge regression (factorised once), Z by the Sherman-Morrison formula, F by the
+    closed forms: ridge regression (factorized once), Z by the Sherman-Morrison formula, F by the
     largest entry of each row. Balance is encouraged, not enforced: see `cluster_sizes_`. The
-    original promises no bound on sizes and no optimum. It knows no links: `fit` accepts and ignores
-    them.
+    original guarantees no bound on sizes and no optimum. It does not support links: `fit` accepts
+    and ignores them.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ class BCLS(Method):
         Weight of balance, in units of k / N: the objective's own weight is lam k / N, so that the
         price of a sample in a cluster of mean size is 2 lam, whatever N. 0 asks for no balance.
     mu : float, default=1.0
-        First penalty, positive, to be compared with the indicators, which are 0 and 1. With much
+        Initial penalty, positive, on the scale of the indicators, which are 0 and 1. With much
         smaller ones F follows the regression too freely, with larger ones whole clusters move at
         once; both may end with all samples in one cluster, from where nothing leads back.
     rho : float, default=1.005
-        Growth of the penalty in a round, above 1.
+        Growth factor of the penalty per round, above 1.
     max_iter : int, default=2000
-        Rounds at most, as in the paper.
+        Maximum number of rounds, as in the paper.
     tol : float, default=1e-3
-        It ends when F stands still and ``|F - Z|^2 / N`` is below the square of this.
+        Stop when F no longer changes and ``|F - Z|^2 / N`` is below the square of this.
     n_init : int, default=10
         Starts of the plain k-means whose labels are the first F.
     random_state : int, RandomState, Generator or None, default=None
@@ -57,7 +57,7 @@ class BCLS(Method):
     The authors' parameters are not known here. gamma was chosen among 0.1 to 100 by NMI and sizes
     on unit-length images (ORL, Yale, UMIST, Yale B, MNIST), with their classes in view; lam,
     mu and rho by the balance they reach on unbalanced Gaussian blobs. Where d > N the regression is
-    factorised as N x N. The labels depend on X only through inner products, so the order of
+    factorized as N x N. The labels depend on X only through inner products, so the order of
     features does not matter.
 
     References

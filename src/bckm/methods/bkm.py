@@ -21,19 +21,19 @@ class BKM(Method):
 
     by alternating assignments and means, a local optimum. A step is an assignment problem on an
     N x N matrix: each center appears once for each of its slots, and the Hungarian method gives
-    each sample one slot. The original promises exactly these sizes. It knows no links: `fit`
-    accepts and ignores them.
+    each sample one slot. The original guarantees exactly these sizes. It does not support links:
+    `fit` accepts and ignores them.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, k.
     init, n_init :
-        First centers, see `bckm.methods`.
+        Initial centers, see `bckm.methods`.
     max_iter : int, default=100
-        Assignment steps at most; it ends when labels stand still.
+        Maximum number of assignment steps; stops when labels no longer change.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the first centers.
+        Seed of the initial centers.
 
     Notes
     -----

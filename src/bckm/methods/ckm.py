@@ -26,12 +26,12 @@ class CKMFailure(MethodFailure):
     ...     CKM(2, size_min=2).fit([[0.0], [1.0], [2.0]])
     ... except CKMFailure as failure:
     ...     print(failure)
-    CKM fails: size_min asks for 4 samples, the data have 3.
+    CKM fails: size_min requires 4 samples, but there are 3.
     """
 
 
 class CKM(Method):
-    """Constrained k-means of Bradley, Bennett and Demiriz: least sizes, by linear programming.
+    """Constrained k-means of Bradley, Bennett and Demiriz: minimum sizes by linear programming.
 
     Solves, over shares S of items j (must-link components of count_j samples) and centers c::
 
@@ -44,28 +44,28 @@ class CKM(Method):
     by alternating linear programs and means; a sample's label is the cluster of its largest share.
 
     Without links the program is a flow: S is integral, the sizes hold and each step is optimal,
-    as the original promises. Links are what the paper adds to it. With them S may be fractional,
-    and the labels made from it may break links and sizes: see `n_fractional_` and `violations_`.
+    as the original guarantees. The paper adds links. With them S may be fractional,
+    and the labels derived from it may violate links and sizes: see `n_fractional_`, `violations_`.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, k.
     size_min : int or array-like of shape (n_clusters,), default=1
-        Least number of samples in each cluster.
+        Minimum number of samples in each cluster.
     size_max : int or array-like of shape (n_clusters,), default=None
-        Largest number of samples; an addition to the original.
+        Maximum number of samples; an addition to the original.
     init, n_init :
-        First centers, see `bckm.methods`.
+        Initial centers, see `bckm.methods`.
     max_iter : int, default=100
-        Assignment steps at most; it ends when labels stand still or come back.
+        Maximum number of assignment steps; stops when labels no longer change or repeat.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the first centers.
+        Seed of the initial centers.
 
     Attributes
     ----------
     n_fractional_ : int
-        Items that the last linear program splits between clusters.
+        Number of items that the last linear program splits between clusters.
 
     Notes
     -----
@@ -179,6 +179,6 @@ def _pairwise_rows(s: Structure) -> Sparse:
 def _refuse_impossible_sizes(s: Structure) -> None:
     n = s.item.size
     if (least := int(s.lower.sum())) > n:
-        raise CKMFailure(f"CKM fails: size_min asks for {least} samples, the data have {n}.")
+        raise CKMFailure(f"CKM fails: size_min requires {least} samples, but there are {n}.")
     if (most := int(s.upper.sum())) < n:
-        raise CKMFailure(f"CKM fails: size_max leaves room for {most} samples, the data have {n}.")
+        raise CKMFailure(f"CKM fails: size_max allows {most} samples, but there are {n}.")

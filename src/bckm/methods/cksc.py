@@ -1,4 +1,4 @@
-"""CKSC: a spectral kernel that is learnt from links, then k-means in it."""
+"""CKSC: a spectral kernel learned from links, then k-means in it."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class CKSC(Method):
     """Constrained clustering by spectral kernel learning.
 
     Let F (N x m, rows f_p of unit length) hold the m smoothest eigenvectors of the normalized
-    Laplacian of a nearest-neighbor graph. The kernel K = F A F' is learnt from the links::
+    Laplacian of a nearest-neighbor graph. The kernel K = F A F' is learned from the links::
 
         min over A >= 0 (positive semidefinite)
             sum_p (f_p' A f_p - 1)^2 + sum_{p,q must-linked} (f_p' A f_q - 1)^2
                                      + sum_{p,q cannot-linked} (f_p' A f_q)^2,
 
     a convex problem, and kernel k-means on K, that is k-means on the rows of F A^(1/2), gives the
-    labels. Links are fitted, not enforced: the original promises none of them, and `violations_`
-    lists those that are broken. Without links A = I is optimal, and the method is plain spectral
-    clustering. It knows no sizes.
+    labels. Links are fitted, not enforced: the original guarantees none of them, and `violations_`
+    lists those that are violated. Without links A = I is optimal, and the method is plain spectral
+    clustering. It does not support sizes.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, k.
     n_neighbors : int, default=5
-        Neighbors of each sample in the graph; an edge stands when either end asks for it.
+        Neighbors of each sample in the graph; one direction suffices for an edge.
     scale : {"local", "median"}, default="local"
         Weights ``exp(-|x_p - x_q|^2 / (s_p s_q))``: s_p is the distance of p to its last
         neighbor, or the median of these distances for all p. Both grow with X, so the unit
@@ -55,9 +55,9 @@ class CKSC(Method):
         clusters need about k directions; but no more than a quarter of the samples (and no less
         than k), since the more vectors, the more equally different all rows of F are.
     n_init : int, default=10
-        Starts of the k-means at the end; the best is kept.
+        Number of starts of the final k-means; the best is kept.
     max_iter : int, default=100
-        Iterations of that k-means.
+        Maximum number of iterations of that k-means.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the eigensolver and of k-means.
 
@@ -66,7 +66,7 @@ class CKSC(Method):
     kernel_ : ndarray of shape (m, m)
         A.
     n_iter_ : int
-        Steps of the projected gradient that learnt A; at least 1.
+        Number of projected gradient steps to learn A; at least 1.
 
     Notes
     -----

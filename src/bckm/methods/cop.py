@@ -28,7 +28,7 @@ class COPFailure(MethodFailure):
     ...     COP(2).fit([[0.0], [1.0], [2.0]], cannot_link=[{0, 1, 2}])
     ... except COPFailure as failure:
     ...     print(failure)
-    COP fails at sample 2: each of the 2 clusters holds a sample that it must be apart from.
+    COP fails at sample 2: each of the 2 clusters has a sample that it must be apart from.
     """
 
     def __init__(self, message: str, sample: int) -> None:
@@ -40,7 +40,7 @@ class COPFailure(MethodFailure):
 
 
 class COP(Method):
-    """COP-k-means: samples in order, each to the nearest center that breaks no link.
+    """COP-k-means: samples in order, each to the nearest center that violates no link.
 
     Seeks labels y and centers c of small::
 
@@ -50,23 +50,23 @@ class COP(Method):
 
     by alternating assignments and means. In an assignment the samples come in order; each takes
     the nearest center that violates no link with the samples already placed, links being closed
-    under what they entail. Where no center is left the method fails: it neither looks ahead nor
-    takes a step back, so it may fail although labels exist. When it succeeds, all links hold. No
-    step is optimal, the inertia may rise, and the result depends on the order. It knows no sizes;
-    clusters may be empty.
+    under what they entail. If no center is left, the method fails: it neither looks ahead nor
+    backtracks, so it may fail although labels exist. If it succeeds, all links hold. No step is
+    optimal, the inertia may increase, and the result depends on the order. It does not support
+    sizes; clusters may be empty.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, k.
     order : {"given", "random"}, default="given"
-        Order of the samples: that of the rows of X, or a random one, drawn once for a fit.
+        Order of the samples: that of the rows of X, or random, drawn once per fit.
     init, n_init :
-        First centers, see `bckm.methods`.
+        Initial centers, see `bckm.methods`.
     max_iter : int, default=100
-        Assignment steps at most; it ends when labels stand still or come back.
+        Maximum number of assignment steps; stops when labels no longer change or repeat.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the first centers and of the random order.
+        Seed of the initial centers and of the random order.
 
     Notes
     -----
@@ -141,7 +141,7 @@ class _Placement:
             if blocked[j].all():
                 sample, k = int(self._lead[j]), len(centers)
                 raise COPFailure(
-                    f"COP fails at sample {sample}: each of the {k} clusters holds a sample that "
+                    f"COP fails at sample {sample}: each of the {k} clusters has a sample that "
                     "it must be apart from.",
                     sample,
                 )

@@ -19,7 +19,7 @@ class HKC(Method):
 
         |u| |v| / (|u| + |v|) |mean_u - mean_v|^2,
 
-    so each join, though not their sequence, is optimal for the objective of k-means. It knows
+    so each join, though not their sequence, is optimal for the objective of k-means. It supports
     neither sizes nor links: `fit` accepts links and ignores them.
 
     Parameters
@@ -29,7 +29,7 @@ class HKC(Method):
     linkage : {"ward", "complete", "average", "single"}, default="ward"
         Distance of clusters.
     random_state : None
-        Ignored, there is no chance in it; every method here has this parameter.
+        Ignored: the method is deterministic, but all methods have this parameter.
 
     Notes
     -----

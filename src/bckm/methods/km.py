@@ -18,7 +18,7 @@ class KM(Method):
         min  sum_p |x_p - c_{y_p}|^2,
 
     by alternating nearest assignments and means, a local optimum, and keeps the best of `n_init`
-    starts. It knows neither sizes nor links: `fit` accepts links and ignores them.
+    starts. It supports neither sizes nor links: `fit` accepts links and ignores them.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class KM(Method):
     n_init : int, default=10
         Number of starts.
     max_iter : int, default=100
-        Iterations per start.
+        Maximum number of iterations per start.
     tol : float, default=1e-4
         As in `KMeans`.
     random_state : int, RandomState, Generator or None, default=None

@@ -145,8 +145,8 @@ def read_features(
         names = tuple(name for name in table.names if name not in others and table.is_numeric(name))
         if not names:
             raise PlanError(
-                f"every numeric column of {table.source} is used by a rule; name those to cluster "
-                f"by with --columns. Its columns are: {some(table.names)}."
+                f"{table.source} has no numeric column left to cluster by; name columns with "
+                f"--columns. Its columns are: {some(table.names)}."
             )
         read.notes += _left_out(others, set(names), table)
         read.notes.append(

@@ -1,7 +1,7 @@
-"""Pictures of a `Study` with matplotlib, as scikit-learn's displays.
+"""Plots of a `Study` with matplotlib, in the style of scikit-learn's displays.
 
-Each display is made by `from_study` or `from_estimator`, keeps its numbers, and draws them again
-with other options by `plot`. Needs matplotlib: ``pip install 'bckm[plot]'``.
+Create a display with `from_study` or `from_estimator`; it keeps its data, and `plot` draws it again
+with other options. Needs matplotlib: ``pip install 'bckm[plot]'``.
 """
 
 from bckm.plotting._clusters import ClustersDisplay

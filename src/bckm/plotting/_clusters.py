@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
 _WORDS = {
-    ("together", True): "together, as asked",
-    ("apart", True): "apart, as asked",
+    ("together", True): "together, met",
+    ("apart", True): "apart, met",
     ("together", False): "should be together",
     ("apart", False): "should be apart",
 }
@@ -36,13 +36,13 @@ _HEAVY = 5_000  # points beyond which they become pixels in vector files
 class ClustersDisplay(Display):
     """Clusters in the plane, with the links between their samples.
 
-    Clusters have a color and a marker, and their number at the center. Must-links are solid lines,
-    cannot-links dashed ones; those that are not kept are thick and red.
+    Clusters have a color, a marker, and their number at the center. Must-links are solid lines,
+    cannot-links dashed; violated links are thick and red.
 
     Parameters
     ----------
     plane : Plane
-        Where samples and centers lie, from `bckm.study.views.plane`.
+        Positions of samples and centers, from `bckm.study.views.plane`.
     labels : array of shape (n_samples,)
         Cluster of each sample.
     styles : list of Style
@@ -50,11 +50,11 @@ class ClustersDisplay(Display):
     links : Links
         From `bckm.study.views.links`.
     samples : array of int, optional
-        Which samples to draw; all by default.
+        Samples to draw; by default all.
     title, note : str
-        Above the picture; the note is smaller.
+        Title, and a smaller note below it.
     names : sequence of str, optional
-        What is written at the centers: the names of the clusters; by default their labels.
+        Names of the clusters, written at the centers; by default their labels.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class ClustersDisplay(Display):
     numbers_ : list of Annotation
         The numbers at the centers.
     links_ : dict of LineCollection
-        By "together" and "apart", and whether these links are kept.
+        By kind ("together" or "apart") and whether the links are met.
     outlines_ : list of Polygon
-        Where they were asked for.
+        Convex hulls, if drawn.
 
     Examples
     --------
@@ -100,12 +100,12 @@ class ClustersDisplay(Display):
         ax: Axes | None = None,
         **plot: Any,
     ) -> Self:
-        """Draw the clusters of a study.
+        """Plot the clusters of a study.
 
         Parameters
         ----------
         most_samples, most_links : int
-            Where there are more, some are chosen, and a note says so.
+            Maximum numbers to draw; a note says if some are omitted.
         ax, **plot :
             As in `plot`.
         """
@@ -142,17 +142,18 @@ class ClustersDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where; a new figure by default.
+            Axes to draw on; by default a new figure.
         links, numbers, outlines, legend : bool
             Whether to draw links, the numbers of clusters, convex hulls around their samples, and
-            what the lines mean.
+            a legend of the lines.
         size, alpha : float, optional
-            Area of the markers in square points and their opacity; by the number of samples where
-            nothing is said.
+            Area of the markers in square points, and their opacity; by default chosen by the number
+            of samples.
         adjustable : {"datalim", "box"}
-            What gives way so that both axes have one unit: their limits, or the shape of the frame.
+            What to adjust so that both axes have the same unit: their limits, or the shape of the
+            axes.
         title : str, optional
-            Instead of the title of the display.
+            Title to use instead of that of the display.
         """
         ax = self._begin(ax, 7.2, 3.2 if self.plane.kind == "line" else 5.6)
         drawn = np.arange(self.labels.size) if self.samples is None else self.samples
@@ -268,10 +269,10 @@ class ClustersDisplay(Display):
 
     def _left_out(self, drawn: int, links: bool) -> Iterator[str]:
         if drawn < self.labels.size:
-            yield f"{drawn:,} of {self.labels.size:,} samples are drawn"
+            yield f"{drawn:,} of {self.labels.size:,} samples shown"
         if links and self.links.left_out:
             whole = len(self.links) + self.links.left_out
-            yield f"{len(self.links):,} of {whole:,} links are drawn"
+            yield f"{len(self.links):,} of {whole:,} links shown"
 
 
 def degrees(value: float, positive: str, negative: str) -> str:

@@ -19,20 +19,20 @@ from bckm.verification import verify
 
 @dataclass(eq=False)
 class ComparisonDisplay(Display):
-    """Two clusterings of the same samples, as without and with rules.
+    """Two clusterings of the same samples, such as without and with rules.
 
-    Clusters that have most samples in common have the same number, color and marker on both
-    sides. Both are judged by the same rules: those of the second.
+    Matching clusters have the same number, color and marker on both sides. Both are checked against
+    the same rules: those of the second.
 
     Parameters
     ----------
     before, after : ClustersDisplay
-        What is drawn on the left and on the right.
+        Displays on the left and on the right.
 
     Attributes
     ----------
     axes_ : array of two Axes
-        The left and the right one; `ax_` is the right one.
+        Left and right axes; `ax_` is the right one.
     figure_ :
         Figure of matplotlib.
 
@@ -63,25 +63,25 @@ class ComparisonDisplay(Display):
         axes: Any = None,
         **plot: Any,
     ) -> Self:
-        """Draw two studies of the same data.
+        """Plot two studies of the same data.
 
         Parameters
         ----------
         before, after : Study
-            Of the same samples; the rules are those of `after`.
+            Studies of the same samples; the rules are those of `after`.
         names : tuple of two str, optional
-            What they are called; their titles by default.
+            Names of the studies; by default their titles.
         most_samples, most_links : int
-            Where there are more, some are chosen, and a note says so.
+            Maximum numbers to draw; a note says if some are omitted.
         axes : sequence of two Axes, optional
-            Where to draw.
+            Axes to draw on.
         **plot
             Further arguments of `plot`.
         """
         if before.X.shape != after.X.shape:
             raise ValueError(
-                f"the studies are about data of shapes {before.X.shape} and {after.X.shape}; "
-                "only clusterings of the same samples can be compared."
+                f"the studies have data of shapes {before.X.shape} and {after.X.shape}; only "
+                "clusterings of the same samples can be compared."
             )
         k = max(before.n_clusters, after.n_clusters)
         number = matched(before.result.labels, after.result.labels, k)
@@ -112,17 +112,17 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def from_study(cls, study: Study, before: Study | None = None, **options: Any) -> Self:
-        """Draw a study beside another one, or beside plain k-means.
+        """Plot a study next to another one, or next to plain k-means.
 
         Parameters
         ----------
         study : Study
-            Drawn on the right.
+            Study on the right.
         before : Study, optional
-            Drawn on the left; by default `bckm.kmeans` without rules, with the seed of
+            Study on the left; by default `bckm.kmeans` without rules, with the seed of
             ``study.settings["seed"]``, or 0.
         **options
-            Those of `from_studies`.
+            Options of `from_studies`.
         """
         if before is None:
             before = plain(study)
@@ -135,7 +135,7 @@ class ComparisonDisplay(Display):
         Parameters
         ----------
         axes : sequence of two Axes, optional
-            Where; a new figure by default.
+            Axes to draw on; by default a new figure.
         links : bool
             Whether to draw links.
         **plot

@@ -24,30 +24,29 @@ _STEEP = 20.0  # a fall by such a factor is drawn on a logarithmic scale
 
 @dataclass(eq=False)
 class ConvergenceDisplay(Display):
-    """The inertia after each step, and how far its assignment can have been from the best.
+    """The inertia after each step, and how far its assignment can be from the best.
 
-    A filled marker is an assignment that is proven to be the best at its centers. Under an open one
-    hangs a bar as long as the gap between what it cost at these centers and what no labels can get
-    below there: a better assignment can be at most that much better. Open diamonds are rounds of
-    moves, which prove nothing.
+    A filled marker is an assignment proven to be the best at its centers. The bar below an open
+    marker is the gap between its cost and the lower bound at these centers: a better assignment can
+    save at most that much. Open diamonds are rounds of moves, which have no bound.
 
     Parameters
     ----------
     courses : mapping of str to Convergence
-        From `bckm.study.views.convergence`, by what they are called in the legend.
+        From `bckm.study.views.convergence`, by their name in the legend.
     label : str
-        What falls.
+        Label of the vertical axis.
 
     Attributes
     ----------
     ax_, figure_ :
         Axes and figure of matplotlib.
     lines_ : list of Line2D
-        The inertia of each course.
+        The inertia of each result.
     open_, moves_ : list of Line2D
-        The open markers of assignments and of moves of each course.
+        The open markers of assignments and of moves of each result.
     gaps_ : list of LineCollection
-        The bars of courses that have any; drawn where there is one course only, or if asked for.
+        The bars; by default only drawn for a single result.
 
     Examples
     --------
@@ -74,7 +73,7 @@ class ConvergenceDisplay(Display):
         ax: Axes | None = None,
         **plot: Any,
     ) -> Self:
-        """Draw one result or several.
+        """Plot one or more results.
 
         Parameters
         ----------
@@ -88,14 +87,14 @@ class ConvergenceDisplay(Display):
         elif not isinstance(results, Mapping):
             results = {f"result {at}": one for at, one in enumerate(results)}
         if not results:
-            raise ValueError("there is no result to draw.")
+            raise ValueError("no results to draw.")
         courses = {str(name): convergence(one) for name, one in results.items()}
         paid = any(one.penalty > 0 for one in results.values())
-        return cls(courses, "inertia and penalties" if paid else "inertia").plot(ax, **plot)
+        return cls(courses, "inertia plus penalty" if paid else "inertia").plot(ax, **plot)
 
     @classmethod
     def from_study(cls, study: Study, *, ax: Axes | None = None, **plot: Any) -> Self:
-        """Draw the result of a study; further arguments are those of `plot`."""
+        """Plot the result of a study; further arguments as in `plot`."""
         return cls.from_results(study.result, ax=ax, **plot)
 
     @classmethod
@@ -108,9 +107,9 @@ class ConvergenceDisplay(Display):
         ax: Axes | None = None,
         **plot: Any,
     ) -> Self:
-        """Draw the fit of a `ConstrainedKMeans`; neither X nor rules are needed for it."""
+        """Plot the fit of a `ConstrainedKMeans`; neither X nor rules are needed."""
         if getattr(model, "result_", None) is None:
-            raise ValueError(f"{type(model).__name__} is not fitted, so there is nothing to draw.")
+            raise ValueError(f"this {type(model).__name__} is not fitted yet; call fit first.")
         return cls.from_results(model.result_, ax=ax, **plot)
 
     def plot(
@@ -127,15 +126,15 @@ class ConvergenceDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where; a new figure by default.
+            Axes to draw on; by default a new figure.
         x : {"iteration", "seconds"}
-            What the steps are drawn over.
+            Quantity on the horizontal axis.
         gaps : bool, optional
-            Whether to draw what is proven of each assignment; by default for a single course.
+            Whether to draw the gap of each assignment; by default only for a single result.
         log : bool, optional
-            Whether the inertia has a logarithmic scale; by default where it falls to a twentieth.
+            Whether the inertia has a logarithmic scale; by default if it falls to a twentieth.
         title : str, optional
-            Instead of a title that tells the fall.
+            Title to use instead of the default.
         """
         if x not in ("iteration", "seconds"):
             raise ValueError(f"x must be 'iteration' or 'seconds'; got {x!r}.")
@@ -204,12 +203,12 @@ class ConvergenceDisplay(Display):
         handles = [] if alone else list(self.lines_)
         kinds = (
             (any(one.optimal.any() for one in self.courses.values()), shape, color,
-             "assignment, proven the best at its centers"),
+             "assignment, proven best at its centers"),
             (any(len(one.get_xydata()) for one in self.open_), shape, "white",  # type: ignore[arg-type]
-             "assignment; bar: the most a better one could save" if self.gaps_ else
-             "assignment, not proven the best"),
+             "assignment; bar: most that a better one could save" if self.gaps_ else
+             "assignment, not proven best"),
             (any(len(one.get_xydata()) for one in self.moves_), "D", "white",  # type: ignore[arg-type]
-             "moves of few samples"),
+             "moves of a few samples"),
         )  # fmt: skip
         for there, marker, inside, told in kinds:
             if there:

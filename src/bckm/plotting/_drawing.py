@@ -35,8 +35,7 @@ def pyplot() -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "bckm.plotting draws with matplotlib, which is not installed; "
-            "run: pip install 'bckm[plot]'"
+            "bckm.plotting needs matplotlib, which is not installed; run: pip install 'bckm[plot]'"
         ) from error
     return plt
 
@@ -135,12 +134,12 @@ def span(values: Any, unit: str = "") -> str:
 
 
 class Display(ABC):
-    """A picture with its numbers; `plot` draws it, again and elsewhere if it is asked to.
+    """A plot with its data; `plot` draws it, as often as needed.
 
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
-        Where it was drawn last.
+        Axes of the last drawing.
     figure_ : matplotlib.figure.Figure
         The figure of these axes.
     """
@@ -160,7 +159,7 @@ class Display(ABC):
     @classmethod
     @abstractmethod
     def from_study(cls, study: Study, **options: Any) -> Self:
-        """Make and draw the picture of a study."""
+        """Create and draw the plot of a study."""
 
     @classmethod
     def from_estimator(
@@ -174,30 +173,30 @@ class Display(ABC):
         sample_id: Any = None,
         **options: Any,
     ) -> Self:
-        """Make and draw the picture of a fitted `ConstrainedKMeans`.
+        """Create and draw the plot of a fitted `ConstrainedKMeans`.
 
         Parameters
         ----------
         model : ConstrainedKMeans
-            After `fit`.
+            Fitted model.
         X : array of shape (n_samples, n_features) or frame
-            What it was fitted to.
+            The data of the fit.
         constraints : Constraints, optional
-            The rules about samples that `fit` was given, links among them; sizes and capacities
-            are those of the model.
+            The rules about samples passed to `fit`, including links; sizes and capacities are those
+            of the model.
         amounts, sample_weight, sample_id : optional
             As in `fit`.
         **options
-            Those of `from_study`.
+            Options of `from_study`.
 
         Returns
         -------
         Display
-            Drawn; its `ax_` and `figure_` are there.
+            The plot, with attributes `ax_` and `figure_`.
         """
         result = getattr(model, "result_", None)
         if result is None:
-            raise ValueError(f"{type(model).__name__} is not fitted, so there is nothing to draw.")
+            raise ValueError(f"this {type(model).__name__} is not fitted yet; call fit first.")
         n = result.labels.size
         rules = Constraints(size_min=model.size_min, size_max=model.size_max).resolved(n)
         if amounts is not None:

@@ -1,4 +1,4 @@
-"""`SilhouetteDisplay`: how well each sample lies in its cluster."""
+"""`SilhouetteDisplay`: how well each sample fits its cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SilhouetteDisplay(Display):
     """Silhouettes of the samples, cluster by cluster, the largest on top.
 
-    A sample to the left of zero is nearer to another cluster; rules may have put it where it is.
+    A sample left of zero is closer to another cluster; rules may have put it where it is.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class SilhouetteDisplay(Display):
     styles : list of Style
         From `bckm.study.views.palette`.
     n_samples : int, optional
-        How many there are in all, where some were chosen.
+        Total number of samples, if only some are drawn.
     names : sequence of str, optional
-        The names of the clusters; by default their labels.
+        Names of the clusters; by default their labels.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class SilhouetteDisplay(Display):
     bands_ : list of PolyCollection
         The samples of each cluster.
     mean_ : Line2D
-        The mean of all.
+        The overall mean.
 
     Examples
     --------
@@ -64,12 +64,12 @@ class SilhouetteDisplay(Display):
     def from_study(
         cls, study: Study, *, most: int = 10_000, ax: Axes | None = None, **plot: Any
     ) -> Self:
-        """Draw the silhouettes of a study.
+        """Plot the silhouettes of a study.
 
         Parameters
         ----------
         most : int
-            Where there are more samples so many are chosen, and a note says so.
+            Maximum number of samples to draw; a note says if some are omitted.
         ax, **plot :
             As in `plot`.
         """
@@ -84,9 +84,9 @@ class SilhouetteDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where; a new figure by default.
+            Axes to draw on; by default a new figure.
         title : str, optional
-            Instead of a title that tells the mean.
+            Title to use instead of the default.
         """
         values, labels, k = self.silhouette.values, self.silhouette.labels, len(self.styles)
         ax = self._begin(ax, 6.4, float(np.clip(3.2 + 0.11 * k, 3.8, 9)))
@@ -141,4 +141,4 @@ class SilhouetteDisplay(Display):
             chosen = f"; {values.size:,} of {whole} samples, chosen evenly"
         elif near > 1:
             told = f"{near:,} of {values.size:,} samples are"
-        return f"{told} nearer to another cluster{chosen}"
+        return f"{told} closer to another cluster{chosen}"

@@ -1,4 +1,4 @@
-"""`SizesDisplay`: sizes, or anything else that clusters hold, against their bounds."""
+"""`SizesDisplay`: sizes or other bounded quantities of the clusters, with their bounds."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _FAR = 3.0  # a bound that is so many times the largest value is told, not drawn
 
 @dataclass(eq=False)
 class SizesDisplay(Display):
-    """What each cluster holds, against its bounds.
+    """Sizes or other bounded quantities of the clusters, with their bounds.
 
-    A bar is a cluster, the band behind it what it may hold; bars beyond their bounds are red and
+    Each bar is a cluster, the band behind it the allowed range; bars out of bounds are red and
     hatched.
 
     Parameters
@@ -41,7 +41,7 @@ class SizesDisplay(Display):
     bars_ : BarContainer
         One bar per cluster, in the order of `order_`.
     bounds_ : dict of LineCollection
-        By "lower" and "upper", where there are any.
+        By side, "lower" and "upper", if there are any.
     order_ : array of int
         The cluster of each bar.
 
@@ -66,12 +66,12 @@ class SizesDisplay(Display):
     def from_study(
         cls, study: Study, name: str = "size", *, ax: Axes | None = None, **plot: Any
     ) -> Self:
-        """Draw one of the amounts of a study.
+        """Plot one of the amounts of a study.
 
         Parameters
         ----------
         name : str
-            Which of ``bckm.study.views.amounts(study)``: "size", the name of a capacity, or that
+            One of ``bckm.study.views.amounts(study)``: "size", the name of a capacity, or that
             of a quota and a category, as in "color: red".
         ax, **plot :
             As in `plot`.
@@ -79,7 +79,7 @@ class SizesDisplay(Display):
         found = {one.name: one for one in amounts(study)}
         if name not in found:
             raise ValueError(
-                f"nothing that is bounded is called {name!r}; there is "
+                f"there is no amount {name!r}; choose one of "
                 f"{', '.join(repr(clean(one)) for one in list(found)[:12])}."
             )
         return cls(found[name]).plot(ax, **plot)
@@ -92,11 +92,11 @@ class SizesDisplay(Display):
         Parameters
         ----------
         ax : Axes, optional
-            Where; a new figure by default, as wide as the number of clusters asks.
+            Axes to draw on; by default a new figure, as wide as the number of clusters requires.
         order : {"label", "value"}
             Bars by the number of the cluster, or the largest first.
         title : str, optional
-            Instead of a title that tells how many clusters keep their bounds.
+            Title to use instead of the default.
         """
         if order not in ("label", "value"):
             raise ValueError(f"order must be 'label' or 'value'; got {order!r}.")
@@ -234,12 +234,12 @@ class SizesDisplay(Display):
 
     def _note(self) -> str:
         if not self.amount.bounded:
-            return "no bounds were asked for"
+            return "no bounds"
         wrong, k = int(self.amount.broken.sum()), self.amount.values.size
         kind = "soft bounds" if self.amount.soft else "bounds"
         if not wrong:
             return f"all within their {kind}"
-        return f"{wrong} of {plural(k, 'cluster')} beyond {'its' if k == 1 else 'their'} {kind}"
+        return f"{wrong} of {plural(k, 'cluster')} outside {'its' if k == 1 else 'their'} {kind}"
 
 
 def _points(ax: Axes) -> float:

@@ -137,8 +137,8 @@ def _check_length(largest: FloatArray, what: str, start: int = 0) -> None:
     nothing = np.flatnonzero(largest == 0)
     if nothing.size:
         raise ValueError(
-            f"row {start + nothing[0]} of {what} is all zeros and has no direction, which "
-            "metric='cosine' is about; drop such rows, or use metric='euclidean'."
+            f"row {start + nothing[0]} of {what} is all zeros, so it has no direction for "
+            "metric='cosine'; drop such rows, or use metric='euclidean'."
         )
 
 
@@ -153,7 +153,7 @@ class _Places(_Sphere):
     def embedded(self, X: Any, what: str = "X") -> FloatArray:  # noqa: N803
         """Points (n, 3) on the sphere."""
         asked = (
-            f"metric={self.name!r} takes latitude and longitude, in this order and in {self.unit}"
+            f"metric={self.name!r} expects latitude and longitude, in this order, in {self.unit}"
         )
         if sp.issparse(X):
             raise ValueError(f"{what} is sparse; {asked}: pass {what}.toarray().")
@@ -164,8 +164,8 @@ class _Places(_Sphere):
             beyond = np.flatnonzero(np.abs(data[:, column]) > most * (1 + self.slack))
             if beyond.size:
                 raise ValueError(
-                    f"row {beyond[0]} of {what} has the {name} {data[beyond[0], column]:g}, beyond "
-                    f"±{most:.5g}; {asked}. Exchange the columns if longitude comes first; "
+                    f"row {beyond[0]} of {what} has {name} {data[beyond[0], column]:g}, outside "
+                    f"±{most:.5g}; {asked}. Swap the columns if longitude comes first; "
                     f"{self.other}."
                 )
         latitude, longitude = (data.astype(np.float64) * (2 * np.pi / self.turn)).T

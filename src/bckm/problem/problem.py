@@ -361,7 +361,7 @@ class Problem:
         most = float(np.abs(inside).max())
         if too_far(most, self.scale, self.points.size):
             raise ValueError(
-                f"{what} lie {most * self.x_scale:.3g} from X, whose values differ by no more than "
+                f"{what} are {most * self.x_scale:.3g} from X, whose values differ by no more than "
                 f"{4 * self.x_scale:.3g}: squared distances overflow; check the units of both."
             )
         return inside

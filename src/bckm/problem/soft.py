@@ -90,8 +90,8 @@ class Soft:
             rule = soft_rule.rule
             if not price * _most(rule, item.size) <= limit:
                 raise ValueError(
-                    f"the price of a soft rule is so large that no distance counts beside it: "
-                    f"{soft_rule}; lower it, or pass infinity, which makes the rule hard."
+                    f"the price of a soft rule is so large that distances become negligible: "
+                    f"{soft_rule}; lower it, or pass infinity to make the rule hard."
                 )
             match rule:
                 case MustLink(samples):

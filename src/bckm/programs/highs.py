@@ -210,7 +210,7 @@ class Model:
             thread.start()
         except RuntimeError as error:  # so Python says it
             raise MemoryError(
-                f"a tree search needs a thread of its own, which the system refuses ({error}); "
+                f"a tree search needs its own thread, which the system refuses ({error}); "
                 "free memory, or raise the limits of this process."
             ) from None
         try:

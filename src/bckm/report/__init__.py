@@ -1,6 +1,6 @@
-"""Reports of a `Study` for people: a page, Markdown, a few lines of text, JSON.
+"""Reports of a `Study`: an HTML page, Markdown, a few lines of text, JSON.
 
-Every form tells the same facts (`_facts`). Text from data becomes HTML in one place
+Every format presents the same facts (`_facts`). Text from data becomes HTML in one place
 (`bckm._core.html`), Markdown in one place (`_markdown.safe`), and lines of a terminal in one place
 (`bckm._core.terminal.clean`).
 """
@@ -20,12 +20,12 @@ __all__ = ["compare", "html", "markdown", "summary", "text", "write"]
 
 
 def html(study: Study) -> str:
-    """A report as one page of HTML that needs nothing from outside and runs no scripts.
+    """Return a report as a self-contained HTML page without scripts.
 
     Returns
     -------
     str
-        The whole document. The same study gives the same page.
+        The document; the same study always gives the same page.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def html(study: Study) -> str:
 
 
 def markdown(study: Study) -> str:
-    """A report as Markdown, with tables but without pictures.
+    """Return a report as Markdown, with tables but no figures.
 
     Examples
     --------
@@ -62,16 +62,16 @@ def markdown(study: Study) -> str:
 
 
 def text(study: Study, *, width: int = 80, blocks: bool = True) -> str:
-    r"""A report as some twenty to forty lines for a terminal.
+    r"""Return a report as 20 to 40 lines for a terminal.
 
     Parameters
     ----------
     study : Study
         What to report.
     width : int
-        Columns of the terminal.
+        Width of the terminal in characters.
     blocks : bool
-        Whether it has block characters; without them all is ASCII.
+        Whether to draw bars with block characters; otherwise the output is ASCII.
 
     Examples
     --------
@@ -94,18 +94,18 @@ def text(study: Study, *, width: int = 80, blocks: bool = True) -> str:
 
 
 def summary(study: Study) -> dict[str, Any]:
-    """A report as values for JSON: no NaN, no infinity (null instead).
+    """Return a report as a dict for JSON, with null instead of NaN and infinity.
 
     Returns
     -------
     dict
         ``title``, ``headline``; ``n_samples``, ``n_clusters``, ``features`` (names), ``metric``,
         ``scaling``; ``inertia``, ``penalty``, ``objective``, ``lower_bound``, ``gap`` (of the last
-        assignment, null if nothing is known), ``status``, ``assignment_status``; ``sizes``;
+        assignment, null if unknown), ``status``, ``assignment_status``; ``sizes``;
         ``amounts`` (each ``name``, ``kind``, ``values``, ``lower``, ``upper``, ``soft``; null where
         a cluster has no bound); ``rules`` (each ``kind``, ``soft``, ``asked``, ``kept``);
-        ``broken`` (hard rules that the labels break, in words); ``violated`` (soft ones, each
-        ``message``, ``penalty`` and ``saved``, which is null where no single move could keep it);
+        ``broken`` (violated hard rules, in words); ``violated`` (violated soft rules, each with
+        ``message``, ``penalty`` and ``saved``, null if no single move could meet the rule);
         ``seconds``, ``iterations``, ``solver``; ``settings``, ``versions``.
 
     Examples
@@ -124,15 +124,15 @@ def summary(study: Study) -> dict[str, Any]:
 
 
 def compare(studies: Sequence[Study], names: Sequence[str] | None = None) -> Comparison:
-    """Put two or more studies side by side.
+    """Compare two or more studies side by side.
 
     Parameters
     ----------
     studies : sequence of Study
-        At least two. Samples are matched by their ids; without ids by their order, where there are
-        as many.
+        At least two. Samples are matched by id or, without ids, by order if the numbers of samples
+        are equal.
     names : sequence of str, optional
-        What to call them; their titles by default.
+        Names of the studies; by default their titles.
 
     Returns
     -------
@@ -157,14 +157,14 @@ def compare(studies: Sequence[Study], names: Sequence[str] | None = None) -> Com
 
 
 def write(study: Study, path: str | os.PathLike[str]) -> None:
-    """Write a report to a file, whole or not at all.
+    """Write a report to a file, completely or not at all.
 
     Parameters
     ----------
     study : Study
         What to report.
     path : str or path
-        The suffix says how: .html or .htm, .md or .markdown, .json, .txt.
+        The suffix determines the format: .html or .htm, .md or .markdown, .json, .txt.
 
     Examples
     --------
@@ -192,8 +192,6 @@ def write(study: Study, path: str | os.PathLike[str]) -> None:
     elif suffix == ".txt":
         found = text(study)
     else:
-        raise ValueError(
-            f"a report is written as .html, .md, .json or .txt; got {os.fspath(path)!r}."
-        )
+        raise ValueError(f"reports must end in .html, .md, .json or .txt; got {os.fspath(path)!r}.")
     with atomic(path, "w") as file:
         file.write(found)

@@ -133,7 +133,7 @@ def _told(amount: views.Amount) -> str:
         lower, upper = amount.limits
         said += f"; allowed: {between(float(lower.min()), float(upper.max()), limit)}"
         wrong = np.flatnonzero(amount.broken)
-        said += f"; beyond its bounds: {counted(wrong.size, 'cluster')}" if wrong.size else ""
+        said += f"; out of bounds: {counted(wrong.size, 'cluster')}" if wrong.size else ""
     return said + "."
 
 
@@ -152,7 +152,7 @@ def plane_chart(study: Study, plane: views.Plane, links: views.Links) -> tuple[E
             groups.append(_cloud(study, places, mine, style, radius, tips=shown.size <= TIPS))
     label = (
         f"{counted(study.n_samples, 'sample')} in the plane, "
-        f"{counted(study.n_clusters, 'cluster')} by their names."
+        f"{counted(study.n_clusters, 'cluster')} labeled by name."
     )
     axes: list[Child] = [] if plane.kind == "pca" else [*_plane_axes(frame, plane.kind)]
     middle = frame.left + frame.width / 2

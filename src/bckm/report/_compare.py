@@ -20,16 +20,16 @@ from bckm.study.views import matched
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two clusterings are the same.
+    """Agreement of two clusterings.
 
     Attributes
     ----------
     first, second : str
-        Whose.
+        Names of the studies.
     n_samples : int
-        Samples that both know.
+        Number of samples in both.
     moved : int
-        Of these, how many lie in different clusters, clusters being matched as well as possible.
+        Number of these in different clusters, after matching the clusters as well as possible.
     rand : float
         Adjusted Rand index: 1 for the same clustering, about 0 for unrelated ones.
     """
@@ -43,19 +43,19 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Studies side by side; `text`, `markdown` and `dict` write it.
+    """Comparison of studies, with methods `text`, `markdown` and `dict`.
 
     Attributes
     ----------
     names : tuple of str
-        What the studies are called.
+        Names of the studies.
     rows : tuple of dict
         For each study: objective, ratio (to the best objective), inertia, penalty, gap, size_min,
         size_max, n_samples, n_clusters, violated, seconds, solver.
     agreements : tuple of Agreement
-        Of every two studies that share samples.
+        One for each pair of studies that share samples.
     remarks : tuple of str
-        What could not be compared, and why.
+        What could not be compared and why.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Comparison:
     remarks: tuple[str, ...]
 
     def dict(self) -> dict[str, Any]:
-        """The comparison as JSON values."""
+        """Return the comparison as a dict for JSON."""
         return {
             "studies": [
                 {"name": name, **row} for name, row in zip(self.names, self.rows, strict=True)
@@ -105,7 +105,7 @@ class Comparison:
         return heads, [[line[head] for head in heads] for line in lines]
 
     def text(self) -> str:
-        """The comparison as lines for a terminal."""
+        """Return the comparison as lines for a terminal."""
         heads, lines = self._cells()
         names = [plain([Name(name)]) for name in self.names]
         columns = [["", *names]]
@@ -120,7 +120,7 @@ class Comparison:
         return "\n".join(found).rstrip() + "\n"
 
     def markdown(self) -> str:
-        """The comparison as Markdown."""
+        """Return the comparison as Markdown."""
         heads, lines = self._cells()
         names = [safe(visible(Name(name))) for name in self.names]
         rows = [[name, *line] for name, line in zip(names, lines, strict=True)]
@@ -152,7 +152,7 @@ def comparison_of(studies: Sequence[Study], names: Sequence[str] | None) -> Comp
         raise ValueError(f"a comparison needs at least two studies; got {len(studies)}.")
     called = [one.title for one in studies] if names is None else [str(name) for name in names]
     if len(called) != len(studies):
-        raise ValueError(f"{len(called)} names for {len(studies)} studies.")
+        raise ValueError(f"got {len(called)} names for {len(studies)} studies.")
     from sklearn.metrics import adjusted_rand_score  # slow to import
 
     comparable = _same_scale(studies)
@@ -161,15 +161,15 @@ def comparison_of(studies: Sequence[Study], names: Sequence[str] | None) -> Comp
     agreements, remarks = [], []
     if not comparable:
         remarks.append(
-            "Objectives are not compared: data, scaling or metric differ, so they have other units."
+            "Objectives are not compared: data, scaling or metric differ, so the units differ too."
         )
     for i, j in combinations(range(len(studies)), 2):
         shared = _shared(studies[i], studies[j])
         if shared is None:
             remarks.append(
-                f"How far {plain([Name(called[i])])} and {plain([Name(called[j])])} agree is not "
-                f"known: they have {studies[i].n_samples:,} and {studies[j].n_samples:,} samples, "
-                "and no ids in common."
+                f"{plain([Name(called[i])])} and {plain([Name(called[j])])} cannot be matched: "
+                f"they have {studies[i].n_samples:,} and {studies[j].n_samples:,} samples and no "
+                "ids in common."
             )
             continue
         a, b = shared

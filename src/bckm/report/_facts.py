@@ -142,16 +142,14 @@ class Facts:
         asked, kept = self.total(soft=False)
         broken = max(asked - kept, len(self.checked.broken))
         if broken:
-            told.append(f"{broken:,} of {counted(max(asked, broken), 'rule')} broken")
+            told.append(f"{broken:,} of {counted(max(asked, broken), 'rule')} violated")
         elif asked:
-            told.append(f"all {asked:,} rules kept" if asked > 1 else "1 rule kept")
+            told.append(f"all {asked:,} rules met" if asked > 1 else "1 rule met")
         asked, kept = self.total(soft=True)
         if asked:
             soft = counted(asked, "soft rule")
             lost = f"{asked - kept:,} of {soft} violated"
-            told.append(
-                lost if kept < asked else f"all {soft} kept" if asked > 1 else f"{soft} kept"
-            )
+            told.append(lost if kept < asked else f"all {soft} met" if asked > 1 else f"{soft} met")
         return "; ".join(told) + "."
 
     @property
@@ -165,11 +163,11 @@ class Facts:
             told.append("The last assignment is proven to be the best for these centers.")
         elif self.gap is not None:
             told.append(
-                f"The last assignment is at most {share(self.gap)} above the best for these "
-                "centers, which is proven by a bound."
+                f"The last assignment is proven to be at most {share(self.gap)} above the best for "
+                "these centers."
             )
         else:
-            told.append("Nothing is proven about the last assignment.")
+            told.append("There is no bound for the last assignment.")
         return told
 
     @property
@@ -204,8 +202,8 @@ class Facts:
             unit = "in squared units of the scaled features"
         of = "" if self.study.sample_weight is None else ", times their weights"
         return (
-            "Inertia: sum of the squared distances of all samples from the center of their "
-            f"cluster{of}, {unit}; smaller is tighter."
+            "Inertia: sum of the squared distances of all samples to the center of their "
+            f"cluster{of}, {unit}; lower is better."
         )
 
     @property
@@ -237,7 +235,7 @@ class Facts:
             ("scaling", (Told(SCALINGS.get(study.scaling.kind, study.scaling.kind)),)),
             ("weights", ("none" if study.sample_weight is None else "one per sample",)),
             (
-                "versions" if "versions" in study.settings else "versions at this report",
+                "versions" if "versions" in study.settings else "versions when reported",
                 (Told(", ".join(f"{name} {one}" for name, one in self.versions.items())),),
             ),
         ]
@@ -245,14 +243,14 @@ class Facts:
 
 
 PENALTY_AND_SAVED = (
-    "Penalty: what breaking the rule costs in the objective. Saved, told of links and places: by "
-    "how much the inertia would rise if the cheapest move of a single sample kept it, all other "
-    "rules aside."
+    "Penalty: what violating the rule costs in the objective. Saved (for links and fixed or "
+    "forbidden clusters): how much the inertia would rise if the cheapest move of a single sample "
+    "met the rule, ignoring all other rules."
 )
 SCALINGS = {
-    "none": "none: the columns as they are",
+    "none": "none: columns unchanged",
     "standard": "standard: mean and standard deviation of each column",
-    "robust": "robust: median and distance between the quartiles of each column",
+    "robust": "robust: median and interquartile range of each column",
 }
 
 
@@ -263,7 +261,7 @@ def gap_told(gap: float | None, unknown: str = "unknown") -> str:
     return "0 (proven)" if gap <= TINY else share(gap)
 
 
-def saved_told(one: SoftViolation, never: str = "no single move could keep it") -> str:
+def saved_told(one: SoftViolation, never: str = "no single move could meet it") -> str:
     """What breaking a link or a place saved; of bounds it is an estimate that says little."""
     if not isinstance(bare(one.rule), MustLink | CannotLink | Fixed | Forbidden):
         return "–"

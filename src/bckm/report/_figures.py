@@ -31,7 +31,7 @@ def amounts(facts: Facts) -> Part:
     legend = el(
         "p",
         el("span", el("span", class_="key box"), "allowed"),
-        el("span", "▲ beyond its bounds") if any(one.broken.any() for one in drawn) else None,
+        el("span", "▲ out of bounds") if any(one.broken.any() for one in drawn) else None,
         class_="legend muted",
     )
     bounded = any(one.bounded for one in drawn)
@@ -42,7 +42,7 @@ def amounts(facts: Facts) -> Part:
         [
             legend if bounded else None,
             el("div", figures, class_="charts"),
-            el("p", f"Not drawn: {counted(more, 'more amount')}.") if more else None,
+            el("p", f"{counted(more, 'more amount')} not shown.") if more else None,
         ],
     )
 
@@ -54,20 +54,20 @@ def plane(facts: Facts) -> Part:
     links = views.links(study, LINES)
     drawn, many = plane_chart(study, plane, links)
     keys = {
-        "columns": "The two features as they are.",
-        "map": "On the map: longitude to the right, latitude upwards.",
-        "line": "One feature; the height only keeps samples apart.",
+        "columns": "The two features, unscaled.",
+        "map": "Map: longitude to the right, latitude up.",
+        "line": "One feature; the height only separates the samples.",
     }
-    told = keys.get(plane.kind, "The two directions in which the data differ most (PCA); ")
+    told = keys.get(plane.kind, "The two directions in which the data vary most (PCA); ")
     if plane.explained is not None:
         told += f"they show {share(sum(plane.explained))} of the variance."
     elif plane.kind == "pca":
         told += "the rest is not shown."
     if many < study.n_samples:
-        told += f" Drawn are {many:,} of {counted(study.n_samples, 'sample')}."
+        told += f" {many:,} of {counted(study.n_samples, 'sample')} shown."
     if links.left_out:
         first = "" if all(one.kept for one in links) else "; violated ones come first"
-        told += f" {counted(links.left_out, 'further link')} not drawn{first}."
+        told += f" {counted(links.left_out, 'more link')} not shown{first}."
     legend: list[Child] = []
     for kind, kept, class_, word in (
         ("together", True, "key", "together"),
@@ -84,7 +84,7 @@ def plane(facts: Facts) -> Part:
             el(
                 "figure",
                 drawn,
-                el("figcaption", told, " Names stand at the centers of clusters."),
+                el("figcaption", told, " Names mark the cluster centers."),
                 el("figcaption", legend, class_="legend") if legend else None,
             ),
         ],
@@ -95,8 +95,8 @@ def profile(facts: Facts) -> Part:
     """Means of features by cluster."""
     order = facts.strongest
     label = (
-        "Mean of each feature in each cluster; below it, by how many standard deviations it is "
-        "above (+, orange) or below (−, blue) the mean of all."  # noqa: RUF001
+        "Mean of each feature in each cluster; below it, how many standard deviations it is above "
+        "(+, orange) or below (−, blue) the overall mean."  # noqa: RUF001
     )
     rest = order[FEATURES:]
     return Part(
@@ -164,8 +164,8 @@ def course(facts: Facts) -> Part | None:
     if "moves" in course.kind:
         keys.append(el("span", el("span", class_="key gem"), "single samples moved"))
     if bound:
-        keys.append(el("span", el("span", class_="key wrong"), "no assignment could be lower"))
-    told = "Inertia and penalty of the start that won, step by step."
+        keys.append(el("span", el("span", class_="key wrong"), "lower bound of the assignment"))
+    told = "Inertia plus penalty of the best start, step by step."
     legend = el("figcaption", keys, class_="legend")
     figure = el("figure", convergence_chart(course), legend, el("figcaption", told))
     return Part("course", "Convergence", [figure])

@@ -74,7 +74,7 @@ def markdown_of(facts: Facts) -> str:
 
 
 def _asked(facts: Facts) -> list[str]:
-    lines = ["## What was asked", ""]
+    lines = ["## Rules", ""]
     for topic in facts.checked.topics:
         lines += _topic(topic)
     if not facts.checked.topics:
@@ -93,12 +93,12 @@ def _topic(topic: Topic) -> list[str]:
 
 
 def _came_out(facts: Facts) -> list[str]:
-    lines = ["## What came out", "", *facts.ending, ""]
+    lines = ["## Result", "", *facts.ending, ""]
     lines += table(["", ""], ([name, _told([one])] for name, one in facts.tiles))
     lines += [facts.meaning, ""]
     loads = [one for one in facts.amounts if one.kind in ("load", "count")][:4]
     loaded = [held(load) for load in loads]
-    head = ["Cluster", "Stands out by", "Nearest to its center", "Size"]
+    head = ["Cluster", "Distinctive features", "Closest to the center", "Size"]
     head += [_told([Name(one.name)]) for one in loads]
     rows = (
         [
@@ -123,9 +123,9 @@ def _features(one: Cluster) -> str:
 
 
 def _rules(facts: Facts) -> list[str]:
-    lines = ["## Rules kept and violated", ""]
+    lines = ["## Rules met and violated", ""]
     if facts.checked.broken:
-        lines += ["**These labels break hard rules:**", ""]
+        lines += ["**These labels violate hard rules:**", ""]
         lines += [*(f"- {_told(one)}" for one in facts.checked.broken), ""]
     rows = (
         [
@@ -134,7 +134,7 @@ def _rules(facts: Facts) -> list[str]:
         ]
         for one in facts.checked.stated
     )
-    lines += table(["Kind", "Kept"], rows) if facts.checked.stated else ["Nothing was asked."]
+    lines += table(["Kind", "Met"], rows) if facts.checked.stated else ["No rules."]
     if facts.violated:
         losses = (
             [
@@ -181,7 +181,7 @@ def _profile(facts: Facts) -> list[str]:
         return []
     lines = ["## Profile of each cluster", ""]
     clusters = [_told([one.name]) for one in facts.clusters]
-    lines += ["Mean of each feature, and how many standard deviations from the mean of all.", ""]
+    lines += ["Mean of each feature, and how many standard deviations from the overall mean.", ""]
     rows = []
     for j in facts.strongest[:FEATURES]:
         spread = float(profile.spread[j])
@@ -192,7 +192,7 @@ def _profile(facts: Facts) -> list[str]:
 
 
 def _repeat(facts: Facts) -> list[str]:
-    lines = ["## To repeat it", ""]
+    lines = ["## How to reproduce it", ""]
     command = facts.study.settings.get("command")
     if command:
         lines += _code(written(command))

@@ -21,7 +21,7 @@ SHOWN = 5  # sentences before the rest is folded away
 LOSSES = 20  # violated rules before the rest is folded away
 ROWS = 25  # clusters in the table before the rest is folded away
 LOADS = 4  # columns of the table of clusters for loads
-LABELS = "Labels, and so the numbers of clusters, start at 0."
+LABELS = "Labels, and thus cluster numbers, start at 0."
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -85,9 +85,9 @@ def _cards(facts: Facts) -> Element:
         ("Sizes", between(int(sizes.min()), int(sizes.max())).replace("exactly ", "")),
     ]
     if asked:
-        told.append(("Rules kept", f"{kept:,} of {asked:,}"))
+        told.append(("Rules met", f"{kept:,} of {asked:,}"))
     if wishes:
-        told.append(("Soft rules kept", f"{fulfilled:,} of {wishes:,}"))
+        told.append(("Soft rules met", f"{fulfilled:,} of {wishes:,}"))
     told.append(facts.figures[0])
     return el(
         "dl", [el("div", el("dt", name), el("dd", one)) for name, one in told], class_="cards"
@@ -98,7 +98,7 @@ def _asked(facts: Facts) -> Part:
     topics = facts.checked.topics
     return Part(
         "asked",
-        "What was asked",
+        "Rules",
         [
             el(
                 "p",
@@ -154,9 +154,9 @@ def _came_out(facts: Facts) -> Part:
     size, named = facts.amounts[0], facts.study.sample_id is not None
     few = 3 if facts.study.n_clusters <= 12 else 2  # many clusters need short rows
     head: list[tuple[Child, str | None]] = [("Cluster", None)]
-    head += [((_title(size), _bounds(size)), "n"), ("Stands out by", "wide-text")]
+    head += [((_title(size), _bounds(size)), "n"), ("Distinctive features", "wide-text")]
     head += [((_title(one), _bounds(one)), "n") for one in loads]
-    head += [("Inertia", "n"), ("Distance", "n"), ("Nearest to its center", "names")]
+    head += [("Inertia", "n"), ("Distance", "n"), ("Closest to the center", "names")]
     styles = views.palette(views.plane(facts.study).centers)
     sizes, *loaded = [_held(one) for one in (size, *loads)]
     rows: list[list[Child]] = [
@@ -172,8 +172,8 @@ def _came_out(facts: Facts) -> Part:
         for i, one in enumerate(facts.clusters)
     ]
     caption = (
-        "Each cluster; small print: what is allowed. Inertia: its share of the whole. Distance: "
-        "root of the mean squared distance from the center"
+        "Each cluster, with its bounds in small print. Inertia: its share of the total. Distance: "
+        "root mean squared distance to the center"
         f"{' in km' if facts.study.metric == 'latlon' else ''}"
         f"{', after scaling' if facts.study.scaling.kind != 'none' else ''}."
     )
@@ -184,15 +184,15 @@ def _came_out(facts: Facts) -> Part:
     if rows[first:]:
         more = counted(len(rows) - first, "more cluster")
         body.append(el("details", el("summary", more), table(head, rows[first:], caption, "sheet")))
-    return Part("result", "What came out", body)
+    return Part("result", "Result", body)
 
 
 def _steps(facts: Facts) -> str:
     """What the other tiles mean."""
-    told = "Gap: how far the last assignment can be from the best one for these centers."
+    told = "Gap: how far the last assignment can be above the best one for these centers."
     if not facts.total(soft=True)[0]:
         return told
-    return f"Penalty: what violated soft rules cost. Objective: inertia and penalty. {told}"
+    return f"Penalty: cost of violated soft rules. Objective: inertia plus penalty. {told}"
 
 
 def _title(amount: views.Amount) -> str:
@@ -246,7 +246,7 @@ def _rules(facts: Facts) -> Part:
     for one in checked.stated:
         lost = one.asked - one.kept
         good = lost == 0
-        word = "all kept" if good else f"{lost:,} {'violated' if one.soft else 'broken'}"
+        word = "all met" if good else f"{lost:,} violated"
         rows.append(
             [
                 (one.title, el("span", "soft", class_="tag") if one.soft else None),
@@ -257,7 +257,7 @@ def _rules(facts: Facts) -> Part:
     alarm = (
         el(
             "div",
-            el("p", el("strong", "These labels break hard rules."), class_="bad"),
+            el("p", el("strong", "These labels violate hard rules."), class_="bad"),
             bullets(checked.broken),
             class_="alarm",
         )
@@ -265,14 +265,14 @@ def _rules(facts: Facts) -> Part:
         else None
     )
     head: list[tuple[Child, str | None]] = [("Kind", None), ("Kept", None), ("Verdict", None)]
-    label = "Kinds of rules, and how many of each are kept"
-    how = "Checked when this report was made, by code that shares nothing with the solvers."
+    label = "Kinds of rules, and how many of each are met"
+    how = "Checked for this report by code independent of the solvers."
     return Part(
         "rules",
-        "Rules kept and violated",
+        "Rules met and violated",
         [
             alarm,
-            el("p", how if rows else "No rules were asked."),
+            el("p", how if rows else "No rules."),
             table(head, rows, label) if rows else None,
             _losses(facts),
         ],
@@ -294,13 +294,13 @@ def _losses(facts: Facts) -> Child:
     ]
     paid = sum(one.penalty for _, one in facts.violated)
     told = (
-        f"{counted(len(facts.violated), 'soft rule')} violated for {number(paid)} in all, the "
-        "dearest first."
+        f"{counted(len(facts.violated), 'soft rule')} violated for {number(paid)} in total, most "
+        "expensive first."
     )
     label = PENALTY_AND_SAVED
     more = len(facts.violated) - LOSSES
     return [
-        el("h3", "Violated rules, what that cost and saved"),
+        el("h3", "Violated rules, their penalty and savings"),
         el("p", told),
         table(head, rows[:LOSSES], label),
         el("details", el("summary", f"{more:,} more"), table(head, rows[LOSSES:], label))
@@ -326,7 +326,7 @@ def _repeat(facts: Facts) -> Part:
     ]
     return Part(
         "repeat",
-        "To repeat it",
+        "How to reproduce it",
         [
             el("pre", el("code", Told(written(command)))) if command else None,
             el(
@@ -336,11 +336,11 @@ def _repeat(facts: Facts) -> Part:
             ),
             el(
                 "details",
-                el("summary", "Numbers of the scaling"),
+                el("summary", "Scaling parameters"),
                 table(
                     head,
                     rows[:2000],
-                    "What was subtracted from each feature, and by what it was divided.",
+                    "Value subtracted from each feature, and its divisor.",
                 ),
             )
             if scaling.kind != "none"

@@ -92,7 +92,7 @@ class Words:
         match bare(rule):
             case MustLink(samples, _, ids):
                 here = [self.cluster(i) for i in sorted({int(labels[p]) for p in samples})]
-                told = (" should be together, but lie in clusters ", *listed(here), ".")
+                told = (" should be together, but are in clusters ", *listed(here), ".")
                 return (*self.samples(samples, ids), *told)
             case CannotLink(samples, _, ids):
                 where = [int(labels[p]) for p in samples]
@@ -104,11 +104,11 @@ class Words:
                 return (*close, " should be apart, but share ", word, *listed(here), ".")
             case Fixed(sample, cluster, ids):
                 name = self.sample(sample, ids and ids[0])
-                told = (" should lie in cluster ", self.cluster(cluster), ", but lies in ")
+                told = (" should be in cluster ", self.cluster(cluster), ", but is in ")
                 return (name, *told, self.cluster(labels[sample]), ".")
             case Forbidden(sample, cluster, ids):
                 name = self.sample(sample, ids and ids[0])
-                told = (" lies in cluster ", self.cluster(cluster), ", which is forbidden to it.")
+                told = (" is in cluster ", self.cluster(cluster), ", which is forbidden for it.")
                 return (name, *told)
             case CapacityBound(source, side, value) if violation is not None:
                 low = side == "min"
@@ -133,7 +133,7 @@ class Words:
             if isinstance(rule, SizeMin | SizeMax)
         )
         for cluster, bounds in ranges.items():
-            held = f" holds {between(*bounds)} {_samples(bounds)}."
+            held = f" has {between(*bounds)} {_samples(bounds)}."
             yield (*self.where(cluster, "Every"), held)
         if any(isinstance(rule, NonEmpty) for rule in rules):
             yield ("No cluster is empty.",)
@@ -169,7 +169,7 @@ class Words:
                 unit = "of the samples" if of_share else _samples(bounds)
                 yield (
                     Name(source.name),
-                    ": every cluster holds ",
+                    ": every cluster has ",
                     Name(str(source.categories[category])),
                     f" as {much} {unit}.",
                 )
@@ -178,7 +178,7 @@ class Words:
         """Which samples lie where."""
         for rule in rules:
             if isinstance(rule, Fixed | Forbidden):
-                verb = "lies in" if isinstance(rule, Fixed) else "does not lie in"
+                verb = "is in" if isinstance(rule, Fixed) else "is not in"
                 name = self.sample(rule.sample, rule.ids and rule.ids[0])
                 yield (name, f" {verb} cluster ", self.cluster(rule.cluster), ".")
 

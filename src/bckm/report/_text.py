@@ -122,7 +122,7 @@ def _rules(facts: Facts, width: int) -> list[str]:
         told = facts.violated[:LOSSES]
         paid = _aligned(["penalty", *[number(lost.penalty) for _, lost in told]])
         saved = _aligned(["saved", *[saved_told(lost, "–") for _, lost in told]])
-        words = ["violated, the dearest first", *[plain(sentence) for sentence, _ in told]]
+        words = ["violated, most expensive first", *[plain(sentence) for sentence, _ in told]]
         rows = zip(paid, saved, words, strict=True)
         lines += ["", *[shorten("  ".join(row), width) for row in rows]]
     more = len(facts.violated) - LOSSES

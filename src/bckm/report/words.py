@@ -1,4 +1,4 @@
-"""Words and numbers for a person: what all forms of a report share."""
+"""Words and numbers that all report formats share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Sentence = tuple[str, ...]  # its parts; names among them are `Name`s
 
 
 def number(value: float) -> str:
-    """A number with four digits, or more where it is large.
+    """Format a number with four digits, or more if it is large.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def number(value: float) -> str:
 
 
 def exact(value: float) -> str:
-    """A round number with all its digits, for axes.
+    """Format a round number with all its digits, for axes.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def measured(value: float, spread: float) -> str:
 
 
 def share(value: float, digits: int = 3) -> str:
-    """A share in percent.
+    """Format a share in percent.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def signed(value: float) -> str:
 
 
 def between(lower: float, upper: float, write: object = number) -> str:
-    """A range in words.
+    """Describe a range.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def between(lower: float, upper: float, write: object = number) -> str:
 
 
 def counted(many: int, noun: str, plural: str | None = None) -> str:
-    """A number of things.
+    """Format a count with its noun.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def counted(many: int, noun: str, plural: str | None = None) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time.
+    """Format a duration.
 
     Examples
     --------

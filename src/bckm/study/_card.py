@@ -26,7 +26,7 @@ def study_card(study: Study) -> str:
         Name(study.title),
         facts(_facts(study)),
         *result_parts(study.result, names),
-        folded("what was asked", rules_table(study.constraints)),
+        folded("rules", rules_table(study.constraints)),
     )
 
 
@@ -42,4 +42,4 @@ def _facts(study: Study) -> Iterator[tuple[str, Child]]:
     if study.scaling.kind != "none":
         yield "scaling", study.scaling.kind
     broken = verify(study.result.labels, study.n_clusters, study.constraints)
-    yield "hard rules", f"{len(broken):,} broken" if broken else "all kept"
+    yield "hard rules", f"{len(broken):,} violated" if broken else "all met"

@@ -1,4 +1,4 @@
-"""`Study`: what was asked, of which data, and what came out; all that a report needs."""
+"""`Study`: a result with its data and rules; all that a report needs."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 class Study:
     """A result with its data and rules.
 
-    Make one with `Study.of`; `bckm.save` keeps it as one file, `bckm.report.write` tells it.
+    Create one with `Study.of`; `bckm.save` stores it in a file, `bckm.report.write` reports it.
 
     Attributes
     ----------
     result : Result
-        What came out; its centers are in scaled units.
+        The result; its centers are in scaled units.
     X : array (n, d)
-        The data in the units of the person.
+        The data in their original units.
     constraints : Constraints
-        What was asked, about positions.
+        The rules, about positions.
     feature_names : tuple of str
         One per column of X.
     sample_id : tuple of str or None
-        Names of the samples; None where positions are their names.
+        Ids of the samples; None if samples are identified by position.
     sample_weight : array (n,) or None
         Weights in the objective.
     metric : str
         As in `bckm.kmeans`.
     scaling : Scaling
-        What was done to X before it was clustered.
+        Scaling applied to X before clustering.
     title : str
-        What the report is called.
+        Title of the report.
     settings : mapping of str to JSON values
-        What it takes to repeat the fit: seed, solver, versions, where the data came from.
+        What is needed to reproduce the fit: seed, solver, versions, source of the data.
 
     Examples
     --------
@@ -89,21 +89,21 @@ class Study:
         title: str = "Clusters",
         settings: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Put a result beside the data and rules it came from.
+        """Combine a result with the data and rules it came from.
 
         Parameters
         ----------
         result : Result
             From `bckm.kmeans` or ``model.result_``.
         X : array of shape (n_samples, n_features) or frame
-            What was clustered, before any scaling.
+            The data, before any scaling.
         constraints, sample_weight, metric, scaling, title, settings :
             See `Study`; no rules, no weights and no scaling by default.
         feature_names, sample_id : sequence of str, optional
-            By default the columns, and for rules that name ids the index, of a frame.
+            By default the columns of a frame and, for rules about ids, its index.
         """
         if hasattr(X, "tocsr"):
-            raise UnsupportedError("a Study holds dense data; X is sparse.")
+            raise UnsupportedError("a Study needs dense data, but X is sparse.")
         rules = as_constraints(constraints)
         if sample_id is None and rules.by == "sample_id" and hasattr(X, "index"):
             sample_id = list(X.index)
@@ -116,13 +116,13 @@ class Study:
             names = list(feature_names)
         data = np.asarray(read_data(X), float)
         if len(names) != data.shape[1]:
-            raise ValueError(f"{len(names)} feature names for {data.shape[1]} features.")
+            raise ValueError(f"got {len(names)} feature names for {data.shape[1]} features.")
         if data.shape[0] != result.labels.size:
             raise ValueError(
-                f"the result is about {result.labels.size} samples; X has {data.shape[0]}."
+                f"the result has {result.labels.size} samples, but X has {data.shape[0]}."
             )
         if sample_id is not None and len(sample_id) != data.shape[0]:
-            raise ValueError(f"{len(sample_id)} ids for {data.shape[0]} samples.")
+            raise ValueError(f"got {len(sample_id)} ids for {data.shape[0]} samples.")
         return cls(
             result=result,
             X=data,
@@ -149,49 +149,49 @@ class Study:
 
     @property
     def n_samples(self) -> int:
-        """Rows of X."""
+        """Number of samples."""
         return len(self.X)
 
     @property
     def n_clusters(self) -> int:
-        """Clusters that were asked for."""
+        """Number of clusters."""
         return len(self.result.centers)
 
     @property
     def scaled(self) -> FloatArray:
-        """The data as they were clustered, (n, d)."""
+        """The data after scaling, (n, d)."""
         return self.scaling.apply(self.X)
 
     @property
     def centers(self) -> FloatArray:
-        """Centers in the units of the person, (k, d)."""
+        """Centers in the original units, (k, d)."""
         return self.scaling.undo(self.result.centers)
 
     @property
     def cluster_names(self) -> tuple[str | int, ...]:
-        """What clusters are called: as the rules say, else by their labels, 0, 1, 2, ..."""
+        """Names of the clusters: those of the rules, or else the labels 0, 1, 2, ..."""
         return self.constraints.cluster_names or tuple(range(self.n_clusters))
 
     def cluster(self, label: int) -> str:
-        """What a cluster is called."""
+        """Return the name of a cluster."""
         return str(self.cluster_names[label])
 
     def name(self, sample: int) -> str:
-        """What a sample is called."""
+        """Return the name of a sample."""
         return str(sample) if self.sample_id is None else self.sample_id[sample]
 
     def plot(self, **options: Any) -> ClustersDisplay:
-        """Draw the clusters: on a map, by their two features, or by principal components.
+        """Plot the clusters: on a map, by two features, or by principal components.
 
         Parameters
         ----------
         **options
-            Those of `bckm.plotting.ClustersDisplay`, for example `ax`.
+            Options of `bckm.plotting.ClustersDisplay`, for example `ax`.
 
         Returns
         -------
         ClustersDisplay
-            Drawn with matplotlib; its `ax_` and `figure_` are there.
+            The matplotlib plot, with attributes `ax_` and `figure_`.
 
         Examples
         --------

@@ -313,7 +313,7 @@ row 3; ids must be unique.
     def _not_numbers(self, name: str, parsed: Parsed) -> str:
         rows = np.flatnonzero(parsed.bad).tolist()
         cells = self.cells(name)
-        told = [f"{self.place(row)} holds {_told(cells[row])}" for row in rows[:_SHOWN]]
+        told = [f"{self.place(row)} has {_told(cells[row])}" for row in rows[:_SHOWN]]
         one = len(rows) == 1
         more = f", and so on in {len(rows) - _SHOWN} more rows" if len(rows) > _SHOWN else ""
         which = "which is not a number" if one else "which are not numbers"

@@ -22,7 +22,7 @@ class TableError(BckmError, ValueError):
     >>> Table.of({"weight": ["3", "heavy"]}).numbers("weight")
     Traceback (most recent call last):
         ...
-    bckm.tables.errors.TableError: column 'weight' of the table: row 2 holds 'heavy', which is \
+    bckm.tables.errors.TableError: column 'weight' of the table: row 2 has 'heavy', which is \
 not a number; correct it, leave the cell empty, or choose another column.
     """
 

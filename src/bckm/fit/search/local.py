@@ -61,13 +61,13 @@ def require_moves(search: str, problem: Problem) -> None:
         return
     if problem.sparse:
         raise UnsupportedError(
-            f"search={search!r} needs dense data, X is sparse; use search='auto', or reduce the "
-            "features (for example with sklearn's TruncatedSVD) and pass the dense result."
+            f"search={search!r} needs dense data, but X is sparse; use search='auto', or reduce "
+            "the features (for example with sklearn's TruncatedSVD) to dense data."
         )
     if missing:
         raise UnsupportedError(
             f"search={search!r} needs the compiled kernels; {missing} Or use search='auto', which "
-            "goes without moves here."
+            "works without them."
         )
 
 

@@ -106,7 +106,7 @@ class State:
         runs = [_read_run(Fields(tree, "a run"), problem) for tree in fields.all("runs")]
         members = fields.whole_numbers("population").tolist()
         if not runs or max(members, default=-1) >= len(runs):
-            raise ValueError("there are fewer runs than it names")
+            raise ValueError("it refers to more runs than there are")
         counters = fields.of("counters")
         return cls(
             _read_labels(fields, "start", problem),
@@ -147,7 +147,7 @@ def _read_run(fields: Fields, problem: Problem) -> Run:
     if not abs(run.cost - cost) <= ROUNDED * max(cost, problem.scatter):
         raise ValueError(f"its labels cost {cost:g}, not {run.cost:g}")
     if run.status.stopped:
-        raise ValueError("it was written after the end of its time")
+        raise ValueError("it was written after its time limit")
     return run
 
 
@@ -155,5 +155,5 @@ def _read_labels(fields: Fields, key: str, problem: Problem) -> IntArray:
     s = problem.structure
     labels = fields.whole_numbers(key, s.n_items)
     if labels.max() >= s.n_clusters or not s.feasible(labels):
-        raise ValueError("its labels break a rule")
+        raise ValueError("its labels violate a rule")
     return labels

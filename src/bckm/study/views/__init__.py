@@ -1,7 +1,7 @@
-"""What pictures of a `Study` show, as numbers; nothing is drawn here.
+"""Data behind the figures of a `Study`; nothing is drawn here.
 
-`bckm.plotting` draws them with matplotlib, `bckm.report` as part of a page. Texts in the answers
-are those of the person: escape them, and shorten them with `clean`.
+`bckm.plotting` draws them with matplotlib, `bckm.report` as part of a page. Strings returned here
+come from the user: escape them, and shorten them with `clean`.
 """
 
 from bckm.study.views._amounts import Amount, amounts

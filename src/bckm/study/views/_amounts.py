@@ -20,27 +20,27 @@ from bckm.verification import verify
 
 @dataclass(frozen=True, eq=False)
 class Amount:
-    """Something that each cluster holds, and how much it may hold.
+    """A quantity of each cluster, and its bounds.
 
     Attributes
     ----------
     name : str
-        "size", the name of a capacity, or that of a quota with the category; all different. It is
-        as the person wrote it, so neither short nor safe.
+        "size", the name of a capacity, or that of a quota with the category; unique. It is as the
+        user wrote it, so neither short nor safe.
     kind : {"size", "load", "share", "count"}
         Samples in a cluster; sum of their amounts; share, or number, of samples of a category.
     values : array (k,)
-        What each cluster holds. A share of an empty cluster is NaN.
+        Value for each cluster. A share of an empty cluster is NaN.
     lower, upper : array (k,) or None
-        Bounds, infinite where a cluster has none; None where no cluster has one.
+        Bounds, infinite where a cluster has none; None if no cluster has one.
     soft : bool
         Whether the bounds are soft.
     unit : str
-        "samples", or nothing where the name says all.
+        "samples", or empty if the name is enough.
     outside : frozenset of int
-        Clusters beyond their bounds, as `bckm.verify` tells.
+        Clusters outside their bounds, according to `bckm.verify`.
     clusters : tuple of str
-        What the clusters are called; none: 0, 1, 2, ...
+        Names of the clusters; if empty, 0, 1, 2, ...
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Amount:
     clusters: tuple[str, ...] = ()
 
     def cluster(self, i: int) -> str:
-        """What a cluster is called."""
+        """Return the name of a cluster."""
         return self.clusters[i] if self.clusters else str(i)
 
     @property
@@ -80,21 +80,21 @@ class Amount:
 
     @property
     def broken(self) -> BoolArray:
-        """Clusters beyond their bounds, (k,)."""
+        """Whether each cluster is outside its bounds, (k,)."""
         return np.isin(np.arange(self.values.size), list(self.outside))
 
 
 def amounts(study: Study) -> list[Amount]:
-    """What clusters hold of everything that is bounded: sizes, capacities, quotas.
+    """Return every bounded quantity of the clusters: sizes, capacities, quotas.
 
-    Sizes come first, and always. Of a quota each bounded category is one amount. Bounds that bind
-    nobody (``size_min=0``, or a maximum of all samples) are none; `LinearRows` belong to no single
-    cluster and are left out.
+    Sizes always come first. Each bounded category of a quota is one amount. Bounds that can never
+    bind (``size_min=0``, or a maximum of all samples) are omitted, and so are `LinearRows`, which
+    belong to no single cluster.
 
     Returns
     -------
     list of Amount
-        Hard ones first; the soft ones are flagged.
+        Hard ones first; soft ones are flagged.
 
     Examples
     --------

@@ -18,25 +18,25 @@ from bckm.study.views._plane import unwrapped
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """The steps of the start that won, one entry each.
+    """Steps of the best start.
 
     Attributes
     ----------
     iteration : array of int
-        From 1 on.
+        Number of the step, from 1.
     objective : array
-        Inertia and penalty after the step; it never rises.
+        Inertia plus penalty after the step; it never increases.
     assigned : array
-        The labels of the step at the centers they were assigned to, before these moved.
+        Objective of the labels at the centers they were assigned to, before these moved.
     bound : array
-        What no labels can get below at these centers: to be compared with `assigned`, not with
-        `objective`. NaN where the step proves nothing.
+        Lower bound for any labels at these centers: compare it with `assigned`, not with
+        `objective`. NaN if the step has no bound.
     optimal : array of bool
         Whether the assignment of the step is proven to be the best at its centers.
     kind : tuple of {"assign", "moves"}
-        What was done.
+        Kind of the step.
     seconds : array
-        Since the fit began.
+        Seconds since the fit began.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Convergence:
 
 
 def convergence(result: Result) -> Convergence:
-    """Read the steps off a result; none from `bckm.assign_to`.
+    """Return the steps of a fit; a result of `bckm.assign_to` has none.
 
     Parameters
     ----------
@@ -95,18 +95,18 @@ def convergence(result: Result) -> Convergence:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What the samples of each cluster are like, in the units of the person.
+    """Feature means of each cluster, in the original units.
 
     Attributes
     ----------
     mean : array (k, d)
         Weighted mean of the samples of each cluster; NaN in an empty one.
     overall : array (d,)
-        The same of all samples.
+        Weighted mean of all samples.
     spread : array (d,)
         Standard deviation of all samples.
     z : array (k, d)
-        By how many standard deviations a cluster differs from all; 0 where there is no spread,
+        Difference from the overall mean in standard deviations; 0 where there is no spread,
         NaN in an empty cluster.
 
     Examples
@@ -127,10 +127,10 @@ class Profile:
 
 
 def profile(study: Study) -> Profile:
-    """Means of the features by cluster, and how these differ from all samples.
+    """Return the feature means of each cluster, and how they differ from those of all samples.
 
-    Means are those of the samples, whatever the centers are: directions, or centers that were
-    given. Longitudes of ``metric="latlon"`` and "haversine" are averaged on the map of `plane`.
+    These are means of the samples, even if the centers are directions or were given. Longitudes of
+    ``metric="latlon"`` and "haversine" are averaged on the map of `plane`.
 
     Examples
     --------
@@ -174,19 +174,19 @@ def profile(study: Study) -> Profile:
 
 @dataclass(frozen=True, eq=False)
 class Silhouette:
-    """How much nearer each sample is to its own cluster than to the next one.
+    """Silhouettes: how much closer each sample is to its own cluster than to the next one.
 
     Attributes
     ----------
     values : array (m,)
-        (b - a) / max(a, b) of mean distances a to the other samples of the own cluster and b to
-        those of the nearest other one; from -1 to 1, 0 for a sample that is alone.
+        (b - a) / max(a, b), with mean distances a to the other samples of its own cluster and b to
+        those of the nearest other cluster; from -1 to 1, and 0 for a sample on its own.
     samples : array of int (m,)
-        Which samples.
+        Positions of the samples.
     labels : array of int (m,)
         Their clusters.
     sampled : bool
-        Whether these are only some of the samples, and distances to them alone.
+        Whether only a selection of the samples was used.
 
     Examples
     --------
@@ -205,18 +205,17 @@ class Silhouette:
 
 
 def silhouette(study: Study, most: int = 10_000) -> Silhouette:
-    """Silhouette of each sample, with distances as they were clustered.
+    """Return the silhouette of each sample, with the distances used for clustering.
 
-    Distances are of scaled data; for the other metrics chords between the points that k-means saw.
-    Where there are more samples than `most` the same selection is taken as by `shown`, and
-    ``sampled`` says so.
+    Distances are between scaled data; for other metrics, chords between the embedded points. With
+    more samples than `most`, the selection of `shown` is used, and ``sampled`` is true.
 
     Parameters
     ----------
     study : Study
         What to show.
     most : int
-        Distances between so many samples are computed; time grows with its square.
+        Maximum number of samples; the time grows with its square.
 
     References
     ----------

@@ -17,18 +17,18 @@ _FEW = 100  # lines that may be strong
 
 @dataclass(frozen=True, slots=True)
 class DrawnLink:
-    """Two samples that a rule wants together or apart.
+    """Two samples that a rule requires to be together or apart.
 
     Attributes
     ----------
     a, b : int
         Positions of the samples.
     kind : {"together", "apart"}
-        What was asked.
+        Kind of the link.
     soft : bool
         Whether it is soft.
     kept : bool
-        Whether the labels do what was asked.
+        Whether the labels meet it.
     """
 
     a: int
@@ -40,14 +40,14 @@ class DrawnLink:
 
 @dataclass(frozen=True)
 class Links(Sequence[DrawnLink]):
-    """Links to draw, as a sequence, and how many were left out.
+    """Links to draw, as a sequence, and how many were omitted.
 
     Attributes
     ----------
     drawn : tuple of DrawnLink
-        Those that are not kept come first.
+        Violated links come first.
     left_out : int
-        Pairs that are not among them.
+        Number of omitted pairs.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Links(Sequence[DrawnLink]):
         return len(self.drawn)
 
     def crowded(self, *, kept: bool) -> bool:
-        """Whether those that are kept, or not, are so many that strong lines would hide the rest.
+        """Return whether there are so many met (or violated) links that strong lines hide the rest.
 
         Examples
         --------
@@ -95,23 +95,23 @@ class _Pairs:
 
 
 def links(study: Study, most: int = 2_000) -> Links:
-    """Pairs of samples that rules want together or apart.
+    """Return the pairs of samples that rules require to be together or apart.
 
-    A set of must-linked samples (or a group) is a path through them, of cannot-linked ones every
-    pair.
+    A set of must-linked samples (or a group) becomes a path through them, a set of cannot-linked
+    samples all its pairs.
 
     Parameters
     ----------
     study : Study
         What to show.
     most : int
-        At most so many are returned: those that are not kept first, of the others a selection
-        spread over all.
+        Maximum number of links: violated ones first, then an evenly spread selection of the
+        others.
 
     Returns
     -------
     Links
-        A sequence of `DrawnLink`; ``left_out`` counts the others.
+        A sequence of `DrawnLink`; ``left_out`` is the number of others.
 
     Examples
     --------
@@ -206,18 +206,18 @@ def _ring(samples: IntArray, most: int) -> IntArray:
 
 
 def shown(study: Study, most: int = 20_000) -> IntArray:
-    """Samples to draw where there are too many for a picture.
+    """Select the samples to draw if there are too many for a figure.
 
-    All where there are at most `most`. Else the samples of links (as many as fit into half of
-    it), and of every cluster the same share of the rest, at least ten; which of them is decided
-    by their positions alone, so that the same data give the same picture.
+    All samples if there are at most `most`. Otherwise the samples of links (up to half of `most`)
+    and the same share of the rest of every cluster, at least ten; the selection depends only on
+    positions, so that the same data give the same figure.
 
     Parameters
     ----------
     study : Study
         What to show.
     most : int
-        About how many may be drawn.
+        Approximate maximum number of samples.
 
     Returns
     -------

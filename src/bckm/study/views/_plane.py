@@ -1,4 +1,4 @@
-"""`plane`: where samples and centers lie in a picture."""
+"""`plane`: positions of samples and centers in a figure."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class Plane:
     Attributes
     ----------
     points : array (n, 2)
-        Every sample; `shown` tells which to draw when there are very many.
+        Every sample; `shown` selects which to draw if there are many.
     centers : array (k, 2)
-        Center of each cluster, also of an empty one.
+        Center of each cluster, including empty ones.
     x_label, y_label : str
-        What the axes are; names of features as the person wrote them, so neither short nor safe.
-        Empty where an axis means nothing.
+        Labels of the axes; names of features as the user wrote them, so neither short nor safe.
+        Empty if an axis has no meaning.
     kind : {"columns", "map", "line", "pca"}
-        Two features as they are; longitude and latitude; one feature, and a height that only
-        keeps samples apart; the two main components of the data as they were clustered.
+        Two features, unscaled; longitude and latitude; one feature, with a height that only
+        separates the samples; the first two principal components of the clustered data.
     aspect : float or None
-        One unit of y is drawn this many times as long as one of x, so that distances look as they
-        count; None where the axes have units of their own.
+        Length of a unit of y relative to a unit of x, so that distances look right; None if the
+        axes have different units.
     explained : tuple of two floats, or None
         Shares of the variance, for "pca".
 
@@ -65,18 +65,18 @@ class Plane:
 
 
 def plane(study: Study) -> Plane:
-    """Bring samples and centers to two dimensions.
+    """Project samples and centers to two dimensions.
 
-    Two features stay as they are, in the units of the person; coordinates become a map; one feature
-    becomes a line; more become the two main components of the data as they were clustered (scaled,
-    weighted, of directions where ``metric="cosine"``), whose signs are such that the largest
-    loading is positive. Longitudes of a map with ``metric="latlon"`` go on beyond 180 where the
-    points do: the map is cut at the widest gap.
+    Two features are shown in their original units; coordinates become a map; one feature becomes a
+    line; more become the first two principal components of the clustered data (scaled, weighted,
+    directions if ``metric="cosine"``), with signs such that the largest loading is positive.
+    Longitudes of a map with ``metric="latlon"`` continue beyond 180 if the points do: the map is
+    cut at the widest gap.
 
     Returns
     -------
     Plane
-        All samples, in the order of rows.
+        All samples, in row order.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class Style:
     color : str
         As "#rrggbb".
     marker : str
-        In the letters of matplotlib: circle "o", square "s", triangle "^" and "v", diamond "D",
+        As in matplotlib: circle "o", square "s", triangles "^" and "v", diamond "D",
         plus "P", cross "X", star "*"; all filled.
     """
 
@@ -37,17 +37,16 @@ class Style:
 
 
 def palette(centers: Any) -> list[Style]:
-    """Choose colors and markers that tell neighboring clusters apart.
+    """Choose colors and markers that distinguish neighboring clusters.
 
-    There are six colors and eight markers. The first clusters take them in their order; where
-    there are more, each color goes to clusters that are far from each other, and those that share
-    it have different markers where possible. No picture should rely on this alone: clusters are
-    also to be named by their numbers.
+    There are six colors and eight markers. The first clusters take them in order; beyond that, each
+    color is reused for clusters that are far from each other, with different markers where
+    possible. Figures should not rely on this alone, but also label the clusters.
 
     Parameters
     ----------
     centers : array of shape (k, d)
-        Where the clusters are in the picture; NaN where one is nowhere.
+        Positions of the clusters in the figure; NaN for a cluster without one.
 
     Returns
     -------
@@ -98,7 +97,7 @@ def _spread(places: FloatArray, before: IntArray, number: int) -> IntArray:
 
 
 def thinned(count: int, room: float) -> list[int]:
-    """Which of so many numbers to write where `room` of them fit: all, or every second, fifth, ...
+    """Select which tick numbers to write if `room` of them fit: all, every second, fifth, ...
 
     Examples
     --------
@@ -111,7 +110,7 @@ def thinned(count: int, room: float) -> list[int]:
 
 
 def matched(labels: Any, reference: Any, n_clusters: int) -> IntArray:
-    """Which clusters of `reference` those of `labels` are: as many samples in common as possible.
+    """Match the clusters of `labels` to those of `reference`, maximizing the common samples.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def matched(labels: Any, reference: Any, n_clusters: int) -> IntArray:
     Returns
     -------
     array of int, shape (k,)
-        Entry i is the cluster of `reference` that is most like cluster i of `labels`; each once.
+        Entry i is the cluster of `reference` matched to cluster i of `labels`; each occurs once.
 
     Examples
     --------
@@ -143,11 +142,10 @@ def matched(labels: Any, reference: Any, n_clusters: int) -> IntArray:
 
 
 def clean(text: Any, most: int = 40) -> str:
-    r"""Text of a person as one short line that can be drawn.
+    r"""Turn user text into one short line that can be drawn.
 
-    Line breaks and tabs become spaces; control characters, marks that turn the direction of text,
-    halves of characters, and more than two accents on one letter are dropped; what is longer than
-    `most` is cut.
+    Line breaks and tabs become spaces; control characters, direction marks, lone surrogates, and
+    more than two accents on one letter are dropped; text longer than `most` is cut.
 
     Parameters
     ----------
