@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import (
     array_of,
     join_sizes,
@@ -21,11 +20,9 @@ from bckm._core.validation import (
     refuse_masked,
     resolve_sizes,
 )
+from bckm.constraints._fields import Fields, Linear
 from bckm.constraints.expand import Softened, hard_rules, priced_rules, stay_rules
-from bckm.constraints.linear_rule import LinearRule
 from bckm.constraints.parse import (
-    Frozen,
-    Link,
     group_links,
     label_links,
     read_apart,
@@ -36,15 +33,8 @@ from bckm.constraints.parse import (
     read_together,
 )
 from bckm.constraints.relabel import Relabel, order_of
-from bckm.constraints.rules import ClusterNames, Fixed, Forbidden, Rule, SoftRule
-from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
-
-Linear = LinearRows | LinearRule
-
-_COUNTED = (
-    *("must_link", "cannot_link", "capacities", "quotas", "linear"),
-    *("fixed", "forbidden", "stay"),
-)
+from bckm.constraints.rules import Fixed, Forbidden, Rule, SoftRule
+from bckm.constraints.statements import Capacity, Quota, Stay
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +45,7 @@ class Located:
     dropped: tuple[str, ...]
 
 
-class Constraints(Frozen):
+class Constraints(Fields):
     """Rules that a clustering must obey; hard, except those made `soft` and a `Stay` with a price.
 
     Parameters
@@ -104,33 +94,6 @@ class Constraints(Frozen):
     >>> print(vans.rules(10, 2)[-1])
     fixed: sample 7 in cluster 'van 2'
     """
-
-    # no __len__: cross-validation slices whatever has a length equal to that of X
-    __slots__ = (
-        "by",
-        "cannot_link",
-        "cluster_names",
-        "fixed",
-        "forbidden",
-        "must_link",
-        "size_max",
-        "size_min",
-        "softened",
-        "statements",
-        "stay",
-    )
-
-    must_link: tuple[Link, ...]
-    cannot_link: tuple[Link, ...]
-    size_min: IntArray | FloatArray | None  # floats: those below 1 are shares
-    size_max: IntArray | FloatArray | None
-    statements: tuple[Capacity | Quota | LinearRows | LinearRule, ...]
-    fixed: tuple[Fixed, ...]
-    forbidden: tuple[Forbidden, ...]
-    stay: tuple[Stay, ...]
-    softened: tuple[Softened, ...]
-    by: str
-    cluster_names: ClusterNames | None
 
     def __init__(
         self,
@@ -252,41 +215,6 @@ class Constraints(Frozen):
             softened=(Softened(self, weight, relative=price is None),)
         )
 
-    @property
-    def capacities(self) -> tuple[Capacity, ...]:
-        """All capacities, with their names."""
-        return tuple(statement for statement in self.statements if isinstance(statement, Capacity))
-
-    @property
-    def quotas(self) -> tuple[Quota, ...]:
-        """All quotas."""
-        return tuple(statement for statement in self.statements if isinstance(statement, Quota))
-
-    @property
-    def linear(self) -> tuple[Linear, ...]:
-        """All linear rows."""
-        return tuple(statement for statement in self.statements if isinstance(statement, Linear))
-
-    @property
-    def fixed_and_forbidden(self) -> tuple[Fixed | Forbidden, ...]:
-        """All fixed and forbidden clusters."""
-        return (*self.fixed, *self.forbidden)
-
-    @property
-    def _other_than_links(self) -> bool:
-        sizes = self.size_min is not None or self.size_max is not None
-        return bool(sizes or self.statements or self.fixed_and_forbidden)
-
-    @property
-    def _names_samples(self) -> bool:
-        named = (
-            *("must_link", "cannot_link", "fixed", "forbidden"),
-            *("capacities", "quotas", "stay"),
-        )
-        return any(getattr(self, name) for name in named) or any(
-            part.constraints._names_samples for part in self.softened
-        )
-
     def __and__(self, other: Constraints) -> Constraints:
         """Ask for both: rules add up, of the stated size bounds the tighter ones hold.
 
@@ -313,21 +241,6 @@ class Constraints(Frozen):
             cluster_names=self.cluster_names or other.cluster_names,
             **{name: getattr(self, name) + getattr(other, name) for name in joined},
         )
-
-    def __repr__(self) -> str:
-        counted = {
-            name: f"{name}={len(value)}" for name in _COUNTED if (value := getattr(self, name))
-        }
-        sizes = [
-            f"{name}={value.tolist()}"
-            for name in ("size_min", "size_max")
-            if (value := getattr(self, name)) is not None
-        ]
-        links = [counted.pop(name) for name in ("must_link", "cannot_link") if name in counted]
-        soft = [f"soft={part.constraints!r}" for part in self.softened]
-        rest = ["by='sample_id'"] if self.by == "sample_id" else []
-        rest += [f"cluster_names={len(self.cluster_names)}"] if self.cluster_names else []
-        return f"Constraints({', '.join([*links, *sizes, *counted.values(), *soft, *rest])})"
 
     def _repr_html_(self) -> str:
         from bckm.constraints.card import constraints_card
