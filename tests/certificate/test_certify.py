@@ -115,8 +115,8 @@ def test_rows_are_left_out_and_named():
     X = blobs(12)
     load = bckm.Capacity(np.arange(12), max=24)
     certificate = fit_and_certify(X, 3, bckm.Constraints(capacities={"load": load}))
-    assert certificate.left_out == ("linear rows",)
-    assert "linear rows were ignored" in str(certificate)
+    assert certificate.left_out == ("capacities, quotas or linear rules",)
+    assert "linear rules were ignored" in str(certificate)
     assert certificate.lower_bound <= bckm.kmeans(X, 3, n_init=50, random_state=0).inertia
 
 

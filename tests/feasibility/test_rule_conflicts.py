@@ -256,3 +256,22 @@ def test_a_conflict_of_many_places_is_minimal_and_quick():
     assert time.process_time() - began < 30
     assert len(answer.conflict) == 20_001
     assert answer.error.minimal
+
+
+@pytest.mark.parametrize(
+    ("amounts", "side", "bound", "remedy"),
+    [
+        ([10, 10, 20, 20, 20, 20], "max", 33, "34"),
+        ([10.5, 10, 20, 20, 20, 20], "max", 33, "33.5"),
+        ([1.1, 1, 1, 1, 1, 1], "max", 2, "2.03334"),
+        ([1.1, 1, 1, 1, 1, 1], "min", 2.1, "2.03333"),
+    ],
+)
+def test_the_remedy_of_a_capacity_is_wide_enough(amounts, side, bound, remedy):
+    def answer(value):
+        load = bckm.Capacity(amounts, **{side: value})
+        return bckm.check(6, 3, bckm.Constraints(capacities={"kg": load}))
+
+    assert f"on average to {remedy}" in answer(bound).message
+    again = answer(float(remedy))
+    assert again or "on average" not in again.message

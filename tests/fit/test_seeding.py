@@ -197,7 +197,7 @@ def test_bad_callables(tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 2))
     with pytest.raises(ValueError, match=r"init has shape \(2, 2\); expected \(3, 2\)"):
         bckm.kmeans(X, 3, init=lambda X, n_clusters, random_state: X[:2])
-    with pytest.raises(bckm.UnsupportedError, match="init must be a word or centers; got a call"):
+    with pytest.raises(bckm.UnsupportedError, match="init must be a name or centers; got a call"):
         bckm.kmeans(X, 3, init=first_rows, random_state=0, checkpoint=tmp_path / "c")
     with pytest.raises(TypeError, match="init is a callable, which cannot be saved"):
         bckm.save(bckm.ConstrainedKMeans(3, init=first_rows), tmp_path / "m.bckm")

@@ -151,7 +151,7 @@ def test_ckm_reports_a_contradiction_as_violation():
     ("parameters", "links", "word"),
     [
         ({"size_min": 4}, {}, "12 samples"),
-        ({"size_max": 3}, {}, "room for 9"),
+        ({"size_max": 3}, {}, "allows 9 samples"),
         ({"n_clusters": 1}, {"cannot_link": [(0, 1)]}, "no solution"),
     ],
 )

@@ -201,7 +201,7 @@ def test_the_same_clusters_at_any_scale_or_a_sentence(layout, scale, weights):
             lambda data: bckm.assign_to(data, X[:3] * scale, rules, sample_weight=weight),
             lambda data: bckm.ConstrainedKMeans(3).fit(data, sample_weight=weight),
         ):
-            with pytest.raises(ValueError, match=rf"{way}[.;] [Rr]escale"):
+            with pytest.raises(ValueError, match=rf"{way}s?[.;] [Rr]escale"):
                 call(layout(X * scale))
 
 
@@ -216,7 +216,7 @@ def test_centers_beyond_all_measure_are_refused(layout):
     X = blobs(10) * 1e-130
     with pytest.raises(ValueError, match=r"centers are 1e\+100 from X.*squared distances overflow"):
         bckm.assign_to(layout(X), np.full((2, 2), 1e100))
-    with pytest.raises(ValueError, match="init lie"):
+    with pytest.raises(ValueError, match=r"init are 1e\+100 from X"):
         bckm.kmeans(layout(X), 2, init=np.full((2, 2), 1e100))
     found = bckm.assign_to(layout(X * 1e130), [[0.0, 0.0], [1e100, 0.0]])
     assert np.isfinite(found.inertia)

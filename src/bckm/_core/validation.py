@@ -226,7 +226,8 @@ def read_numbers(value: Any, what: str, finite: bool = True) -> Any:
 def read_price(price: Any, confidence: Any) -> FloatArray:
     """Read what a violation costs: a price or a confidence, not both; not negative."""
     if (price is None) == (confidence is None):
-        raise ValueError("give a price or a confidence, not both.")
+        rest = "" if price is None else ", not both"
+        raise ValueError(f"give a price or a confidence{rest}.")
     what = "confidence" if price is None else "price"
     weight: FloatArray = read_numbers(confidence if price is None else price, what, finite=False)
     if weight.ndim > 1:

@@ -169,9 +169,9 @@ def certify(
     The bound is that of a semidefinite relaxation of the whole problem (labels and centers),
     tightened by inequalities that its solution violates. Regardless of convergence, the returned
     number follows from weak duality, with an allowance for rounding. It uses must-links,
-    cannot-links and, for sizes, the smallest and largest bounds; linear rows are ignored. It takes
-    seconds for 200 items (samples, with must-linked ones counted once), and the time grows with the
-    cube of their number.
+    cannot-links and, for sizes, the smallest and largest bounds; capacities, quotas and linear
+    rules are ignored. It takes seconds for 200 items (samples, with must-linked ones counted once),
+    and the time grows with the cube of their number.
 
     Parameters
     ----------
@@ -361,7 +361,11 @@ def _rules(problem: Problem) -> _Rules:
     if (problem.structure.count > 1).any():
         used.insert(0, "must-links")
     others = (Feature.ROWS, Feature.FIXED, Feature.SOFT_LINKS, Feature.SOFT_SUMS)
-    left_out = tuple(feature.words for feature in others if feature in problem.features)
+    left_out = tuple(
+        "capacities, quotas or linear rules" if feature is Feature.ROWS else feature.words
+        for feature in others
+        if feature in problem.features
+    )
     return _Rules(tuple(used), left_out)
 
 

@@ -55,6 +55,9 @@ class Feasibility:
     def __bool__(self) -> bool:
         return self.verdict is Verdict.FEASIBLE
 
+    def __repr__(self) -> str:
+        return f"Feasibility({self.verdict})"
+
     @property
     def conflict(self) -> tuple[Rule, ...]:
         """The rules that contradict each other; empty unless infeasible."""

@@ -89,9 +89,18 @@ def totals(rules: list[Rule], s: Structure) -> Proof | None:
                     len(used) == 1,
                     f"the clusters together {need} hold {word} {column.amount(bound)}, but the "
                     f"data have {total:.15g}",
-                    f"{verb} the bound, on average to {total / s.n_clusters:g}",
+                    f"{verb} the bound, on average to {_reach(total / s.n_clusters, values, high)}",
                 )
     return None
+
+
+def _reach(mean: float, values: list[float], up: bool) -> str:
+    """A bound that is wide enough, in few digits; a whole number where all amounts are whole."""
+    toward = math.ceil if up else math.floor
+    if all(float(value).is_integer() for value in values):
+        return f"{toward(mean)}"
+    unit = 10.0 ** (math.floor(math.log10(abs(mean))) - 5) if mean else 1.0
+    return f"{toward(mean / unit) * unit:.6g}"
 
 
 def _share_of_all(column: _Column, used: tuple[Rule, ...], s: Structure) -> Proof:
@@ -170,7 +179,8 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
         (*used, *fixing, *unique(column.upper[i] for i in left)),
         False,
         f"{subject}, more than {beyond} ({column.amount(room)})",
-        f"raise this bound to at least {total:.15g} or separate them",
+        f"raise this bound to at least {total:.15g} or "
+        + ("separate them" if len(samples) > 1 else "leave out this sample"),
     )
 
 

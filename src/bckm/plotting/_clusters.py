@@ -32,7 +32,7 @@ _AREAS = {"o": 1.0, "s": 0.9, "D": 0.8, "P": 1.3, "X": 1.2, "*": 1.7}  # to look
 _HEAVY = 5_000  # points beyond which they become pixels in vector files
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ClustersDisplay(Display):
     """Clusters in the plane, with the links between their samples.
 

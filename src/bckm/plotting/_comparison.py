@@ -17,7 +17,7 @@ from bckm.study.views import clean, links, matched, palette, plane, shown
 from bckm.verification import verify
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ComparisonDisplay(Display):
     """Two clusterings of the same samples, such as without and with rules.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _STEEP = 20.0  # a fall by such a factor is drawn on a logarithmic scale
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ConvergenceDisplay(Display):
     """The inertia after each step, and how far its assignment can be from the best.
 

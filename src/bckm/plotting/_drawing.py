@@ -147,6 +147,9 @@ class Display(ABC):
     ax_: Axes
     figure_: Figure
 
+    def __repr__(self) -> str:  # its data would fill a notebook
+        return f"{type(self).__name__}()"
+
     def _begin(self, ax: Axes | None, width: float, height: float) -> Axes:
         """Take the given axes, or those of a new figure."""
         plt = pyplot()

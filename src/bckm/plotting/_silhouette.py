@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import PolyCollection
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SilhouetteDisplay(Display):
     """Silhouettes of the samples, cluster by cluster, the largest on top.
 

@@ -22,7 +22,7 @@ _NAMED = 14  # bars up to which each has its value written on it
 _FAR = 3.0  # a bound that is so many times the largest value is told, not drawn
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SizesDisplay(Display):
     """Sizes or other bounded quantities of the clusters, with their bounds.
 

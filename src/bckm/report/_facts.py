@@ -102,6 +102,11 @@ class Facts:
     @classmethod
     def of(cls, study: Study) -> Facts:
         """Collect them; the hard rules are checked anew."""
+        if not isinstance(study, Study):
+            raise TypeError(
+                f"a report needs a Study; got {type(study).__name__}. Use "
+                "bckm.Study.of(result, X, constraints)."
+            )
         words, checked = Words(study), check_rules(study)
         lost = sorted(study.result.violated, key=lambda one: -one.penalty)
         profile = views.profile(study)

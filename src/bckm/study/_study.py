@@ -102,6 +102,8 @@ class Study:
         feature_names, sample_id : sequence of str, optional
             By default the columns of a frame and, for rules about ids, its index.
         """
+        if not isinstance(result, Result):
+            raise TypeError(f"Study.of takes a Result first; got {type(result).__name__}.")
         if hasattr(X, "tocsr"):
             raise UnsupportedError("a Study needs dense data, but X is sparse.")
         rules = as_constraints(constraints)
