@@ -69,7 +69,7 @@ def command_line(X: np.ndarray) -> None:
     Path("data.csv").write_text("x,y\n" + "".join(f"{a:.4f},{b:.4f}\n" for a, b in X))
     call("fit", "data.csv", "-k", "3", "--size", "20", "--out", "out.csv", "--report", "out.html")
     clusters = [line.rsplit(",")[-1] for line in Path("out.csv").read_text().splitlines()[1:]]
-    assert [clusters.count(i) for i in "012"] == [20, 20, 20]
+    assert [clusters.count(i) for i in "123"] == [20, 20, 20]
     page = Path("out.html").read_text(encoding="utf-8")
     assert "</html>" in page
     assert "<svg" in page
