@@ -114,7 +114,7 @@ def read_n_clusters(n_clusters: Any, n_samples: int) -> int:
 def read_cluster_count(n_clusters: Any) -> int:
     """Read a number of clusters: whole, at least 1."""
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, int | np.integer):
-        raise TypeError(f"n_clusters must be an integer; got {n_clusters!r}.")
+        raise TypeError(f"n_clusters must be an integer; got {n_clusters!r:.60}.")
     if n_clusters < 1:
         raise ValueError(f"n_clusters must be at least 1; got {n_clusters}.")
     return int(n_clusters)
