@@ -381,6 +381,7 @@ def test_the_file_means_what_the_options_mean(tmp_path, table):
         ("[[fixed]]\ncolumn = 'a'\ncluster = 1", "column or cluster, not both"),
         ("[[forbidden]]\nid = 'a'\ncluster = []", "whole number"),
         ("[[capacity]]\ncolumn = 'kg'\nmin = []", "must be a number"),
+        (f"[[capacity]]\ncolumn = 'kg'\nmax = 1{400 * '0'}", "is too large"),
         ("[[size]]\nmin = inf", "whole number"),
         ("[[apart]]\nids = ['1', 1]", "at least two"),
         ("[fit]\nseeds = 3", "did you mean 'seed'?"),

@@ -222,3 +222,15 @@ def test_an_error_without_words_gets_some(monkeypatch, capsys):
     with pytest.raises(Failure) as caught, told():
         raise MemoryError
     assert str(caught.value).startswith(words)
+
+
+def test_a_list_of_members_that_lost_one_is_noticed(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, a=np.arange(3), b=np.arange(3))
+    data = bytearray(path.read_bytes())
+    entries = [at for at in range(len(data)) if data[at : at + 4] == b"PK\x01\x02"]
+    length = entries[1] - entries[0]
+    data[entries[0] + 32] = length  # the second entry as a comment of the first
+    path.write_bytes(data)
+    with pytest.raises(TableError, match="lists 1 members, but declares 2"):
+        read_table(path)

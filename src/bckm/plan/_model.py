@@ -42,8 +42,12 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise ValueError("must be a number")
+    try:
+        float(value)
+    except OverflowError:
+        raise ValueError("is too large") from None
     return value
 
 

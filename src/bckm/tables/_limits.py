@@ -74,6 +74,12 @@ def members(data: bytes, limit: int, source: str) -> Iterator[tuple[str, bytes]]
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         infos = archive.infolist()
+    end = data.rfind(b"PK\x05\x06")  # of the list of members, with their number
+    number = int.from_bytes(data[end + 10 : end + 12], "little")
+    if number not in (len(infos), 0xFFFF):  # a damaged entry swallows the next
+        raise TableError(
+            f"{source} is damaged: it lists {len(infos)} members, but declares {number}."
+        )
     check_size(sum(one.file_size for one in infos), limit, source)
     for one in infos:
         found = _unpacked(data, one, source)
