@@ -9,7 +9,8 @@ from bckm._core.arrays import squared_distances
 from bckm._core.types import FloatArray, IntArray
 
 MOST = 0.3  # share of samples that may have to move; more are no small matter
-NUMBERS = 1e8  # products that distances of these to the centers may take
+NEAR = 16  # clusters that a sample looks at in a round
+NUMBERS = 1e8  # products of distances, and numbers looked at, that this may take in all
 
 
 def patched(
@@ -20,10 +21,10 @@ def patched(
     lower: IntArray,
     upper: IntArray,
 ) -> IntArray | None:
-    """Labels within the bounds, near given ones; None where too many would have to move.
+    """Labels within the bounds, near given ones; None where that takes too long.
 
     Clusters that hold too much give those samples away that lose least elsewhere. Each of these
-    goes to its nearest cluster that has room, the nearest first, round by round.
+    goes to one of its nearest clusters that has room, the nearest pairs first, round by round.
 
     Parameters
     ----------
@@ -47,33 +48,42 @@ def patched(
         leave[i] += more
         short -= more
     number = int(leave.sum())
-    if number > MOST * n or float(number) * k * points.shape[1] > NUMBERS:
+    if number > MOST * n:
         return None
     order = np.lexsort((slack, labels))
     begin = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     rank = np.arange(n) - np.repeat(begin, sizes)
     homeless = order[rank < np.repeat(leave, sizes)]
     patched_labels, sizes = labels.copy(), sizes - leave
-    cost = squared_distances(points[homeless], centers)
+    room, missing = upper - sizes, np.maximum(lower - sizes, 0)
+    wide = np.flatnonzero(room > 0)
+    work = float(number) * wide.size * points.shape[1]
+    if work > NUMBERS:
+        return None
+    cost = squared_distances(points[homeless], centers[wide])
     while homeless.size:
-        missing = np.maximum(lower - sizes, 0)
-        room = upper - sizes
-        if missing.sum() >= homeless.size:  # all of them are needed somewhere
-            room = missing
-        cost[:, room <= 0] = np.inf
-        to = cost.argmin(axis=1)
-        least = cost[np.arange(to.size), to]
-        order = np.lexsort((least, to))
-        wanted = np.bincount(to, minlength=k)
-        begin = np.concatenate([[0], np.cumsum(wanted)[:-1]])
-        rank = np.empty(to.size, np.int64)
-        rank[order] = np.arange(to.size) - np.repeat(begin, wanted)
-        taken = rank < room[to]
-        if room is not missing:  # not more than leaves enough for those that miss some
-            free = homeless.size - int(missing.sum())
-            spare = np.flatnonzero(taken & (rank >= missing[to]))
-            taken[spare[np.argsort(least[spare], kind="stable")[free:]]] = False
-        patched_labels[homeless[taken]] = to[taken]
-        sizes = sizes + np.bincount(to[taken], minlength=k)
-        homeless, cost = homeless[~taken], cost[~taken]
+        free = homeless.size - int(missing.sum())  # so many are needed nowhere
+        still = (room if free > 0 else missing)[wide] > 0
+        wide, cost = wide[still], cost[:, still]
+        work += cost.size
+        if work > NUMBERS:
+            return None
+        near = np.argpartition(cost, min(NEAR, wide.size) - 1, axis=1)[:, :NEAR]
+        order = np.argsort(np.take_along_axis(cost, near, axis=1), axis=None, kind="stable")
+        rows, columns = order // near.shape[1], near.ravel()[order]
+        open_to, needed, to = room[wide].tolist(), missing[wide].tolist(), [-1] * homeless.size
+        for row, at in zip(rows.tolist(), columns.tolist(), strict=True):
+            # the cheapest pair is always possible
+            if to[row] >= 0 or not open_to[at] or not (needed[at] or free):
+                continue
+            if needed[at]:
+                needed[at] -= 1
+            else:
+                free -= 1
+            open_to[at] -= 1
+            to[row] = at
+        room[wide], missing[wide] = open_to, needed
+        waiting = np.array(to) < 0
+        patched_labels[homeless[~waiting]] = wide[np.array(to)[~waiting]]
+        homeless, cost = homeless[waiting], cost[waiting]
     return patched_labels
