@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bckm
-from bckm.fit.search.local import native_rules, native_soft
 from bckm.kernels import native
+from bckm.problem.compiled import native_rules, native_soft
 from bckm.problem.problem import Problem
 from tests.support.local_search import compiled, objective, planted, soft_planted
 
