@@ -1,0 +1,1 @@
+"""Rules together: families of instances, how good the clusterings are and what they cost."""
