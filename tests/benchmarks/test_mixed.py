@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.mixed.families import INSTANCES, chosen
-from benchmarks.mixed.quality import main, table
 
 import bckm
+from benchmarks.mixed.families import INSTANCES, chosen
+from benchmarks.mixed.quality import main, table
 
 
 @pytest.mark.parametrize("name", ["a1", "c1", "d1", "e1"])
