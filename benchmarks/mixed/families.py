@@ -150,7 +150,12 @@ def _many_blobs(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return blobs(rng, n, 30, d, 0.4)
 
 
+def _clear_blobs(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    return blobs(rng, n, 40, d, 0.1)
+
+
 KINDS = {
+    "clear": _clear_blobs,
     "blobs": _many_blobs,
     "uniform": lambda rng, n, d: rng.random((n, d)),
     "heavy": _heavy_tailed,
@@ -325,6 +330,8 @@ INSTANCES: dict[str, Draw] = {
         _row("g10", 70, 5_000, 40, 2, kind="s4"),
         _row("g11", 71, 20_000, 50, 2, kind="birch1"),
         _row("g12", 72, 6_500, 20, 2, kind="unbalance"),
+        _row("g13", 73, 5_000, 30, 2, kind="clear"),
+        _row("g14", 74, 10_000, 50, 5, kind="clear", slack=0.5),
     ),
     **_family(
         labelled,

@@ -10,7 +10,7 @@ from benchmarks.mixed.families import INSTANCES, chosen
 from benchmarks.mixed.quality import main, table
 
 
-@pytest.mark.parametrize("name", ["a1", "c1", "d1", "e1"])
+@pytest.mark.parametrize("name", ["a2", "c1", "d1"])
 def test_checker_agrees_with_the_library(name):
     instance = INSTANCES[name](5)
     rules, rng = instance.constraints(), np.random.default_rng(0)
