@@ -10,6 +10,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.status import Status
 from bckm.assign import ENGINES
 from bckm.assign.base import MatrixAssigner
+from bckm.assign.lagrangian import LagrangianAssigner
 from bckm.feasibility import feasible_start
 from bckm.problem.problem import Problem
 from tests.support.instances import all_labels, draw, obeying
@@ -43,6 +44,8 @@ def test_engines_against_brute_force(batch):
             if problem.features & ~engine.handles or (name == "lagrangian" and seed % 5):
                 continue
             assigner = engine().prepare(problem)
+            if isinstance(assigner, LagrangianAssigner):
+                assigner.centers = centers
             if isinstance(assigner, MatrixAssigner):  # also where nearest labels would do
                 found = assigner.from_cost(cost, start, Deadline())
             else:

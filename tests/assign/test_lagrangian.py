@@ -10,7 +10,7 @@ from bckm._core.deadline import Deadline
 from bckm.assign import choose
 from bckm.assign._dual_lp import Prices, Resources, trust_region_step
 from bckm.assign._link_trees import Forest
-from bckm.assign._mend import mend
+from bckm.assign._mend_numpy import mend
 from bckm.assign.exact import Exact
 from bckm.assign.lagrangian import Lagrangian
 from bckm.feasibility import feasible_start

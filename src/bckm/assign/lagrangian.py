@@ -15,7 +15,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._dual_lp import DIGITS, Prices, Resources, rounded, trust_region_step
 from bckm.assign._link_trees import Forest
-from bckm.assign._mend import mend
+from bckm.assign._mend import Mender
 from bckm.assign.base import Assignment, Engine, MatrixAssigner
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
@@ -23,6 +23,8 @@ from bckm.problem.problem import Problem
 SAMPLE = 10_000  # items from which first prices are found
 CHOICES = 20_000  # columns of an LP, about
 ROUNDS = 12
+CANDIDATES = 3  # of the last LPs whose labels are mended, at most
+GOOD = 1e-4  # gap, relative, that needs no further ones
 CLOSE = 1e-5  # improvement of the bound, relative, that ends the search for prices
 FAR = 1e-3  # improvement from which on prices are first looked for among some of the items
 COLUMN = 2e3  # work of a column in an LP
@@ -46,8 +48,15 @@ class LagrangianAssigner(MatrixAssigner):
     free: IntArray  # items without links
     linked: IntArray | None  # items that stay where an LP moves others
     prices: Prices
+    mender: Mender
+    centers: FloatArray
     cost_scale = 0.0  # zero before the first call
     radius = 0.0
+
+    def assign(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        """Assign; mending computes costs from the centers."""
+        self.centers = centers
+        return super().assign(centers, start, deadline)
 
     def from_cost(self, cost: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
@@ -60,14 +69,17 @@ class LagrangianAssigner(MatrixAssigner):
         if self.radius == 0:
             self.radius = _first_radius(scaled)
             self.prices = self._sampled_prices(scaled, self.prices, deadline)
-        point, candidate = self._ascend(scaled, self.prices, deadline)
+        point, candidates = self._ascend(scaled, self.prices, deadline)
         self.prices = point.prices
         best, total = start, float(cost[items, start].sum()) + soft.coupled(start)
-        mended = mend(s, self.resources, point.priced, candidate, deadline)
-        if mended is not None:
-            value = float(cost[items, mended].sum()) + soft.coupled(mended)
-            if value < total:
-                best, total = mended, value
+        before = self.mender.work
+        for labels in candidates[: -CANDIDATES - 1 : -1]:
+            if total - point.value * self.cost_scale <= GOOD * total:
+                break
+            mended = self.mender(labels, self.centers, point.prices, self.cost_scale, deadline)
+            if mended is not None and mended.cost < total:
+                best, total = mended.labels, mended.cost
+        self.work += self.mender.work - before
         terms = float(np.abs(point.priced.min(axis=1)).sum())
         terms += self.resources.magnitude(point.prices)
         terms += 3 * float(self.resources.refund_terms(point.prices).sum())
@@ -84,6 +96,7 @@ class LagrangianAssigner(MatrixAssigner):
         # where most items have links, the others alone cannot keep the bounds
         self.linked = self.forest.items if self.free.size > self.forest.items.size else None
         self.prices = self.resources.none()
+        self.mender = Mender(problem, self.resources)
 
     def _sampled_prices(self, cost: FloatArray, prices: Prices, deadline: Deadline) -> Prices:
         """Prices from some of the items, with bounds in proportion: large steps are cheap there."""
@@ -110,10 +123,10 @@ class LagrangianAssigner(MatrixAssigner):
 
     def _ascend(
         self, cost: FloatArray, prices: Prices, deadline: Deadline
-    ) -> tuple[_DualPoint, IntArray]:
-        """Improve prices while the dual value rises; labels are those of the last LP."""
+    ) -> tuple[_DualPoint, list[IntArray]]:
+        """Improve prices while the dual value rises; labels are those of each LP."""
         best = self._dual_at(cost, prices)
-        candidate, sampled = best.labels, False
+        candidates, sampled = [best.labels], False
         for _ in range(ROUNDS):
             if deadline.passed:
                 break
@@ -134,6 +147,8 @@ class LagrangianAssigner(MatrixAssigner):
             candidate = best.labels.copy()
             most = step.share > 0.5
             candidate[step.items[most]] = step.to[most]
+            if not (candidate == candidates[-1]).all():
+                candidates.append(candidate)
             point = self._dual_at(cost, step.prices)
             rise = point.value - best.value
             best = point if rise > 0 else best
@@ -149,7 +164,7 @@ class LagrangianAssigner(MatrixAssigner):
                 self.radius *= 2
             if step.items.size > 2 * CHOICES:
                 self.radius /= 2
-        return best, candidate
+        return best, candidates
 
     def _dual_at(self, cost: FloatArray, prices: Prices) -> _DualPoint:
         priced = cost - self.resources.refunds(prices)

@@ -18,6 +18,7 @@
 #include "distance/totals.hpp"
 #include "moves/clustering.hpp"
 #include "moves/descend.hpp"
+#include "moves/mend.hpp"
 #include "runtime/arrays.hpp"
 #include "runtime/cpu.hpp"
 #include "runtime/gil.hpp"
@@ -155,6 +156,31 @@ bckm::DescentResult descend(const PointsView& points, const RulesView& rules, co
     return result;
 }
 
+bckm::MendResult mend(const PointsView& points, const RulesView& rules, const SoftView& soft,
+                      Labels label, Matrix centers, Matrix prices, Matrix soft_prices,
+                      Vector row_prices, double unit, std::optional<Integers> items,
+                      std::int64_t rounds, double effort, double seconds, int threads) {
+    check_threads(threads);
+    check_descent(points, rules, soft, label, centers);
+    const auto k = static_cast<std::size_t>(rules.view.k);
+    require(prices.shape(0) == k && prices.shape(1) == rules.loads.amount.shape(1) + 1,
+            "one price per sum and cluster, and of samples");
+    require(soft_prices.shape(0) == k && soft_prices.shape(1) == soft.loads.amount.shape(1),
+            "one price per soft sum and cluster");
+    require(row_prices.shape(0) == rules.row_lower.shape(0), "one price per row");
+    require(unit > 0.0 && std::isfinite(unit), "the unit must be positive");
+    for (std::size_t p = 0; items && p < items->shape(0); ++p)
+        require(0 <= items->data()[p] && items->data()[p] < points.view.n, "items must be points");
+    const bckm::WithoutGil release;
+    const std::function<bool()> stop = bckm::StopCheck(seconds);
+    const bckm::StopScope scope(stop);
+    const bckm::SumPrices paid{prices.data(), soft_prices.data(), row_prices.data(), unit};
+    return bckm::mend(points.view, rules.view, soft.view, centers.data(), paid,
+                      items ? items->data() : nullptr,
+                      items ? static_cast<std::int64_t>(items->shape(0)) : 0, label.data(), rounds,
+                      effort, threads, stop);
+}
+
 template <class Real>
 using Table = nb::ndarray<nb::numpy, const Real, nb::ndim<2>, nb::device::cpu>;
 using Out = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -287,6 +313,16 @@ void add_moves(nb::module_& module) {
         .def_ro("stopped", &DescentResult::stopped);
     module.def("descend", descend, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(),
                "centers"_a, "fixed"_a, "effort"_a, "seconds"_a, "threads"_a);
+    using bckm::MendResult;
+    nb::class_<MendResult>(module, "MendResult")
+        .def_ro("obeys", &MendResult::obeys)
+        .def_ro("stopped", &MendResult::stopped)
+        .def_ro("moves", &MendResult::moves)
+        .def_ro("raises", &MendResult::raises)
+        .def_ro("work", &MendResult::work);
+    module.def("mend", mend, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(), "centers"_a,
+               "prices"_a, "soft_prices"_a, "row_prices"_a, "unit"_a, "items"_a.none(), "rounds"_a,
+               "effort"_a, "seconds"_a, "threads"_a);
 }
 
 }  // namespace
