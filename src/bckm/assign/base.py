@@ -163,8 +163,12 @@ class Engine(ABC):
 
     name: ClassVar[str]
     handles: ClassVar[Feature]
-    cheap_step: ClassVar[bool] = False
+    cheap_step: bool = False
     cheap_bound: ClassVar[bool] = False
+
+    def adapted(self, problem: Problem) -> Engine:
+        """The same engine, knowing for which problem it was chosen."""
+        return self
 
     @abstractmethod
     def prepare(self, problem: Problem) -> Assigner:

@@ -15,8 +15,9 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._dual_lp import DIGITS, Prices, Resources, rounded, trust_region_step
 from bckm.assign._link_trees import Forest
+from bckm.assign._linked_transport import LinkedTransportAssigner, few_links
 from bckm.assign._mend import Mender
-from bckm.assign.base import Assignment, Engine, MatrixAssigner
+from bckm.assign.base import Assigner, Assignment, Engine, MatrixAssigner
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
 
@@ -195,6 +196,14 @@ class Lagrangian(Engine):
     handles = ~Feature.NONE
     cheap_bound = True
 
-    def prepare(self, problem: Problem) -> LagrangianAssigner:
-        """Prepare; resources and links are gathered with the first costs."""
-        return LagrangianAssigner(problem)
+    def adapted(self, problem: Problem) -> Lagrangian:
+        """A step under sizes and links costs little more than a look at all items."""
+        engine = Lagrangian()
+        engine.cheap_step = few_links(problem)
+        return engine
+
+    def prepare(self, problem: Problem) -> Assigner:
+        """Prepare; resources are gathered with the first costs."""
+        return (
+            LinkedTransportAssigner(problem) if few_links(problem) else LagrangianAssigner(problem)
+        )

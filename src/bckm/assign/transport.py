@@ -9,7 +9,7 @@ give the dual value, which equals the cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.memory import require
 from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
+from bckm.assign._groups import Groups
 from bckm.assign._patch import patched
 from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
@@ -50,10 +51,13 @@ class TransportAssigner(Assigner):
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",
         )
-        self.upper = np.minimum(s.upper, s.n_items)
+        self.upper = np.minimum(s.upper, s.item.size)
         self.lower = np.minimum(s.lower, self.upper)
-        self.groups = _Groups.of(problem.points, problem.cost_weight)
+        self.groups = self._grouped()
         self.levels = self._levels()
+
+    def _grouped(self) -> Groups:
+        return Groups.of(self.problem.points, self.problem.cost_weight)
 
     def assign(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign; see the module."""
@@ -66,10 +70,9 @@ class TransportAssigner(Assigner):
     def _time_cut(self, centers: FloatArray, start: IntArray, bound: float = 0.0) -> Assignment:
         """What is known when time is up: labels that are nearly right, or those at hand."""
         state, problem = self.levels[0], self.problem
-        label, slack = state.label.astype(np.int64), state.slack
-        if self.groups.supply is not None:
-            label = np.repeat(label, self.groups.supply)
-            slack = np.repeat(slack, self.groups.supply)
+        label, slack = self.groups.expand(state.label), state.slack
+        if self.groups.members is not None:
+            slack = np.repeat(slack, self.groups.members)
         quick = patched(problem.points, centers, label, slack, self.lower, self.upper)
         best = Assignment(start, self._totals(start, centers).cost, bound)
         if quick is not None and (less := self._totals(quick, centers).cost) < best.cost:
@@ -96,25 +99,28 @@ class TransportAssigner(Assigner):
             ):
                 break
             assignment, rounding = again, self._rounding(state)
-        evaluated, paths = state.evaluated - evaluated, self.counters["paths"] - paths
+        self._count(state.evaluated - evaluated, self.counters["paths"] - paths)
+        return replace(assignment, bound=assignment.bound - rounding)
+
+    def _count(self, evaluated: int, paths: int) -> None:
+        k, d = self.structure.n_clusters, self.problem.points.shape[1]
         self.counters["looked"] += evaluated
-        k, d = centers.shape
         self.work += STEP + evaluated * (0.15 * k * d + 10.0) + 0.3 * self.problem.points.size
         self.work += PATH * paths
-        return replace(assignment, bound=assignment.bound - rounding)
 
     def _levels(self) -> list[TransportState]:
         """All points, every 8th, every 64th and so on; items stand in an order along the data."""
         problem, groups, k = self.problem, self.groups, self.structure.n_clusters
-        cost_weight = problem.cost_weight
-        extremes = (float(cost_weight.min()), float(cost_weight.max()))
-        weights = None if extremes == (1.0, 1.0) else cost_weight
+        extremes = (float(groups.weight.min()), float(groups.weight.max()))
+        weights = None if extremes == (1.0, 1.0) else groups.weight
         bounds = SizeBounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
-        levels, step = [], 1
+        levels: list[TransportState] = []
+        step = 1
         while True:
             supply = None if groups.supply is None else groups.supply[::step]
             points = native.Points(problem.points, groups.first, weights, groups.supply, step)
-            share = float((points.n if supply is None else supply.sum()) / problem.mass.size)
+            units = points.n if supply is None else supply.sum()
+            share = float(units / self.structure.item.size)
             state = TransportState(points, supply, bounds.scaled(share), extremes, problem.threads)
             levels.append(state)
             if state.points.n // COARSER < SMALLEST * k:
@@ -236,18 +242,18 @@ class TransportAssigner(Assigner):
         Points with slack are proven to be in their best cluster. The others were evaluated in
         float64: there a value rounds by (d + 4) units of what it is made of, the cost and a price.
         """
-        problem, prices, bounds = self.problem, np.abs(state.prices), state.bounds
+        prices, bounds = np.abs(state.prices), state.bounds
         dearest = float(prices.max())
         close = np.flatnonzero(~(state.slack > 0))
         units = 1.0 if state.supply is None else state.supply[close]
         rows = close if self.groups.first is None else self.groups.first[close]
         assert state.radius is not None
-        cost = problem.cost_weight[rows] * np.square(state.radius[close].astype(np.float64))
+        cost = self.groups.weight[rows] * np.square(state.radius[close].astype(np.float64))
         # the best value is below that of the label, and its cost by no more than two prices
         values = float((units * (2 * cost + 4 * dearest)).sum())
         finite = np.minimum(np.maximum(bounds.upper, state.units), state.units.sum())
         sides = float(prices @ (finite + bounds.lower + state.units))
-        steps = problem.points.shape[1] + state.k + 8 + close.size / 1024
+        steps = self.problem.points.shape[1] + state.k + 8 + close.size / 1024
         return float(2 * UNIT * (steps * values + (state.k + 8) * sides))
 
     def _totals(self, labels: IntArray, centers: FloatArray) -> Totals:
@@ -255,54 +261,23 @@ class TransportAssigner(Assigner):
         return find_totals(problem.points, problem.cost_weight, labels, centers, problem.threads)
 
     def _split_regret(
-        self, centers: FloatArray, prices: FloatArray, settled: native.SettleResult
+        self,
+        centers: FloatArray,
+        prices: FloatArray,
+        settled: native.SettleResult,
+        points: IntArray | None = None,
     ) -> float:
-        """What samples that left the others of their point cost above their best cluster."""
+        """What samples that left the others of their point cost above their best cluster.
+
+        `points` are those that were settled, else all.
+        """
         problem, first = self.problem, self.groups.first
         assert first is not None
-        rows = first[settled.split_point]
+        rows = first[settled.split_point if points is None else points[settled.split_point]]
         squares = squared_distances(problem.points[rows], centers)
-        value = squares * problem.cost_weight[rows, None] - prices
+        value = squares * self.groups.weight[rows, None] - prices
         here = value[np.arange(rows.size), settled.split_cluster]
         return float(settled.split_units @ (here - value.min(axis=1)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Groups:
-    """Equal points, listed once: `first` row and number (`supply`) of each; None without such."""
-
-    size: int
-    first: IntArray | None = None
-    supply: IntArray | None = None
-
-    @classmethod
-    def of(cls, points: FloatArray, cost_weight: FloatArray) -> _Groups:
-        """Find equal points: they are neighbors, because items are ordered by their values."""
-        n = len(cost_weight)
-        new = np.ones(n, bool)
-        block = max(1, 2**20 // points.shape[1])
-        for begin in range(1, n, block):
-            rows = slice(begin, min(n, begin + block))
-            before = slice(rows.start - 1, rows.stop - 1)
-            equal = (points[rows] == points[before]).all(axis=1)
-            new[rows] = ~(equal & (cost_weight[rows] == cost_weight[before]))
-        first = np.flatnonzero(new)
-        supply = np.diff(first, append=n)
-        if first.size > 0.95 * n and supply.max() < 8:  # not worth the indirection
-            return cls(n)
-        return cls(n, first, supply)
-
-    def expand(self, label: NDArray[np.int32], settled: native.SettleResult) -> IntArray:
-        """Labels of samples from those of points."""
-        if self.supply is None or self.first is None:
-            return label.astype(np.int64)
-        labels = np.repeat(label.astype(np.int64), self.supply)
-        end = self.first + self.supply
-        parts = zip(settled.split_point, settled.split_cluster, settled.split_units, strict=True)
-        for point, cluster, units in parts:
-            labels[end[point] - units : end[point]] = cluster
-            end[point] -= units
-        return labels
 
 
 def _integral_bounds(bounds: SizeBounds, units: int) -> tuple[IntArray, IntArray]:

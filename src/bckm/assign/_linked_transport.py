@@ -1,0 +1,249 @@
+"""Sizes and links: a step that costs little more than one under sizes alone.
+
+Prices of the sizes are found as in `transport`, as if no item had links. At these, linked items
+choose together (`_listed`) and stay, while all others are settled exactly in the room that is left;
+items of several samples that were split by that are joined, and single samples settle once more.
+The dual value at the prices of this settling bounds what any labels cost. Linked items choose again
+at these prices until nothing changes or the gap is small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.types import FloatArray, IntArray
+from bckm.assign._groups import Groups
+from bckm.assign._listed import Choice, ListedItems
+from bckm.assign.base import Assignment
+from bckm.assign.transport import ROWS, TransportAssigner
+from bckm.kernels import missing, native
+from bckm.problem.feature import Feature
+from bckm.problem.problem import Problem
+
+HANDLES = (
+    Feature.NONEMPTY
+    | Feature.SIZES
+    | Feature.CONFLICTS
+    | Feature.MUST_LINKS_AND_SIZES
+    | Feature.FIXED
+    | Feature.SOFT_LINKS
+)
+FREE = 0.5  # share of samples that must be single and without links: they settle the sizes
+ROUNDS, CLOSE = 4, 2e-5  # steps whose gap is larger are settled again, at most so often
+LOOK = 10.0  # work of a listed item looking at a cluster
+DAMPED = 0.75  # share of the way to the prices of a settling that the next one starts from
+
+
+def few_links(problem: Problem) -> bool:
+    """Whether sizes and links are all, on dense data, and most samples have no links."""
+    if missing or problem.sparse or problem.features & ~HANDLES:
+        return False
+    s, soft = problem.structure, problem.soft
+    bound = np.zeros(s.n_items, bool)
+    bound[s.edges.ravel()] = True
+    bound[s.forbidden // s.n_clusters] = True
+    if soft.active:
+        bound |= (np.diff(soft.ties.indptr) > 0) | (soft.base_cost > 0)
+        bound |= np.diff(soft.cluster_cost.indptr) > 0
+    return int(np.count_nonzero(~bound & (s.count == 1))) >= FREE * s.item.size
+
+
+class _Part:
+    """Some of the points, to be settled in the room that the others leave."""
+
+    def __init__(self, problem: Problem, groups: Groups, points: IntArray) -> None:
+        self.which = points
+        rows = points if groups.first is None else groups.first[points]
+        supply = None if groups.supply is None else groups.supply[points]
+        weight = None if (groups.weight == 1.0).all() else groups.weight
+        self.points = native.Points(problem.points, rows, weight, supply, 1)
+        self.units = points.size if supply is None else int(supply.sum())
+
+
+class LinkedTransportAssigner(TransportAssigner):
+    """See the module."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.listed = ListedItems(problem)
+        super().__init__(problem)
+        groups, several = self.groups, self.structure.count > 1
+        listed = np.zeros(several.size, bool)
+        listed[self.listed.items] = True
+        rows = np.arange(several.size) if groups.first is None else groups.first
+        self.several = np.flatnonzero((several & ~listed)[rows])  # points that must stay whole
+        self.free = _Part(problem, groups, np.flatnonzero(~listed[rows]))
+        self.single = self.free
+        if self.several.size:
+            self.single = _Part(problem, groups, np.flatnonzero(~(listed | several)[rows]))
+        self.place = groups.point(self.listed.items)
+        self.bounds = self.levels[0].bounds  # what the levels are asked for moves
+
+    def _grouped(self) -> Groups:
+        s = self.structure
+        single = s.count == 1
+        single[self.listed.items] = False
+        count = s.count if s.n_items < s.item.size else None
+        return Groups.of(self.problem.points, self.problem.cost_weight, count, single)
+
+    def _time_cut(self, centers: FloatArray, start: IntArray, bound: float = 0.0) -> Assignment:
+        return Assignment(start, self._cost(start, self._totals(start, centers).cost), bound)
+
+    def _cost(self, labels: IntArray, distances: float) -> float:
+        return distances + self.problem.penalty(labels)
+
+    def _assigned(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        state, listed = self.levels[0], self.listed
+        evaluated, paths, times = state.evaluated, self.counters["paths"], listed.times
+        listed.move(centers)
+        best = self._time_cut(centers, start)
+        try:
+            self._approach(0, centers, state.prices, deadline)
+            prices = state.prices if listed.items.size == 0 else self._free(centers, deadline)
+            for _ in range(ROUNDS):
+                state.evaluate(centers, prices, deadline)
+                choice = listed.choose(prices)
+                found = self._settled(choice, centers, deadline)
+                if found is None:
+                    break
+                dual = found if found.bound > best.bound else best
+                if found.cost < best.cost and self.structure.feasible(found.labels):
+                    best = found
+                best = replace(best, bound=dual.bound, prices=dual.prices)
+                if best.cost - best.bound <= CLOSE * best.cost or deadline.passed:
+                    break
+                prices = prices + DAMPED * (state.prices - prices)
+        except TimeUp:
+            pass
+        self._count(state.evaluated - evaluated, self.counters["paths"] - paths)
+        self.work += LOOK * listed.cost.size * (listed.times - times)
+        # what weightless items add to a bound is known only where they are free
+        known = bool((self.problem.mass[listed.items] > 0).all())
+        prices_known = best.prices if known else None
+        return replace(best, bound=min(best.bound, best.cost), prices=prices_known)
+
+    def _free(self, centers: FloatArray, deadline: Deadline) -> FloatArray:
+        """Prices at which all items, free of links, have the sizes that they last had so.
+
+        These follow from the data alone; those of Newton steps also from rounding on the way there.
+        """
+        state, k = self.levels[0], self.structure.n_clusters
+        budget = self._budget(ROWS * k + 4 * int(state.infeasibility))
+        lower, upper = (side.astype(np.int64) for side in (state.bounds.lower, state.bounds.upper))
+        settled = self._paths(state, centers, lower, upper, budget, deadline)
+        if settled.stopped:
+            raise TimeUp
+        return self._charged(settled.prices)
+
+    def _charged(self, prices: FloatArray) -> FloatArray:
+        """No subsidy for a cluster that need not hold anything."""
+        return np.where(self.lower == 0, np.minimum(prices, 0.0), prices)
+
+    def _settled(
+        self, choice: Choice, centers: FloatArray, deadline: Deadline
+    ) -> Assignment | None:
+        """Labels where listed items stay as they chose, and the bound at their prices."""
+        state, part = self.levels[0], self.free
+        before = state.label.copy()
+        state.label[self.place] = choice.labels
+        settled = self._settle(part, centers, before, deadline)
+        if settled is None:
+            return None
+        prices = self._charged(settled.prices)
+        whole = self._joined(settled)
+        if whole is not None:  # items of several samples stay whole, the others settle again
+            state.evaluate(centers, prices, deadline)
+            before = state.label.copy()
+            state.label[self.place], state.label[self.several] = choice.labels, whole
+            part = self.single
+            settled = self._settle(part, centers, before, deadline)
+            if settled is None:
+                return None
+        regret = state.evaluate(centers, prices, deadline, keep=True)
+        totals = state.totals_at_centers()
+        labels = self.groups.expand(state.label, settled, part.which)
+        units = state.units
+        if settled.split_point.size:
+            regret += self._split_regret(centers, prices, settled, part.which)
+            totals = self._totals(labels, centers)
+            units = self.structure.sizes(labels).astype(np.float64)
+        here = self.listed.choose(prices)
+        bound = totals.cost - regret - self.bounds.complementary_slack(units, prices)
+        bound += here.value - here.free_value
+        bound -= self._rounding(state) + self.listed.rounding(prices)
+        self._ask(here.free_labels, units)
+        known = totals if self.problem.cost_weight is self.problem.mass else None
+        return Assignment(labels, self._cost(labels, totals.cost), bound, prices, known)
+
+    def _ask(self, free_labels: IntArray, units: FloatArray) -> None:
+        """Teach all levels which sizes lead to the right prices where links are left out."""
+        state, k = self.levels[0], self.structure.n_clusters
+        free = state.label.copy()
+        free[self.place] = free_labels
+        count = self.listed.count
+        more = np.bincount(free_labels, count, k) - np.bincount(state.label[self.place], count, k)
+        state.bounds = self.bounds
+        self._learn(free, units)
+        if (self.bounds.lower + more >= 0).all():
+            state.bounds = self.bounds.moved(more.astype(np.float64))
+
+    def _settle(
+        self,
+        part: _Part,
+        centers: FloatArray,
+        before: NDArray[np.int32],
+        deadline: Deadline,
+    ) -> native.SettleResult | None:
+        """Settle some points while all others stay; None if these leave no room for them.
+
+        `before` are the labels that the state knows of.
+        """
+        state, which = self.levels[0], part.which
+        k = state.k
+        held = np.bincount(state.label, state.supply, k).astype(np.float64)
+        supply = None if state.supply is None else state.supply[which]
+        own = np.bincount(state.label[which], supply, k)
+        others = (held - own).astype(np.int64)
+        lower, upper = np.maximum(self.lower - others, 0), self.upper - others
+        settled = None
+        if (upper >= 0).all() and lower.sum() <= part.units <= upper.sum() and part.units:
+            wrong = np.abs(self.bounds.gradient(held, state.prices)).sum() / 2
+            label = state.label[which]
+            settled = native.settle(
+                part.points,
+                centers,
+                state.prices,
+                label,
+                state.slack[which],
+                lower,
+                upper,
+                self._budget(ROWS * k + 4 * int(wrong)),
+                min(deadline.left, 1e9),
+                state.threads,
+            )
+            self.counters["paths"] += settled.paths
+            state.label[which] = label
+        state.relabel(before)
+        if settled is not None and settled.stopped:
+            raise TimeUp
+        return settled
+
+    def _joined(self, settled: native.SettleResult) -> NDArray[np.int32] | None:
+        """Labels of points that must stay whole, if some were split: where most samples are."""
+        point = self.free.which[settled.split_point]
+        split = np.flatnonzero(np.isin(point, self.several))
+        if split.size == 0:
+            return None
+        state = self.levels[0]
+        assert state.supply is not None
+        label = state.label[self.several]
+        for which in np.unique(point[split]):
+            mine = split[point[split] == which]
+            units = settled.split_units[mine]
+            at = int(units.argmax())
+            if 2 * units[at] > state.supply[which] or units[at] > state.supply[which] - units.sum():
+                label[np.searchsorted(self.several, which)] = settled.split_cluster[mine[at]]
+        return label
