@@ -7,6 +7,7 @@ engines would share their mistakes.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -19,6 +20,7 @@ from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import array_of, read_cluster_count
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.linear_rule import LinearRule
+from bckm.constraints.rule_list import RuleBlock, SoftBlock
 from bckm.constraints.rules import (
     CannotLink,
     CapacityBound,
@@ -42,6 +44,8 @@ from bckm.constraints.rules import (
 from bckm.constraints.sample_id import located
 from bckm.constraints.statements import Stay
 from bckm.exceptions import BckmError
+
+_PART = 1 << 18  # links looked at in one pass
 
 
 @dataclass(frozen=True)
@@ -134,15 +138,46 @@ def verify(
     sizes = np.bincount(found_labels, minlength=n_clusters)
     found: list[Violation] = []
     if soft:
-        for priced in constraints.soft_rules(found_labels.size, n_clusters):
-            # each unit is paid for
-            broken = _check(priced.rule, found_labels, sizes, 0.0, constraints.cluster_names)
-            found += [Violation(priced, one.message, one.amount, one.cluster) for one in broken]
+        for wish in constraints.soft_rules(found_labels.size, n_clusters).entries:
+            for priced in _broken_links(wish, found_labels):
+                # each unit is paid for
+                broken = _check(priced.rule, found_labels, sizes, 0.0, constraints.cluster_names)
+                found += [Violation(priced, one.message, one.amount, one.cluster) for one in broken]
         return found
-    for rule in constraints.rules(found_labels.size, n_clusters):
-        found += _check(rule, found_labels, sizes, TOLERANCE, constraints.cluster_names)
+    for entry in constraints.rules(found_labels.size, n_clusters).entries:
+        for rule in _broken_links(entry, found_labels):
+            found += _check(rule, found_labels, sizes, TOLERANCE, constraints.cluster_names)
     _compare_with_own_checks(constraints, found_labels, n_clusters, found)
     return found
+
+
+def _broken_links(entry: Any, labels: IntArray) -> Iterator[Any]:
+    """Of a block of links those that labels break; a single rule as it is."""
+    if not isinstance(entry, RuleBlock | SoftBlock):
+        yield entry
+        return
+    links, together = entry.links, entry.kind is MustLink
+    for begin in range(0, len(links), _PART):
+        end = min(begin + _PART, len(links))
+        if links.starts is None:
+            held = labels[links.samples[2 * begin : 2 * end]].reshape(-1, 2)
+            wrong = (held[:, 0] == held[:, 1]) != together
+        else:
+            wrong = _broken_sets(links.samples, links.starts[begin : end + 1], labels, together)
+        for at in np.flatnonzero(wrong).tolist():
+            yield entry[begin + at]
+
+
+def _broken_sets(samples: IntArray, starts: IntArray, labels: IntArray, together: bool) -> IntArray:
+    """How many labels of each set are those of others, or are not those of the first."""
+    held = labels[samples[starts[0] : starts[-1]]]
+    link = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    if together:
+        wrong = held != held[(starts[:-1] - starts[0])[link]]
+    else:
+        held = held[np.lexsort((held, link))]
+        wrong = np.append(False, (held[1:] == held[:-1]) & (link[1:] == link[:-1]))
+    return np.bincount(link[wrong], minlength=starts.size - 1)
 
 
 def _compare_with_own_checks(

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 import bckm
-from bckm.constraints.parse import Link
+from bckm.constraints.links import Link, Links
 
 
 def tell(thing):
@@ -29,6 +29,8 @@ def tell(thing):
         return ["sparse", tell(thing.toarray())]
     if isinstance(thing, Link):
         return ["Link", [tell(one) for one in thing], thing.why, tell(thing.ids), thing.among]
+    if isinstance(thing, Links):
+        return tell(tuple(thing))
     if isinstance(thing, list | tuple):
         return [type(thing).__name__, *(tell(one) for one in thing)]
     if isinstance(thing, dict):

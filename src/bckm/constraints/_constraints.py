@@ -21,19 +21,24 @@ from bckm._core.validation import (
     resolve_sizes,
 )
 from bckm.constraints._fields import Fields, Linear
-from bckm.constraints.expand import Softened, hard_rules, priced_rules, stay_rules
+from bckm.constraints.expand import (
+    Softened,
+    hard_rules,
+    kept_soft,
+    made_hard,
+    priced_rules,
+    stay_rules,
+)
 from bckm.constraints.parse import (
-    group_links,
-    label_links,
-    read_apart,
     read_blocks,
     read_capacities,
     read_cluster_names,
     read_fixed,
-    read_together,
 )
-from bckm.constraints.relabel import Relabel, order_of
-from bckm.constraints.rules import Fixed, Forbidden, Rule, SoftRule
+from bckm.constraints.read_links import group_links, label_links, read_apart, read_together
+from bckm.constraints.relabel import Positions, Relabel, order_of
+from bckm.constraints.rule_list import Rules, SoftBlock, SoftRules
+from bckm.constraints.rules import Fixed, Forbidden, SoftRule
 from bckm.constraints.statements import Capacity, Quota, Stay
 
 
@@ -118,7 +123,7 @@ class Constraints(Fields):
         lower, upper = read_size_pair(size_min, size_max)
         names = read_cluster_names(cluster_names)
         values = {
-            "must_link": (*together, *group_links(groups, by)),
+            "must_link": together + group_links(groups, by),
             "cannot_link": apart,
             "size_min": lower,
             "size_max": upper,
@@ -247,7 +252,7 @@ class Constraints(Fields):
 
         return constraints_card(self)
 
-    def rules(self, n_samples: int, n_clusters: int) -> list[Rule]:
+    def rules(self, n_samples: int, n_clusters: int) -> Rules:
         """List the individual hard rules, after checking that they fit the problem.
 
         Parameters
@@ -257,7 +262,7 @@ class Constraints(Fields):
 
         Returns
         -------
-        list of Rule
+        sequence of Rule
             Links, sizes, fixed and forbidden clusters, capacities, quotas, linear rows, moves.
 
         Examples
@@ -276,14 +281,11 @@ class Constraints(Fields):
             )
         rules = hard_rules(self, n_samples, n_clusters)
         for part in self.softened:  # an infinite price is no choice
-            rules += [
-                soft_rule.rule
-                for soft_rule in priced_rules(part, n_samples, n_clusters, self.cluster_names)
-                if soft_rule.weight == np.inf
-            ]
-        return rules
+            priced = priced_rules(part, n_samples, n_clusters, self.cluster_names)
+            rules += made_hard(priced)
+        return Rules(rules)
 
-    def soft_rules(self, n_samples: int, n_clusters: int) -> list[SoftRule]:
+    def soft_rules(self, n_samples: int, n_clusters: int) -> SoftRules:
         """List the soft rules, each with the price of a violation.
 
         Parameters
@@ -293,7 +295,7 @@ class Constraints(Fields):
 
         Returns
         -------
-        list of SoftRule
+        sequence of SoftRule
             Links as single pairs.
 
         Examples
@@ -303,11 +305,10 @@ class Constraints(Fields):
         >>> len(rules), str(rules[0])
         (3, 'must-link: samples 0 and 1 together (soft, price 3)')
         """
-        rules: list[SoftRule] = []
+        rules: list[SoftBlock | SoftRule] = []
         for part in self.softened:
-            every = priced_rules(part, n_samples, n_clusters, self.cluster_names)
-            rules += [soft_rule for soft_rule in every if 0 < soft_rule.weight < np.inf]
-        return rules + stay_rules(self.stay)
+            rules += kept_soft(priced_rules(part, n_samples, n_clusters, self.cluster_names))
+        return SoftRules([*rules, *stay_rules(self.stay)])
 
     def resolved(self, n_samples: int) -> Constraints:
         """Return the same rules, with sizes given as shares turned into numbers of samples.
@@ -357,8 +358,7 @@ class Constraints(Fields):
             raise ValueError(
                 "take is for rules about positions; use locate(sample_id) for sample ids."
             )
-        places = {int(p): at for at, p in enumerate(order)}
-        return Relabel(places, lambda _: order, named=False)(self)
+        return Relabel(Positions(order), lambda _: order, named=False)(self)
 
     def locate(self, sample_id: Any, *, missing: str = "raise") -> Located:
         """Convert rules about sample ids into rules about positions.
@@ -386,11 +386,11 @@ class Constraints(Fields):
             return Located(self, ())
         refuse_masked(sample_id, "sample_id")
         ids = sample_id.tolist() if hasattr(sample_id, "tolist") else list(sample_id)
-        position = {name: at for at, name in enumerate(ids)}
-        if len(position) < len(ids):
-            twice = next(name for at, name in enumerate(ids) if position[name] != at)
+        positions = Positions(ids)
+        if len(positions.by_name) < len(ids):
+            twice = next(name for at, name in enumerate(ids) if positions.by_name[name] != at)
             raise ValueError(f"sample_id contains {twice!r} more than once; ids must be unique.")
-        relabel = Relabel(position, lambda block: order_of(block, ids), named=True)
+        relabel = Relabel(positions, lambda block: order_of(block, ids), named=True)
         located = relabel(self)
         if relabel.dropped and missing == "raise":
             raise ValueError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.expand import Softened
 from bckm.constraints.linear_rule import LinearRule
-from bckm.constraints.parse import Frozen, Link
+from bckm.constraints.links import Links
+from bckm.constraints.parse import Frozen
 from bckm.constraints.rules import ClusterNames, Fixed, Forbidden
 from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
 
@@ -35,8 +36,8 @@ class Fields(Frozen):
         "stay",
     )
 
-    must_link: tuple[Link, ...]
-    cannot_link: tuple[Link, ...]
+    must_link: Links
+    cannot_link: Links
     size_min: IntArray | FloatArray | None  # floats: those below 1 are shares
     size_max: IntArray | FloatArray | None
     statements: tuple[Capacity | Quota | LinearRows | LinearRule, ...]

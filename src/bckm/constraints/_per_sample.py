@@ -13,6 +13,7 @@ from bckm._core.tolerance import LARGEST_SUM
 from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import read_numbers
 from bckm._storage.fields import Fields, scalar
+from bckm.constraints.links import object_array
 
 
 class PerSample(ABC):
@@ -83,13 +84,6 @@ def split_ids(values: Any) -> tuple[Any, NDArray[Any] | None]:
     if hasattr(values, "to_numpy") and hasattr(values, "index"):  # a pandas series
         return values.to_numpy(), object_array(values.index.tolist())
     return values, None
-
-
-def object_array(values: list[Any]) -> NDArray[Any]:
-    """Any values, also tuples, as they are."""
-    objects = np.empty(len(values), object)
-    objects[:] = values
-    return objects
 
 
 def read_bound(value: Any, free: float, what: str) -> FloatArray | None:

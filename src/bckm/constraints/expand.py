@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,7 +11,8 @@ import numpy as np
 from bckm._core.types import FloatArray
 from bckm._core.validation import resolve_sizes
 from bckm.constraints.linear_rule import LinearRule
-from bckm.constraints.parse import Link
+from bckm.constraints.links import Links
+from bckm.constraints.rule_list import LinkKind, RuleBlock, SoftBlock
 from bckm.constraints.rules import (
     CannotLink,
     CapacityBound,
@@ -46,12 +46,13 @@ class Softened:
     relative: bool
 
 
-def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
-    """The rules of `Constraints`, as if none were soft."""
+def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[RuleBlock | Rule]:
+    """The rules of `Constraints`, as if none were soft; links as blocks."""
     names = c.cluster_names
     if names is not None and len(names) != n_clusters:
         raise ValueError(f"cluster_names has {len(names)} names for {n_clusters} clusters.")
-    rules = [*_links(c.must_link, MustLink, n_samples, "must_link")]
+    rules: list[RuleBlock | Rule] = []
+    rules += _links(c.must_link, MustLink, n_samples, "must_link")
     rules += _links(c.cannot_link, CannotLink, n_samples, "cannot_link")
     lower = resolve_sizes(c.size_min, n_samples, "size_min")
     upper = resolve_sizes(c.size_max, n_samples, "size_max")
@@ -93,25 +94,47 @@ def hard_rules(c: Constraints, n_samples: int, n_clusters: int) -> list[Rule]:
 
 def priced_rules(
     part: Softened, n_samples: int, n_clusters: int, names: ClusterNames | None
-) -> list[SoftRule]:
+) -> Iterator[SoftBlock | SoftRule]:
     """The rules of a softened `Constraints` with their prices; links pair by pair."""
     c = part.constraints._with(cluster_names=names)
-    prices = np.broadcast_to(part.weight, len(c.must_link) + len(c.cannot_link)).tolist()
-    soft_rules = []
-    kinds: list[tuple[Any, str]] = [(MustLink, "must_link")] * len(c.must_link)
-    kinds += [(CannotLink, "cannot_link")] * len(c.cannot_link)
-    links = [*c.must_link, *c.cannot_link]
-    for link, (kind, what), price in zip(links, kinds, prices, strict=True):
-        for rule in _links(_pairs(link), kind, n_samples, what):
-            soft_rules.append(SoftRule(rule, price, part.relative))
+    prices = np.broadcast_to(part.weight, len(c.must_link) + len(c.cannot_link))
+    for links, kind, what, price in (
+        (c.must_link, MustLink, "must_link", prices[: len(c.must_link)]),
+        (c.cannot_link, CannotLink, "cannot_link", prices[len(c.must_link) :]),
+    ):
+        begin = 0
+        for block in links.blocks:
+            own = price[begin : begin + len(block)]
+            begin += len(block)
+            pairs, of = block.every_pair()
+            for rules in _links(Links([pairs]), kind, n_samples, what):
+                yield SoftBlock(kind, rules.links, own[of], part.relative)
     if part.weight.ndim == 0:
-        plain = c._with(must_link=(), cannot_link=())
-        soft_rules += [
-            SoftRule(rule, float(part.weight), part.relative)
-            for rule in hard_rules(plain, n_samples, n_clusters)
-            if not isinstance(rule, NonEmpty)
-        ]
-    return soft_rules
+        for rule in hard_rules(
+            c._with(must_link=Links(), cannot_link=Links()), n_samples, n_clusters
+        ):
+            if not isinstance(rule, NonEmpty | RuleBlock):
+                yield SoftRule(rule, float(part.weight), part.relative)
+
+
+def made_hard(priced: Iterable[SoftBlock | SoftRule]) -> Iterator[RuleBlock | Rule]:
+    """Those whose price is infinite."""
+    for one in priced:
+        if isinstance(one, SoftRule):
+            if one.weight == np.inf:
+                yield one.rule
+        elif (hard := one.weight == np.inf).any():
+            yield RuleBlock(one.kind, one.links.take(hard))
+
+
+def kept_soft(priced: Iterable[SoftBlock | SoftRule]) -> Iterator[SoftBlock | SoftRule]:
+    """Those whose price is neither zero nor infinite."""
+    for one in priced:
+        soft = np.asarray((one.weight > 0) & (one.weight < np.inf))
+        if soft.all():
+            yield one
+        elif not isinstance(one, SoftRule):
+            yield replace(one, links=one.links.take(soft), weight=one.weight[soft])
 
 
 def stay_rules(stays: tuple[Stay, ...]) -> list[SoftRule]:
@@ -119,26 +142,28 @@ def stay_rules(stays: tuple[Stay, ...]) -> list[SoftRule]:
     return [SoftRule(Moved(stay), 1.0, stay.relative) for stay in stays if stay.paid.any()]
 
 
-def _pairs(link: Link) -> Iterator[Link]:
-    names = link.ids or (None,) * len(link)
-    for (p, a), (q, b) in combinations(zip(link, names, strict=True), 2):
-        yield Link((p, q), link.why, (a, b) if link.ids else None, link.among)
-
-
-def _links(links: Any, kind: Any, n_samples: int, what: str) -> Iterator[Rule]:
-    for link in links:
-        if max(link) >= n_samples:
+def _links(links: Links, kind: LinkKind, n_samples: int, what: str) -> Iterator[RuleBlock]:
+    """Blocks of links that name samples which are there, at least two each."""
+    for block in links.blocks:
+        other = block.among not in (None, n_samples)
+        begin = block.samples[: block.begin(1)] if other else block.samples
+        if begin.max() >= n_samples:
+            named = name_samples(block[block.link_of(int(np.argmax(begin >= n_samples)))])
             raise ValueError(
-                f"{what} refers to {name_samples(link)}, but samples are numbered 0 to "
-                f"{n_samples - 1}."
+                f"{what} refers to {named}, but samples are numbered 0 to {n_samples - 1}."
             )
-        if link.among not in (None, n_samples):
+        if other:
             raise ValueError(
-                f"{link.why} comes from {link.among} values, but there are {n_samples} samples."
+                f"{block[0].why} comes from {block.among} values, but there are {n_samples} "
+                "samples."
             )
-        if len(link) > 1:  # a sample is always together with itself
-            why = link.why or what.replace("_", "-")
-            yield kind(tuple(link), why, link.ids)
+        words = tuple(word or what.replace("_", "-") for word in block.words)
+        if block.samples.dtype == object:
+            block = replace(block, samples=block.samples.astype(np.int64))
+        block = replace(block, words=words)
+        if block.starts is not None and (block.length < 2).any():
+            block = block.take(block.length > 1)  # a sample is always together with itself
+        yield RuleBlock(kind, block)
 
 
 def _check_fixed(rule: Fixed | Forbidden, n_samples: int, n_clusters: int) -> None:

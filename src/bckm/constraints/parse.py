@@ -1,41 +1,15 @@
-"""Reading what a person states about samples: links, groups, labels, capacities."""
+"""Reading what a person states about single samples and clusters, and blocks of statements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from bckm.constraints.read_links import read_sample
 from bckm.constraints.rules import ClusterNames
-from bckm.constraints.statements import Capacity, categorize
-
-
-class Link(tuple[Any, ...]):
-    """Samples that a link names; `why` says in which words, `ids` what they were called.
-
-    One that comes from values per sample knows of how many: it is `among` these.
-    """
-
-    why: str
-    ids: tuple[Any, ...] | None
-    among: int | None
-
-    def __new__(
-        cls,
-        samples: Iterable[Any],
-        why: str = "",
-        ids: tuple[Any, ...] | None = None,
-        among: int | None = None,
-    ) -> Link:
-        """Name samples."""
-        link = super().__new__(cls, samples)
-        link.why, link.ids, link.among = why, ids, among
-        return link
-
-    def __getnewargs__(self) -> tuple[Any, ...]:
-        return (tuple(self), self.why, self.ids, self.among)
+from bckm.constraints.statements import Capacity
 
 
 class Frozen:
@@ -55,75 +29,6 @@ class Frozen:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
-
-
-def read_links(links: Any, what: str, by: str) -> tuple[Link, ...]:
-    """Read pairs or sets of samples; nothing here depends on the number of samples."""
-    if links is None:
-        return ()
-    if hasattr(links, "to_numpy"):  # pandas and polars
-        links = links.to_numpy()
-    no_list = isinstance(links, str | bytes) or not isinstance(links, Iterable)
-    if no_list or (isinstance(links, np.ndarray) and links.ndim == 0):
-        raise TypeError(f"{what} must contain pairs or sets of sample indices; got {links!r}.")
-    read: list[Link] = []
-    for link in links.tolist() if isinstance(links, np.ndarray) else links:
-        if isinstance(link, str | bytes) or not isinstance(link, Iterable):
-            raise ValueError(
-                f"{what} must contain pairs or sets of sample indices; got the single value "
-                f"{link!r}. For one pair, write {what}=[(a, b)]."
-            )
-        members = [_sample(p, what, by, link) for p in link]
-        if not members:
-            raise ValueError(f"{what} contains an empty link.")
-        # sets have no order of their own; sorting makes messages and results repeatable
-        ordered = sorted(members, key=_key) if isinstance(link, set | frozenset) else members
-        read.append(Link(ordered, link.why) if isinstance(link, Link) else Link(ordered))
-    return tuple(read)
-
-
-def read_together(links: Any, by: str) -> tuple[Link, ...]:
-    """Read must-links; a sample named twice counts once."""
-    read = read_links(links, "must_link", by)
-    return tuple(Link(dict.fromkeys(link), link.why) for link in read)
-
-
-def read_apart(links: Any, by: str) -> tuple[Link, ...]:
-    """Read cannot-links; no sample can be apart from itself."""
-    read = read_links(links, "cannot_link", by)
-    for samples in read:
-        if len(set(samples)) < len(samples):
-            twice = next(p for p in samples if samples.count(p) > 1)
-            raise ValueError(f"cannot_link separates sample {twice!r} from itself.")
-    return read
-
-
-def _key(sample: Any) -> tuple[str, Any]:
-    return (
-        type(sample).__name__,
-        sample if isinstance(sample, int | float | str) else repr(sample),
-    )
-
-
-def _sample(p: Any, what: str, by: str, where: Any) -> Any:
-    if by == "sample_id":
-        p = p.item() if isinstance(p, np.generic) else p
-        try:
-            hash(p)
-        except TypeError:
-            raise ValueError(f"{what} expects sample ids; {p!r} cannot be one.") from None
-        return p
-    if isinstance(p, bool | np.bool_) or not isinstance(p, int | np.integer):
-        raise ValueError(
-            f"{what} expects sample indices (integers); got {p!r} in {where!r}. "
-            "Use by='sample_id' for rules about ids."
-        )
-    if p < 0:
-        raise ValueError(
-            f"{what} expects sample indices of at least 0; got {p} (negative indices do not count "
-            f"from the end)."
-        )
-    return int(p)
 
 
 def read_fixed(pairs: Any, kind: Any, by: str, names: ClusterNames | None) -> tuple[Any, ...]:
@@ -146,7 +51,7 @@ def read_fixed(pairs: Any, kind: Any, by: str, names: ClusterNames | None) -> tu
         if len(two) != 2:
             raise ValueError(f"{what} must contain pairs (sample, cluster); got {pair!r}.")
         cluster = _cluster(two[1], what, pair, labels)
-        read.append(kind(_sample(two[0], what, by, pair), cluster))
+        read.append(kind(read_sample(two[0], what, by, pair), cluster))
     return tuple(dict.fromkeys(read))
 
 
@@ -220,53 +125,3 @@ def read_blocks(blocks: Any, kind: Any, words: str, by: str) -> tuple[Any, ...]:
                 "by='sample_id', or give a list in the order of the rows of X."
             )
     return listed
-
-
-def group_links(groups: Any, by: str) -> tuple[Link, ...]:
-    """One link per group of several samples."""
-    if groups is None:
-        return ()
-    names: list[Any] | range
-    if by == "sample_id":
-        if not hasattr(groups, "items"):
-            raise ValueError("with by='sample_id', groups must be a mapping of ids to groups.")
-        pairs = list(groups.items())
-        names, groups = [name for name, _ in pairs], [group for _, group in pairs]
-    categories, number = categorize(groups, "groups")
-    names = names if by == "sample_id" else range(number.size)
-    order = np.argsort(number, kind="stable")
-    cuts = np.searchsorted(number[order], np.arange(len(categories) + 1))
-    members = [order[a:b] for a, b in pairwise(cuts)]
-    among = None if by == "sample_id" else number.size
-    return tuple(
-        Link([names[p] for p in part], f"group {name!r}", among=among)
-        for name, part in zip(categories, members, strict=True)
-        if part.size > 1
-    )
-
-
-def label_links(y: Any, every_pair: bool) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
-    """Must-links and cannot-links of partial labels; -1 is unknown.
-
-    Samples of one label are together, so one of each suffices to keep labels apart; unless these
-    links may be violated, and every pair counts.
-    """
-    labels, number = categorize(y, "y")
-    unknown = [
-        at for at, label in enumerate(labels) if isinstance(label, int | float) and label == -1
-    ]
-    number = np.where(np.isin(number, unknown), -1, number)
-    members = [np.flatnonzero(number == at).tolist() for at in range(len(labels))]
-    together = tuple(
-        Link(samples, f"label {labels[at]!r}", among=number.size)
-        for at, samples in enumerate(members)
-        if len(samples) > 1
-    )
-    if every_pair:
-        known = np.flatnonzero(number >= 0)
-        a, b = (known[side] for side in np.triu_indices(known.size, 1))
-        differ = number[a] != number[b]
-        pairs = zip(a[differ].tolist(), b[differ].tolist(), strict=True)
-        return together, tuple(Link(pair, "labels", among=number.size) for pair in pairs)
-    first = [samples[0] for samples in members if samples]
-    return together, (Link(first, "labels", among=number.size),) if len(first) > 1 else ()

@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bckm._core.types import IntArray
 from bckm.constraints.expand import Softened
-from bckm.constraints.parse import Link
+from bckm.constraints.links import PART, Links
 from bckm.constraints.rules import name_samples
 
 if TYPE_CHECKING:
     from bckm.constraints import Constraints
+
+
+class Positions:
+    """Where samples are, by their names: a list of any ids, or an array of numbers."""
+
+    def __init__(self, names: Sequence[Any] | IntArray) -> None:
+        self.names = names
+
+    @cached_property
+    def by_name(self) -> dict[Any, int]:
+        """The position of each."""
+        names = self.names.tolist() if isinstance(self.names, np.ndarray) else self.names
+        return {name: at for at, name in enumerate(names)}
+
+    @cached_property
+    def _numbers(self) -> tuple[IntArray, IntArray] | None:
+        """Names that are all whole numbers, rising, and their positions."""
+        names = self.names
+        if not isinstance(names, np.ndarray):
+            if set(map(type, names)) != {int} or max(map(abs, names)) >= 2**63:
+                return None
+            names = np.array(names, np.int64)
+        order = np.argsort(names, kind="stable")
+        return names[order], order
+
+    def of(self, samples: NDArray[Any]) -> NDArray[np.int32]:
+        """The position of each sample; -1 where there is none."""
+        found = np.empty(samples.size, np.int32)
+        for begin in range(0, samples.size, PART):
+            part = samples[begin : begin + PART]
+            found[begin : begin + part.size] = self._of(part)
+        return found
+
+    def _of(self, samples: NDArray[Any]) -> NDArray[Any]:
+        if samples.dtype == object or self._numbers is None:
+            known = map(self.by_name.get, samples.tolist(), repeat(-1))
+            return np.fromiter(known, np.int64, samples.size)
+        names, order = self._numbers
+        at = np.searchsorted(names, samples).clip(max=names.size - 1)
+        return np.where(names[at] == samples, order[at], -1)
 
 
 class Relabel:
@@ -21,7 +65,7 @@ class Relabel:
 
     Parameters
     ----------
-    position : dict
+    position : Positions
         New position of each sample, by its old name.
     order : callable
         Of a statement with values per sample, the places of the values of the new samples.
@@ -30,31 +74,37 @@ class Relabel:
     """
 
     def __init__(
-        self, position: dict[Any, int], order: Callable[[Any], IntArray], *, named: bool
+        self, position: Positions, order: Callable[[Any], IntArray], *, named: bool
     ) -> None:
         self.position, self.order, self.named = position, order, named
         self.dropped: list[str] = []
+        self.kept: IntArray = np.empty(0, np.int64)  # the links of the last rules that are left
 
-    def links(self, links: tuple[Link, ...], what: str) -> tuple[list[int], tuple[Link, ...]]:
+    def links(self, links: Links, what: str) -> tuple[IntArray, Links]:
         """The links that keep at least two samples, and which these were."""
-        kept, moved = [], []
-        for at, link in enumerate(links):
-            present = tuple(p for p in link if p in self.position)
-            if len(present) < len(link):
-                self.dropped.append(f"{link.why or what} of {name_samples(link)}")
-            if len(present) > 1:
-                kept.append(at)
-                ids = present if self.named else link.ids and _kept_ids(link, self.position)
-                moved.append(Link((self.position[p] for p in present), link.why, ids or None))
-        return kept, tuple(moved)
+        numbers, moved, begin = [np.empty(0, np.int64)], [], 0
+        for block in links.blocks:
+            at = self.position.of(block.samples)
+            ids = block.samples if self.named else block.ids
+            there = at >= 0
+            if not there.all():
+                lost = [block.link_of(place) for place in np.flatnonzero(~there).tolist()]
+                for link in map(block.__getitem__, dict.fromkeys(lost)):
+                    self.dropped.append(f"{link.why or what} of {name_samples(link)}")
+            kept, rest = replace(block, samples=at, ids=ids, among=None).keep(there)
+            numbers.append(begin + kept)
+            moved.append(rest)
+            begin += len(block)
+        return np.concatenate(numbers), Links(moved)
 
     def fixed(self, rules: tuple[Any, ...], what: str) -> tuple[Any, ...]:
         """What is fixed or forbidden for samples that are there."""
         moved = []
         for rule in rules:
-            if rule.sample in self.position:
+            if rule.sample in self.position.by_name:
                 ids = (rule.sample,) if self.named else rule.ids
-                moved.append(type(rule)(self.position[rule.sample], rule.cluster, ids))
+                at = self.position.by_name[rule.sample]
+                moved.append(type(rule)(at, rule.cluster, ids))
             else:
                 self.dropped.append(f"{what} cluster of sample {rule.sample!r}")
         return tuple(moved)
@@ -69,19 +119,14 @@ class Relabel:
         def taken(blocks: tuple[Any, ...]) -> tuple[Any, ...]:
             return tuple(block.taken(self.order(block), self.named) for block in blocks)
 
-        _, together = self.links(c.must_link, "must-link")
-        _, apart = self.links(c.cannot_link, "cannot-link")
+        kept_together, together = self.links(c.must_link, "must-link")
+        kept_apart, apart = self.links(c.cannot_link, "cannot-link")
         soft = []
         for part in c.softened:
-            inner, weight = part.constraints, part.weight
-            if weight.ndim:
-                before = len(self.dropped)
-                kept = self.links(inner.must_link, "")[0]
-                at = len(inner.must_link)
-                kept = [*kept, *(at + q for q in self.links(inner.cannot_link, "")[0])]
-                del self.dropped[before:]
-                weight = weight[kept]
-            soft.append(Softened(self(inner), weight, part.relative))
+            inner = self(part.constraints)
+            weight = part.weight[self.kept] if part.weight.ndim else part.weight
+            soft.append(Softened(inner, weight, part.relative))
+        self.kept = np.concatenate([kept_together, len(c.must_link) + kept_apart])
         return c._with(
             must_link=together,
             cannot_link=apart,
@@ -92,11 +137,6 @@ class Relabel:
             softened=tuple(soft),
             by="position",
         )
-
-
-def _kept_ids(link: Link, position: dict[Any, int]) -> tuple[Any, ...]:
-    assert link.ids is not None
-    return tuple(name for p, name in zip(link, link.ids, strict=True) if p in position)
 
 
 def order_of(block: Any, ids: list[Any]) -> IntArray:

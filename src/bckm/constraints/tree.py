@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from bckm._storage.fields import Fields, narrow, scalar
 from bckm.constraints import Constraints
 from bckm.constraints.expand import Softened
 from bckm.constraints.linear_rule import LinearRule
-from bckm.constraints.parse import Link, read_cluster_names
+from bckm.constraints.links import Block, Links, narrow_samples, object_array, starts_of
+from bckm.constraints.parse import read_cluster_names
 from bckm.constraints.rules import Fixed, Forbidden
 from bckm.constraints.statements import Capacity, LinearRows, Quota, Stay
 
@@ -65,8 +67,8 @@ def constraints_tree(c: Constraints, pool: Pool) -> dict[str, Any]:
     """Everything that was asked; statements go to the pool."""
     return {
         "by": c.by,
-        "must_link": _links_tree(c.must_link, c.by),
-        "cannot_link": _links_tree(c.cannot_link, c.by),
+        "must_link": _links_tree(c.must_link),
+        "cannot_link": _links_tree(c.cannot_link),
         "size_min": None if c.size_min is None else np.asarray(c.size_min),
         "size_max": None if c.size_max is None else np.asarray(c.size_max),
         "statements": [pool.number(each) for each in c.statements],
@@ -128,34 +130,77 @@ def _softened(fields: Fields, pool: Pool) -> Softened:
     return Softened(inner, weight, fields.flag("relative"))
 
 
-def _links_tree(links: Sequence[Link], by: str) -> dict[str, Any]:
-    words = list(dict.fromkeys(link.why for link in links))
-    place = {why: at for at, why in enumerate(words)}
+def _links_tree(links: Links) -> dict[str, Any]:
+    """Blocks one after the other; equal words are one."""
+    blocks = links.blocks
+    words = list(dict.fromkeys(word for block in blocks for word in block.words))
+    place = {word: at for at, word in enumerate(words)}
+
+    def reason(block: Block) -> Any:
+        own = np.array([place[word] for word in block.words])
+        return own[np.zeros(len(block), np.int8) if block.reason is None else block.reason]
+
     return {
-        "samples": _samples((p for link in links for p in link), by),
-        "length": narrow([len(link) for link in links]),
+        "samples": _names([block.samples for block in blocks]),
+        "length": narrow(_joined([narrow(block.length) for block in blocks])),
         "words": words,
-        "why": narrow([place[link.why] for link in links]),
-        "among": narrow([-1 if link.among is None else link.among for link in links]),
-        **_called_tree(link.ids for link in links),
+        "why": narrow(_joined([reason(block) for block in blocks])),
+        "among": narrow(_each([-1 if b.among is None else b.among for b in blocks], blocks)),
+        "named": _each([block.ids is not None for block in blocks], blocks).astype(bool),
+        "ids": _names([block.ids for block in blocks if block.ids is not None]),
     }
 
 
-def _links(fields: Fields, by: str) -> tuple[Link, ...]:
+def _joined(parts: list[Any]) -> Any:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def _each(values: list[Any], blocks: Sequence[Block]) -> Any:
+    """What holds for all links of a block, for each of them."""
+    return np.repeat(np.array(values, np.int64), list(map(len, blocks)))
+
+
+def _names(parts: list[Any]) -> Any:
+    """Samples: numbers as an array, ids of other kinds as a list."""
+    if all(part.dtype != object for part in parts):
+        return narrow(_joined(parts))
+    return [scalar(name, "the id") for part in parts for name in part.tolist()]
+
+
+def _links(fields: Fields, by: str) -> Links:
     length = fields.whole_numbers("length", least=1)
-    samples = _read_samples(fields, by, int(length.sum()))
+    starts = starts_of(length)
+    samples = _read_names(fields, "samples", int(starts[-1]), by == "position")
     words, why = fields.texts("words"), fields.whole_numbers("why", length.size)
     if why.max(initial=-1) >= len(words):
         raise ValueError("a link has no reason")
-    among = fields.whole_numbers("among", length.size, least=-1).tolist()
-    called = _called(fields, length.tolist())
-    ends = np.cumsum(length).tolist()
-    return tuple(
-        Link(samples[end - size : end], words[at], ids, None if number < 0 else number)
-        for end, size, at, ids, number in zip(
-            ends, length.tolist(), why.tolist(), called, among, strict=True
+    among = fields.whole_numbers("among", length.size, least=-1)
+    named = fields.flags("named", length.size)
+    called = np.concatenate([[0], np.cumsum(np.where(named, length, 0))])
+    ids = _read_names(fields, "ids", int(called[-1]))
+    cuts = np.flatnonzero((np.diff(among) != 0) | (np.diff(named) != 0)) + 1
+    return Links(
+        Block.of(
+            samples[starts[a] : starts[b]],
+            length[a:b],
+            [words[at] for at in why[a:b].tolist()] if np.ptp(why[a:b]) else [words[why[a]]],
+            ids=ids[called[a] : called[b]] if named[a] else None,
+            among=None if among[a] < 0 else int(among[a]),
         )
+        for a, b in pairwise([0, *cuts.tolist(), length.size])
+        if b > a
     )
+
+
+def _read_names(fields: Fields, key: str, size: int, positions: bool = False) -> Any:
+    """What `_names` wrote."""
+    if positions or isinstance(fields[key], np.ndarray):
+        least = 0 if positions else -(2**63)
+        return narrow_samples(fields.whole_numbers(key, size, least))
+    names = fields.scalars(key)
+    if len(names) != size:
+        raise ValueError(f"{fields.name} has {len(names)} {key} instead of {size}")
+    return object_array(names)
 
 
 def _fixed_tree(rules: Sequence[Fixed | Forbidden], by: str) -> dict[str, Any]:

@@ -10,13 +10,16 @@ import numbers
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sized
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bckm.constraints import Constraints, Located, as_constraints
-from bckm.constraints.parse import Link
+from bckm.constraints.links import Links, object_array
+from bckm.constraints.relabel import Positions
 from bckm.constraints.rules import plural
 from bckm.constraints.sample_id import ids_of, index_of, read_ids
 from bckm.exceptions import DroppedRulesWarning
@@ -102,12 +105,13 @@ class SampleRows:
             return Located(rules, ())
         if not rules._names_samples:
             return Located(rules._with(by="position"), ())
-        there = set(self.ids)
-        named = dict.fromkeys(_named(rules))
-        if named and there.isdisjoint(named):
+        positions = Positions(self.ids)
+        named = list(_named(rules))
+        if named and not any((positions.of(names) >= 0).any() for names in named):
+            number = len({name for names in named for name in names.tolist()})
             raise ValueError(
-                f"none of the {len(named)} samples in the rules is in X: the rules have "
-                f"{next(iter(named))!r}, for example, but X has {self.ids[0]!r}."
+                f"none of the {number} samples in the rules is in X: the rules have "
+                f"{named[0].tolist()[0]!r}, for example, but X has {self.ids[0]!r}."
             )
         return rules.locate(self.ids, missing="drop")
 
@@ -115,13 +119,12 @@ class SampleRows:
         """Let messages call samples by their ids, where pairs do."""
         if not self.named or (self._given is None and not self._index.is_unique):
             return rules
-        ids = self.ids
-        links = {
-            name: tuple(Link(link, link.why, tuple(ids[p] for p in link)) for link in value)
-            for name in ("must_link", "cannot_link")
-            if (value := getattr(rules, name))
-        }
-        return rules._with(**links)
+        ids = object_array(self.ids)
+
+        def named(links: Links) -> Links:
+            return Links(replace(b, ids=ids[b.samples], among=None) for b in links.blocks)
+
+        return rules._with(must_link=named(rules.must_link), cannot_link=named(rules.cannot_link))
 
     def refuse_sliced(self, links: Any, what: str) -> None:
         """Refuse what has as many rows as X: scikit-learn takes it for values per sample."""
@@ -188,21 +191,21 @@ def _has_numbers(index: Any) -> bool:
     return values.dtype.kind in "biuf" or any(isinstance(one, numbers.Number) for one in objects)
 
 
-def _named(rules: Constraints) -> Iterator[Any]:
+def _named(rules: Constraints) -> Iterator[NDArray[Any]]:
     """All ids that single rules name."""
-    for link in (*rules.must_link, *rules.cannot_link):
-        yield from link
-    for rule in rules.fixed_and_forbidden:
-        yield rule.sample
+    for block in (*rules.must_link.blocks, *rules.cannot_link.blocks):
+        yield block.samples
+    if rules.fixed_and_forbidden:
+        yield object_array([rule.sample for rule in rules.fixed_and_forbidden])
     for part in rules.softened:
         yield from _named(part.constraints)
 
 
 def _counts_rows(rules: Constraints) -> bool:
     """Whether rules name single rows by position, and were not located for them from ids."""
-    ids = [link.ids for link in (*rules.must_link, *rules.cannot_link)]
-    ids += [rule.ids for rule in rules.fixed_and_forbidden]
-    return None in ids or any(_counts_rows(part.constraints) for part in rules.softened)
+    links = (*rules.must_link.blocks, *rules.cannot_link.blocks)
+    unnamed = any(one.ids is None for one in (*links, *rules.fixed_and_forbidden))
+    return unnamed or any(_counts_rows(part.constraints) for part in rules.softened)
 
 
 def _per_row(values: Any, n_samples: int, what: str) -> Any:

@@ -7,6 +7,7 @@ complete search of limited size, a dual proof by LP, repair, and an integer prog
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import IntArray
 from bckm._core.validation import read_data, read_n_clusters, read_time_limit, read_whole
 from bckm.constraints import Constraints, as_constraints
+from bckm.constraints.rule_list import Rules
 from bckm.constraints.rules import Rule
 from bckm.constraints.sample_id import located
 from bckm.exceptions import InfeasibleError, UndecidedError
@@ -137,7 +139,7 @@ def check(
     return Feasibility(Verdict.FEASIBLE, structure.expand(labels), None)
 
 
-def feasible_start(structure: Structure, rules: list[Rule], deadline: Deadline) -> IntArray:
+def feasible_start(structure: Structure, rules: Rules, deadline: Deadline) -> IntArray:
     """Labels of items that obey the rules.
 
     Raises
@@ -153,7 +155,10 @@ def feasible_start(structure: Structure, rules: list[Rule], deadline: Deadline) 
     if decision.verdict is Verdict.UNKNOWN:
         raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
     proof = decision.proof
-    conflict, minimal = (proof.rules, proof.minimal) if proof else (tuple(rules), False)
+    conflict: Sequence[Rule] = rules
+    minimal = False
+    if proof is not None:
+        conflict, minimal = proof.rules, proof.minimal
     if not minimal:
         n, k = structure.item.size, structure.n_clusters
         shrinker = Shrinker(n, k, deadline)
@@ -161,9 +166,10 @@ def feasible_start(structure: Structure, rules: list[Rule], deadline: Deadline) 
             minimal = proof is not None and shrinker.none_spared(proof)
             if not minimal:
                 smaller = shrinker.shrink(conflict)
-                confirmed = decide_rules(list(smaller), n, k, deadline, confirm=True).proof
+                confirmed = decide_rules(smaller, n, k, deadline, confirm=True).proof
                 if confirmed is not None:
                     proof, conflict, minimal = confirmed, smaller, shrinker.sure
     if proof is None:
         raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
-    raise InfeasibleError(conflict_message(conflict, proof, minimal), conflict, minimal)
+    told = tuple(conflict)
+    raise InfeasibleError(conflict_message(told, proof, minimal), told, minimal)

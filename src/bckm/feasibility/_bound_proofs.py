@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from bckm.constraints.rule_list import Rules
 from bckm.constraints.rules import (
+    CannotLink,
     MustLink,
     NonEmpty,
     Rule,
@@ -18,9 +20,9 @@ from bckm.feasibility._proof import MustLinkGraph, Names, Proof, unique
 from bckm.problem.structure import Structure
 
 
-def size_rules(rules: list[Rule]) -> list[Rule]:
-    """The few rules about sizes among many links."""
-    return [rule for rule in rules if isinstance(rule, SizeMin | SizeMax | NonEmpty)]
+def size_rules(rules: Rules) -> list[Rule]:
+    """The few rules about sizes among many."""
+    return [rule for rule in rules.others if isinstance(rule, SizeMin | SizeMax | NonEmpty)]
 
 
 def lower_rule(rules: list[Rule], cluster: int) -> Rule | None:
@@ -41,14 +43,14 @@ def upper_rule(rules: list[Rule], cluster: int) -> Rule | None:
     return min(upper, key=lambda r: r.value, default=None)
 
 
-def bounds_sum(rules: list[Rule], s: Structure) -> Proof | None:
-    n, k, rules = s.item.size, s.n_clusters, size_rules(rules)
+def bounds_sum(rules: Rules, s: Structure) -> Proof | None:
+    n, k, sizes = s.item.size, s.n_clusters, size_rules(rules)
     if s.lower.sum() > n:
         order = np.argsort(-s.lower, kind="stable")
         enough = int(np.argmax(np.cumsum(s.lower[order]) > n)) + 1
         needed = int(s.lower[order[:enough]].sum())
         return Proof(
-            unique(lower_rule(rules, int(i)) for i in order[:enough]),
+            unique(lower_rule(sizes, int(i)) for i in order[:enough]),
             True,  # the largest ones until the sum exceeds n: without any of them it does not
             f"the lower bounds of {plural(enough, 'cluster')} add up to "
             f"{plural(needed, 'sample')}, but the data have only {plural(n, 'sample')}",
@@ -57,7 +59,7 @@ def bounds_sum(rules: list[Rule], s: Structure) -> Proof | None:
         )
     if s.upper.sum() < n:
         return Proof(
-            unique(upper_rule(rules, i) for i in range(k)),
+            unique(upper_rule(sizes, i) for i in range(k)),
             True,
             f"{plural(k, 'cluster')} may hold at most {plural(int(s.upper.sum()), 'sample')}, but "
             f"the data have {n}",
@@ -67,12 +69,12 @@ def bounds_sum(rules: list[Rule], s: Structure) -> Proof | None:
     return None
 
 
-def bounds_crossed(rules: list[Rule], s: Structure) -> Proof | None:
+def bounds_crossed(rules: Rules, s: Structure) -> Proof | None:
     """What can cross here is "not empty" and an upper bound, or shares of few samples."""
     for i in np.flatnonzero(s.lower > s.upper).tolist():
-        where = name_cluster(i, names_in(rules))
+        where = name_cluster(i, names_in(rules.others))
         return Proof(
-            unique(rule(rules, i) for rule in (lower_rule, upper_rule)),
+            unique(rule(size_rules(rules), i) for rule in (lower_rule, upper_rule)),
             True,
             f"{where} needs at least {s.lower[i]} and at most {s.upper[i]} samples",
             "raise its size_max or lower its size_min (0 allows an empty cluster)",
@@ -80,14 +82,15 @@ def bounds_crossed(rules: list[Rule], s: Structure) -> Proof | None:
     return None
 
 
-def item_too_large(rules: list[Rule], s: Structure) -> Proof | None:
+def item_too_large(rules: Rules, s: Structure) -> Proof | None:
     capacity = int(s.upper.max())
     large = np.flatnonzero(s.count > capacity)
     if not large.size:
         return None
     start = int(np.argmax(s.item == large[0]))
     links = MustLinkGraph(rules, s.item.size)
-    reached, used = {start}, []
+    reached: set[int] = {start}
+    used: list[MustLink | CannotLink] = []
     for node in links.before(start)[0]:
         if node >= s.item.size and len(reached) <= capacity:
             link = links.links[node - s.item.size]
@@ -108,7 +111,7 @@ def item_too_large(rules: list[Rule], s: Structure) -> Proof | None:
     )
 
 
-def too_few_items(rules: list[Rule], s: Structure) -> Proof | None:
+def too_few_items(rules: Rules, s: Structure) -> Proof | None:
     filled = np.flatnonzero(s.lower > 0)
     if s.n_items >= filled.size:
         return None
@@ -121,10 +124,11 @@ def too_few_items(rules: list[Rule], s: Structure) -> Proof | None:
             p = int(parent[p])
         return p
 
-    groups, used = s.item.size, []
-    for rule in rules:
-        if not isinstance(rule, MustLink) or groups < filled.size:
-            continue
+    groups = s.item.size
+    used: list[MustLink | CannotLink] = []
+    for rule in rules.must_links:
+        if groups < filled.size:
+            break
         merged = False
         for p in rule.samples[1:]:
             a, b = root(rule.samples[0]), root(p)

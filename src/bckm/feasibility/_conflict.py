@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._core.deadline import Deadline
-from bckm._core.types import BoolArray
+from bckm._core.types import BoolArray, IntArray
+from bckm.constraints.rule_list import LinkRules, RuleBlock, Rules
 from bckm.constraints.rules import (
     CannotLink,
     CapacityBound,
@@ -35,7 +36,7 @@ from bckm.problem.structure import Structure, contract
 
 FEW = 24  # rules of a proof that are each tried without: more are shrunk by halves
 
-Contradicts = Callable[[Sequence[Rule]], bool]
+Contradicts = Callable[[IntArray], bool]
 
 
 class Shrinker:
@@ -47,13 +48,21 @@ class Shrinker:
 
     def shrink(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
         """Shrink contradicting rules until every proper subset is feasible."""
-        return minimize(self._near_violations(list(rules)), self._contradicts)
+        asked = Rules.of(rules)
+
+        def contradicts(at: IntArray) -> bool:
+            return self._contradicts(asked.take(at))
+
+        found = minimize(self._near_violations(asked, contradicts), contradicts)
+        return tuple(asked[at] for at in found.tolist())
 
     def none_spared(self, proof: Proof) -> bool:
         """Whether a proof is a minimal conflict already: without any rule the rest is feasible.
 
         Asked of few rules, or of few kinds of rules that are alike.
         """
+        if not proof.alike and len(proof.rules) > FEW:
+            return False
         marks = proof.alike or tuple(range(len(proof.rules)))
         first = {mark: at for at, mark in reversed(list(enumerate(marks)))}
         if len(first) > FEW:
@@ -64,33 +73,35 @@ class Shrinker:
             for rest in rests
         )
 
-    def _contradicts(self, rules: Sequence[Rule]) -> bool:
-        verdict = decide_rules(list(rules), self._n, self._k, self._deadline).verdict
+    def _contradicts(self, rules: Rules) -> bool:
+        verdict = decide_rules(rules, self._n, self._k, self._deadline).verdict
         self.sure &= verdict is not Verdict.UNKNOWN
         return verdict in (Verdict.INFEASIBLE, Verdict.CLAIMED)
 
-    def _near_violations(self, rules: list[Rule]) -> list[Rule]:
+    def _near_violations(self, rules: Rules, contradicts: Contradicts) -> IntArray:
         """Leave out most rules at once: those far from what the best labels found still break.
 
         Links are taken in the order of their distance from the violations, twice as many each time,
-        until they contradict each other.
+        until they contradict each other. Rules are known by their numbers.
         """
-        links = [rule for rule in rules if isinstance(rule, MustLink | CannotLink)]
-        others = [rule for rule in rules if not isinstance(rule, MustLink | CannotLink)]
-        if len(links) < 40:
-            return rules
-        if others and self._contradicts(links):
-            others = []
-        violated = self._violated([*links, *others])
+        is_link = np.concatenate(
+            [np.full(len(e), True) if isinstance(e, RuleBlock) else [False] for e in rules.entries]
+        )
+        links, others = np.flatnonzero(is_link), np.flatnonzero(~is_link)
+        if links.size < 40:
+            return np.arange(len(rules))
+        if others.size and contradicts(links):
+            others = others[:0]
+        violated = self._violated(rules.take(np.concatenate([links, others])))
         if not violated.any():
-            return [*others, *links]
-        ordered = _by_distance(links, violated)
+            return np.concatenate([others, links])
+        ordered = links[_by_distance(rules.links, violated)]
         size = 16
-        while size < len(ordered) and not self._contradicts([*others, *ordered[:size]]):
+        while size < ordered.size and not contradicts(np.concatenate([others, ordered[:size]])):
             size *= 2
-        return [*others, *ordered[:size]]
+        return np.concatenate([others, ordered[:size]])
 
-    def _violated(self, rules: list[Rule]) -> BoolArray:
+    def _violated(self, rules: Rules) -> BoolArray:
         """Samples whose cannot-links are broken by the least violating labels found."""
         s = Structure.compile(rules, contract(rules, self._n), self._k)
         labels = repair(s, None, place(s, None, self._deadline), self._deadline)
@@ -98,23 +109,24 @@ class Shrinker:
         return np.isin(s.item, broken)
 
 
-def _by_distance(links: Sequence[MustLink | CannotLink], start: BoolArray) -> list[Rule]:
+def _by_distance(links: LinkRules, start: BoolArray) -> IntArray:
     """Order links by their distance from some samples, in steps from link to link."""
     n = start.size
-    which = np.repeat(np.arange(len(links)), [len(rule.samples) for rule in links])
-    members = np.array([p for rule in links for p in rule.samples])
-    root = n + len(links)  # a node before the first samples
+    members, length = links.members()
+    which = np.repeat(np.arange(length.size), length)
+    root = n + length.size  # a node before the first samples
     first = np.flatnonzero(start)
     rows = np.concatenate([members, np.full(first.size, root)])
     columns = np.concatenate([n + which, first])
     graph = sp.csr_array((np.ones(rows.size), (rows, columns)), (root + 1, root + 1))
     reached = breadth_first_order(graph, root, directed=False, return_predecessors=False)
-    near = [int(node) - n for node in reached if n <= node < root]
-    far = sorted(set(range(len(links))) - set(near))
-    return [links[at] for at in [*near, *far]]
+    near = reached[(reached >= n) & (reached < root)].astype(np.int64) - n
+    far = np.ones(length.size, bool)
+    far[near] = False
+    return np.concatenate([near, np.flatnonzero(far)])
 
 
-def minimize(rules: Sequence[Rule], contradicts: Contradicts) -> tuple[Rule, ...]:
+def minimize(rules: IntArray, contradicts: Contradicts) -> IntArray:
     """Shrink contradicting rules until every proper subset is feasible (QuickXplain).
 
     Halves instead of single rules are left out first, so a conflict of c rules among r takes about
@@ -122,10 +134,10 @@ def minimize(rules: Sequence[Rule], contradicts: Contradicts) -> tuple[Rule, ...
 
     Parameters
     ----------
-    rules : sequence of Rule
-        Rules that contradict each other.
+    rules : array of int
+        Numbers of rules that contradict each other.
     contradicts : callable
-        Whether a list of rules is contradictory.
+        Whether rules are contradictory.
 
     References
     ----------
@@ -133,18 +145,17 @@ def minimize(rules: Sequence[Rule], contradicts: Contradicts) -> tuple[Rule, ...
     (AAAI 2004).
     """
 
-    def explain(kept: list[Rule], fresh: bool, part: list[Rule]) -> list[Rule]:
+    def explain(kept: IntArray, fresh: bool, part: IntArray) -> IntArray:
         if fresh and contradicts(kept):
-            return []
-        if len(part) == 1:
+            return part[:0]
+        if part.size == 1:
             return part
-        half = len(part) // 2
-        first, second = part[:half], part[half:]
-        right = explain(kept + first, bool(first), second)
-        left = explain(kept + right, bool(right), first)
-        return left + right
+        first, second = np.split(part, [part.size // 2])
+        right = explain(np.concatenate([kept, first]), first.size > 0, second)
+        left = explain(np.concatenate([kept, right]), right.size > 0, first)
+        return np.concatenate([left, right])
 
-    return tuple(explain([], False, list(rules)))  # depth log2(len(rules))
+    return explain(rules[:0], False, rules)  # depth log2(rules.size)
 
 
 _KINDS = {

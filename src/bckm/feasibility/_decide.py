@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,7 +11,9 @@ import numpy as np
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import IntArray
 from bckm.assign.greedy import construct
-from bckm.constraints.rules import CannotLink, MustLink, Rule
+from bckm.constraints.links import Block
+from bckm.constraints.rule_list import LinkRules, RuleBlock, Rules
+from bckm.constraints.rules import Rule
 from bckm.construct.placement import place
 from bckm.feasibility import _exhaustive
 from bckm.feasibility._proof import Proof
@@ -45,7 +48,7 @@ class Decision:
 
 def decide(
     structure: Structure,
-    rules: list[Rule],
+    rules: Rules,
     deadline: Deadline,
     *,
     confirm: bool = False,
@@ -72,7 +75,7 @@ def decide(
 
 
 def _decide(
-    structure: Structure, rules: list[Rule], deadline: Deadline, confirm: bool, tries: int
+    structure: Structure, rules: Rules, deadline: Deadline, confirm: bool, tries: int
 ) -> Decision:
     grace = deadline.at_least(GRACE) if tries > 1 else deadline  # once, not for every question
     if not structure.contradictions:
@@ -95,7 +98,7 @@ def _decide(
     deadline.check()
     program = FeasibilityProgram(reduced)
     if program.proven_infeasible(deadline):
-        proof = Proof(tuple(rules), False, "a weighted sum of these rules contradicts itself", _ANY)
+        proof = Proof(rules, False, "a weighted sum of these rules contradicts itself", _ANY)
         return Decision(Verdict.INFEASIBLE, proof=proof)
     for number in range(tries > 1, tries):
         deadline.check()
@@ -113,46 +116,49 @@ def _decide(
 
 
 def decide_rules(
-    rules: list[Rule], n: int, k: int, deadline: Deadline, confirm: bool = False
+    rules: Iterable[Rule], n: int, k: int, deadline: Deadline, confirm: bool = False
 ) -> Decision:
     """Decide rules on their own, as if the person had stated no others.
 
     Raises `TimeUp` at the deadline: what follows from many answers needs all of them.
     """
     deadline.check()
-    if not rules:
+    asked = Rules.of(rules)
+    if not asked:
         return Decision(Verdict.FEASIBLE)
-    if not confirm and all(isinstance(rule, MustLink | CannotLink) for rule in rules):
-        rules, n = _only_linked(rules)
-    structure = Structure.compile(rules, contract(rules, n), k)
-    return decide(structure, rules, deadline, confirm=confirm, tries=1)
+    if not confirm and not asked.others:
+        asked, n = _only_linked(asked.links, n)
+    structure = Structure.compile(asked, contract(asked, n), k)
+    return decide(structure, asked, deadline, confirm=confirm, tries=1)
 
 
-def _only_linked(rules: list[Rule]) -> tuple[list[Rule], int]:
+def _only_linked(links: LinkRules, n: int) -> tuple[Rules, int]:
     """Without sizes and rows, samples without links do not matter: leave them out."""
-    links = [rule for rule in rules if isinstance(rule, MustLink | CannotLink)]
-    present = sorted({p for rule in links for p in rule.samples})
-    number = {p: at for at, p in enumerate(present)}
-    renamed: list[Rule] = [type(r)(tuple(number[p] for p in r.samples)) for r in links]
-    return renamed, len(present)
+    present = np.zeros(n, bool)
+    for block in links.blocks:
+        present[block.samples] = True
+    number = np.cumsum(present) - 1
+    renamed = [
+        RuleBlock(entry.kind, Block(number[entry.links.samples], entry.links.starts))
+        for entry in links.entries
+    ]
+    return Rules(renamed), int(present.sum())
 
 
-def _search(
-    reduced: Reduced, rules: list[Rule], deadline: Deadline, max_nodes: int
-) -> Decision | None:
+def _search(reduced: Reduced, rules: Rules, deadline: Deadline, max_nodes: int) -> Decision | None:
     outcome = _exhaustive.search(reduced, deadline, max_nodes)
     if outcome.labels is not None:
         return Decision(Verdict.FEASIBLE, outcome.labels)
     if not outcome.complete:
         return None
-    if all(isinstance(rule, MustLink | CannotLink) for rule in rules):
+    if not rules.others:
         k = reduced.structure.n_clusters
         reason = f"these links need more than {k} clusters (a complete search found no labels)"
         remedy = "use more clusters or remove any one of these links"
     else:
         reason = "they cannot all hold (a complete search found no labels)"
         remedy = _ANY
-    return Decision(Verdict.INFEASIBLE, proof=Proof(tuple(rules), False, reason, remedy))
+    return Decision(Verdict.INFEASIBLE, proof=Proof(rules, False, reason, remedy))
 
 
 _ANY = "relax or remove any one of these rules"

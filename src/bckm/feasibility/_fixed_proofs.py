@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from bckm.constraints.rule_list import Rules
 from bckm.constraints.rules import (
     Fixed,
     Forbidden,
     MovedMax,
-    MustLink,
     Rule,
     name_cluster,
     names_in,
@@ -18,20 +18,22 @@ from bckm.constraints.rules import (
 )
 from bckm.feasibility._bound_proofs import lower_rule, size_rules, upper_rule
 from bckm.feasibility._link_proofs import story_of
-from bckm.feasibility._proof import MustLinkGraph, Names, Proof, unique
+from bckm.feasibility._proof import MustLinkGraph, Names, Proof, links_inside, unique
 from bckm.problem.structure import Structure
 
 _COMPARED = 20  # of many like contradictions, those whose chains are compared
 
 
-def no_cluster_left(rules: list[Rule], s: Structure) -> Proof | None:
+def no_cluster_left(rules: Rules, s: Structure) -> Proof | None:
     """No cluster is left to an item: fixed twice, fixed and forbidden, or forbidden alone."""
     k = s.n_clusters
     stuck = np.flatnonzero(np.bincount(s.columns.item(s.forbidden), minlength=s.n_items) == k)
     if not stuck.size:
         return None
-    fixed = [r for r in rules if isinstance(r, Fixed) and s.item[r.sample] == stuck[0]]
-    forbidden = [r for r in rules if isinstance(r, Forbidden) and s.item[r.sample] == stuck[0]]
+    fixed = [r for r in rules.others if isinstance(r, Fixed) and s.item[r.sample] == stuck[0]]
+    forbidden = [
+        r for r in rules.others if isinstance(r, Forbidden) and s.item[r.sample] == stuck[0]
+    ]
     links = MustLinkGraph(rules, s.item.size)
     pairs = [(a, b) for a in fixed[:1] for b in fixed if a.cluster != b.cluster]
     if pairs:
@@ -95,9 +97,9 @@ def _all_forbidden(forbidden: list[Forbidden], links: MustLinkGraph) -> Proof:
     )
 
 
-def cannot_linked_fixed_together(rules: list[Rule], s: Structure) -> Proof | None:
+def cannot_linked_fixed_together(rules: Rules, s: Structure) -> Proof | None:
     """Samples that must be apart are fixed to one cluster."""
-    fixed = [rule for rule in rules if isinstance(rule, Fixed)]
+    fixed = [rule for rule in rules.others if isinstance(rule, Fixed)]
     if not fixed or not s.edges.size:
         return None
     fixed_cluster = np.full(s.n_items, -1)
@@ -130,9 +132,9 @@ def cannot_linked_fixed_together(rules: list[Rule], s: Structure) -> Proof | Non
     )
 
 
-def too_many_fixed(rules: list[Rule], s: Structure) -> Proof | None:
+def too_many_fixed(rules: Rules, s: Structure) -> Proof | None:
     """More samples are fixed to a cluster than it may hold."""
-    fixed = _by_sample(rule for rule in rules if isinstance(rule, Fixed))
+    fixed = _by_sample(rule for rule in rules.others if isinstance(rule, Fixed))
     if not fixed:
         return None
     cluster = np.array([rule.cluster for rule in fixed])
@@ -150,7 +152,7 @@ def too_many_fixed(rules: list[Rule], s: Structure) -> Proof | None:
         number, word = min(int(direct[i]), most + 1), "are fixed to"
         if number <= most:
             here = set(s.item[[rule.sample for rule in used]].tolist())
-            joining = _inside(rules, s, here)
+            joining = links_inside(rules, s.item, here)
             number, word = int(with_linked[i]), "are fixed, or must-linked to samples fixed, to"
         used, where = used[: most + 1], name_cluster(i, used[0].clusters)
         return Proof(
@@ -163,7 +165,7 @@ def too_many_fixed(rules: list[Rule], s: Structure) -> Proof | None:
     return None
 
 
-def too_few_allowed(rules: list[Rule], s: Structure) -> Proof | None:
+def too_few_allowed(rules: Rules, s: Structure) -> Proof | None:
     """Too few samples may lie in a cluster that must hold some."""
     if not s.forbidden.size:
         return None
@@ -175,7 +177,7 @@ def too_few_allowed(rules: list[Rule], s: Structure) -> Proof | None:
         if lower is None:
             continue
         away: dict[int, Fixed | Forbidden] = {}  # one reason for each item
-        for rule in rules:
+        for rule in rules.others:
             if not isinstance(rule, Fixed | Forbidden):
                 continue
             if (rule.cluster == i) == isinstance(rule, Forbidden):
@@ -185,9 +187,9 @@ def too_few_allowed(rules: list[Rule], s: Structure) -> Proof | None:
             if held >= s.lower[i]:
                 held -= int(s.count[j])
                 used.append(j)
-        joining = _inside(rules, s, {j for j in used if s.count[j] > 1})
+        joining = links_inside(rules, s.item, {j for j in used if s.count[j] > 1})
         marks = [(type(away[j]).__name__, away[j].cluster) for j in used]
-        where = name_cluster(i, names_in(rules))
+        where = name_cluster(i, names_in(rules.others))
         return Proof(
             (*joining, *(away[j] for j in used), lower),
             False,
@@ -200,14 +202,14 @@ def too_few_allowed(rules: list[Rule], s: Structure) -> Proof | None:
     return None
 
 
-def too_many_moves(rules: list[Rule], _: Structure) -> Proof | None:
+def too_many_moves(rules: Rules, _: Structure) -> Proof | None:
     """More samples must leave their previous cluster than may."""
-    for stay in rules:
+    for stay in rules.others:
         if not isinstance(stay, MovedMax):
             continue
         previous = stay.source.values
         forced: dict[int, Rule] = {}
-        for rule in rules:
+        for rule in rules.others:
             if isinstance(rule, Fixed | Forbidden) and previous[rule.sample] >= 0:
                 same = previous[rule.sample] == rule.cluster
                 if same == isinstance(rule, Forbidden):
@@ -232,8 +234,3 @@ def _by_sample(rules: Iterable[Fixed]) -> list[Fixed]:
     for rule in rules:
         first.setdefault(rule.sample, rule)
     return list(first.values())
-
-
-def _inside(rules: list[Rule], s: Structure, items: set[int]) -> list[Rule]:
-    """All must-links of some items."""
-    return [r for r in rules if isinstance(r, MustLink) and int(s.item[r.samples[0]]) in items]

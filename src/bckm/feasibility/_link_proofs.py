@@ -9,9 +9,12 @@ import numpy as np
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._core.types import IntArray
+from bckm.constraints.rule_list import LinkRules, Rules
 from bckm.constraints.rules import CannotLink, MustLink, Rule
 from bckm.feasibility._proof import MustLinkGraph, Names, Proof, unique
 from bckm.problem.structure import Structure
+
+Link = MustLink | CannotLink
 
 
 def _clusters(s: Structure) -> str:
@@ -19,24 +22,25 @@ def _clusters(s: Structure) -> str:
     return "there is only 1 cluster" if k == 1 else f"there are only {k} clusters"
 
 
-def set_too_large(rules: list[Rule], s: Structure) -> Proof | None:
-    for rule in rules:
-        if isinstance(rule, CannotLink) and len(rule.samples) > s.n_clusters:
-            size = len(rule.samples)
+def set_too_large(rules: Rules, s: Structure) -> Proof | None:
+    for entry in rules.cannot_links.entries:
+        length = entry.links.length
+        if length.max() > s.n_clusters:
+            at = int(np.argmax(length > s.n_clusters))
             return Proof(
-                (rule,),
+                (entry[at],),
                 True,
-                f"{size} samples must be pairwise apart, but {_clusters(s)}",
-                f"use at least {size} clusters or shorten this cannot-link",
+                f"{length[at]} samples must be pairwise apart, but {_clusters(s)}",
+                f"use at least {length[at]} clusters or shorten this cannot-link",
             )
     return None
 
 
-def contradiction(rules: list[Rule], s: Structure) -> Proof | None:
+def contradiction(rules: Rules, s: Structure) -> Proof | None:
     if not s.contradictions:
         return None
     links = MustLinkGraph(rules, s.item.size)
-    best: tuple[list[int], list[MustLink], CannotLink] | None = None
+    best: tuple[list[int], list[Rule], Link] | None = None
     for rule in s.contradictions[:20]:
         for p in rule.samples:
             joined = [q for q in rule.samples if q > p and s.item[q] == s.item[p]]
@@ -48,10 +52,10 @@ def contradiction(rules: list[Rule], s: Structure) -> Proof | None:
                 if best is None or len(used) < len(best[1]):
                     best = (samples, used, rule)
     assert best is not None
-    samples, used, rule = best
-    names = Names((*used, rule))
+    samples, used, last = best
+    names = Names((*used, last))
     return Proof(
-        (*used, rule),
+        (*used, last),
         True,  # a shortest chain between members of the set: a shorter one would connect two others
         f"{names(samples[0], samples[-1])} are cannot-linked, but must-links join them "
         f"({names.chain(samples)})",
@@ -59,7 +63,7 @@ def contradiction(rules: list[Rule], s: Structure) -> Proof | None:
     )
 
 
-def clique_too_large(rules: list[Rule], s: Structure) -> Proof | None:
+def clique_too_large(rules: Rules, s: Structure) -> Proof | None:
     clique: list[int] = max((c.tolist() for c in s.cliques), key=len, default=[])
     if len(clique) <= s.n_clusters:
         return None
@@ -75,7 +79,7 @@ def clique_too_large(rules: list[Rule], s: Structure) -> Proof | None:
     )
 
 
-def odd_cycle(rules: list[Rule], s: Structure) -> Proof | None:
+def odd_cycle(rules: Rules, s: Structure) -> Proof | None:
     """Two clusters: conflicts must alternate, so a cycle of odd length contradicts itself."""
     if s.n_clusters != 2 or not s.edges.size:
         return None
@@ -128,13 +132,33 @@ class Story:
     plain: bool
 
 
-def story_of(rules: list[Rule], s: Structure, edges: list[tuple[int, int]]) -> Story:
+def _between(apart: LinkRules, s: Structure, members: set[int]) -> list[Link]:
+    """Cannot-links between some items, large sets first; of pairs the first of each two items."""
+    here = np.zeros(s.n_items, bool)
+    here[list(members)] = True
+    found: list[Link] = []
+    for entry in apart.entries:
+        at: list[int] = []
+        sets, larger = entry.links.larger()
+        if sets.starts is not None:
+            inside = np.add.reduceat(here[s.item[sets.samples]], sets.starts[:-1], dtype=int)
+            at = larger[inside > 1].tolist()
+        pairs, numbers = entry.links.pairs()
+        a, b = s.item[pairs[:, 0]], s.item[pairs[:, 1]]
+        rows = np.flatnonzero(here[a] & here[b])
+        code = np.minimum(a, b)[rows] * s.n_items + np.maximum(a, b)[rows]
+        rows = rows[np.unique(code, return_index=True)[1]]
+        at += (rows if numbers is None else numbers[rows]).tolist()
+        found += map(entry.__getitem__, sorted(at))
+    return sorted(found, key=lambda rule: -len(rule.samples))
+
+
+def story_of(rules: Rules, s: Structure, edges: list[tuple[int, int]]) -> Story:
     """Tell conflicts between items in rules: a cannot-link each, and the must-links in between."""
     wanted = {(min(e), max(e)) for e in edges}
     members = {j for e in wanted for j in e}
-    link: dict[tuple[int, int], tuple[CannotLink, int, int]] = {}
-    apart = [r for r in rules if isinstance(r, CannotLink)]
-    for rule in sorted(apart, key=lambda r: -len(r.samples)):
+    link: dict[tuple[int, int], tuple[Link, int, int]] = {}
+    for rule in _between(rules.cannot_links, s, members):
         inside = [p for p in rule.samples if int(s.item[p]) in members]
         for p, q in combinations(inside, 2):
             a, b = sorted((p, q), key=lambda x: int(s.item[x]))

@@ -11,6 +11,7 @@ import numpy as np
 
 from bckm._core.tolerance import allowed, group_sums, smallest
 from bckm._core.types import FloatArray
+from bckm.constraints.rule_list import Rules
 from bckm.constraints.rules import (
     CapacityBound,
     Fixed,
@@ -21,7 +22,7 @@ from bckm.constraints.rules import (
     names_in,
     plural,
 )
-from bckm.feasibility._proof import MustLinkGraph, Names, Proof, unique
+from bckm.feasibility._proof import MustLinkGraph, Names, Proof, links_inside, unique
 from bckm.problem.linear import as_sum
 from bckm.problem.structure import Structure
 
@@ -54,9 +55,9 @@ class _Column:
         return gap > allowed(0.0, 0.0, held)
 
 
-def _columns(rules: list[Rule], k: int) -> Iterator[_Column]:
+def _columns(rules: Rules, k: int) -> Iterator[_Column]:
     columns: dict[tuple[object, ...], _Column] = {}
-    for rule in rules:
+    for rule in rules.others:
         if isinstance(rule, CapacityBound | QuotaBound):
             total = as_sum(rule)
             column = columns.setdefault(total.key, _Column(total.values, rule))
@@ -66,7 +67,7 @@ def _columns(rules: list[Rule], k: int) -> Iterator[_Column]:
     yield from columns.values()
 
 
-def totals(rules: list[Rule], s: Structure) -> Proof | None:
+def totals(rules: Rules, s: Structure) -> Proof | None:
     """The sums of all clusters add up to the total."""
     for column in _columns(rules, s.n_clusters):
         values = column.values.tolist()
@@ -119,7 +120,7 @@ def _share_of_all(column: _Column, used: tuple[Rule, ...], s: Structure) -> Proo
     )
 
 
-def too_heavy(rules: list[Rule], s: Structure) -> Proof | None:
+def too_heavy(rules: Rules, s: Structure) -> Proof | None:
     """An item that holds more than any cluster that is open to it may."""
     for column in _columns(rules, s.n_clusters):
         if (column.values < 0).any() or not column.upper:
@@ -144,22 +145,24 @@ def _forbidden_by_item(s: Structure) -> Iterator[tuple[int, list[int]]]:
             yield j, part.tolist()
 
 
-def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: float) -> Proof:
+def _heavy_item(rules: Rules, s: Structure, column: _Column, j: int, room: float) -> Proof:
     links = MustLinkGraph(rules, s.item.size)
     inside = np.flatnonzero(s.item == j)
     start = int(inside[column.values[inside].argmax()])
-    reached, used = {start}, []
+    reached: set[int] = {start}
+    used: list[Rule] = []
     for node in links.before(start)[0].tolist():  # near ones first, until it is too much
         if node >= s.item.size and not column.clear([_sum(column, reached)], [room]):
             link = links.links[node - s.item.size]
             if not reached.issuperset(link.samples):
                 used.append(link)
                 reached.update(link.samples)
-    fixing = [r for r in rules if isinstance(r, Fixed | Forbidden) and int(s.item[r.sample]) == j]
+    marked = [rule for rule in rules.others if isinstance(rule, Fixed | Forbidden)]
+    fixing = [rule for rule in marked if int(s.item[rule.sample]) == j]
     forbidden = dict(_forbidden_by_item(s)).get(j, [])
     left = [i for i in range(s.n_clusters) if i not in forbidden]
     if fixing:  # the ways to them are told with all links
-        used = [r for r in links.links if int(s.item[r.samples[0]]) == j]
+        used = links_inside(rules, s.item, {j})
         reached = set(inside.tolist())
     samples, total = sorted(reached), _sum(column, reached)
     names = Names((*used, *fixing, column.first))
@@ -170,7 +173,7 @@ def _heavy_item(rules: list[Rule], s: Structure, column: _Column, j: int, room: 
     subject = f"{names(*samples)} must stay together and {held}"
     if len(samples) == 1:
         subject = f"{names(*samples)} holds {column.amount(total)}"
-    where = name_cluster(left[0], names_in(rules)) if len(left) == 1 else "every cluster"
+    where = name_cluster(left[0], names_in(rules.others)) if len(left) == 1 else "every cluster"
     where += " they can go to" if len(left) > 1 and forbidden else ""
     beyond = (
         f"the capacity of {where}" if isinstance(column.first, CapacityBound) else f"{where} may"
@@ -188,9 +191,9 @@ def _sum(column: _Column, samples: set[int]) -> float:
     return math.fsum(column.values[list(samples)].tolist())
 
 
-def overloaded(rules: list[Rule], s: Structure) -> Proof | None:
+def overloaded(rules: Rules, s: Structure) -> Proof | None:
     """What is fixed to a cluster is more than it may hold."""
-    fixed = {rule.sample: rule for rule in rules if isinstance(rule, Fixed)}
+    fixed = {rule.sample: rule for rule in rules.others if isinstance(rule, Fixed)}
     if not fixed:
         return None
     samples = np.array(list(fixed))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from bckm._core.types import IntArray, Sparse
+from bckm.constraints.rule_list import Rules
 from bckm.constraints.rules import (
     CannotLink,
     CapacityBound,
@@ -28,7 +29,7 @@ class Proof:
 
     Attributes
     ----------
-    rules : tuple of Rule
+    rules : sequence of Rule
         Rules that contradict each other on their own.
     minimal : bool
         Whether each proper subset is known to be feasible.
@@ -39,7 +40,7 @@ class Proof:
         of them whether it can be spared. Empty: each is on its own.
     """
 
-    rules: tuple[Rule, ...]
+    rules: Sequence[Rule]
     minimal: bool
     reason: str
     remedy: str
@@ -91,15 +92,25 @@ def unique(rules: Iterator[Rule | None]) -> tuple[Rule, ...]:
     return tuple(dict.fromkeys(rule for rule in rules if rule is not None))
 
 
+def links_inside(rules: Rules, item: IntArray, items: set[int]) -> list[Rule]:
+    """All must-links of some items, given the item of each sample."""
+    here = np.zeros(int(item.max()) + 1, bool)
+    here[list(items)] = True
+    links = rules.must_links
+    members, length = links.members()
+    first = here[item[members[np.cumsum(length) - length]]]
+    return [links[at] for at in np.flatnonzero(first).tolist()]
+
+
 class MustLinkGraph:
     """The must-links as a graph of samples and links, for shortest chains."""
 
-    def __init__(self, rules: list[Rule], n_samples: int) -> None:
-        self.links = [rule for rule in rules if isinstance(rule, MustLink)]
+    def __init__(self, rules: Rules, n_samples: int) -> None:
+        self.links = rules.must_links
         self.n_samples = n_samples
-        which = np.repeat(np.arange(len(self.links)), [len(r.samples) for r in self.links])
-        members = np.array([p for r in self.links for p in r.samples], np.int64)
-        size = n_samples + len(self.links)
+        members, length = self.links.members()
+        which = np.repeat(np.arange(length.size), length)
+        size = n_samples + length.size
         self.graph: Sparse = sp.csr_array(
             (np.ones(members.size), (members, n_samples + which)), (size, size)
         )
@@ -109,13 +120,14 @@ class MustLinkGraph:
         order, before = breadth_first_order(self.graph, start, directed=False)
         return order.astype(np.int64), before.astype(np.int64)
 
-    def between(self, p: int, q: int) -> tuple[list[int], list[MustLink]]:
+    def between(self, p: int, q: int) -> tuple[list[int], list[Rule]]:
         """The shortest chain of must-linked samples from one to another."""
         return ([p], []) if p == q else self.path(self.before(p)[1], q)
 
-    def path(self, before: IntArray, end: int) -> tuple[list[int], list[MustLink]]:
+    def path(self, before: IntArray, end: int) -> tuple[list[int], list[Rule]]:
         """Samples and links on the way to `end`, from the start of `before`."""
-        samples, links = [end], []
+        samples: list[int] = [end]
+        links: list[Rule] = []
         node = int(before[end])
         while node >= 0:
             if node >= self.n_samples:

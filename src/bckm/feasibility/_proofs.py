@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bckm._core.deadline import Deadline
-from bckm.constraints.rules import Rule
+from bckm.constraints.rule_list import Rules
 from bckm.feasibility import _bound_proofs as bounds
 from bckm.feasibility import _fixed_proofs as fixed
 from bckm.feasibility import _link_proofs as links
@@ -12,7 +12,7 @@ from bckm.feasibility._proof import Proof
 from bckm.problem.structure import Structure
 
 
-def find_proof(rules: list[Rule], s: Structure, deadline: Deadline) -> Proof | None:
+def find_proof(rules: Rules, s: Structure, deadline: Deadline) -> Proof | None:
     """Return the first cheap proof that applies, or None."""
     for search in (
         links.set_too_large,

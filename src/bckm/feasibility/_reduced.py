@@ -59,9 +59,7 @@ class Reduced:
             s,
             count=s.count[first],
             lower=np.zeros_like(s.lower) if coloring else s.lower,
-            conflict_sets=tuple(
-                part for sets in s.conflict_sets if len(part := _present(position, sets)) > 1
-            ),
+            conflict_sets=s.conflict_sets.among(position),
             loads=replace(s.loads, amount=s.loads.amount[first]),
             forbidden=_moved(position, s),
             linear=replace(
@@ -115,10 +113,6 @@ def _moved(position: IntArray, s: Structure) -> IntArray:
     item, cluster = s.columns.split(s.forbidden)
     at = position[item]
     return np.sort(s.columns.of(at, cluster)[at >= 0])
-
-
-def _present(position: IntArray, items: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(at) for j in items if (at := position[j]) >= 0)
 
 
 def _only_conflicts(s: Structure) -> bool:

@@ -250,7 +250,7 @@ def known_items(problem: Problem) -> KnownItems:
     inside = np.isin(items, fixed)
     open_to[np.searchsorted(fixed, items[inside]), clusters[inside]] = False
     places = [(cost.coords[0][before], cost.coords[1][before]), (fixed, open_to.argmax(axis=1))]
-    for rule in problem.rules:
+    for rule in problem.rules.others:
         if isinstance(rule, MovedMax):
             held = np.flatnonzero(rule.source.values >= 0)
             places.append((s.item[held], rule.source.values[held]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm._core.validation import read_whole
+from bckm.constraints.links import Links
 from bckm.methods._base import Clustering, Method, Task
 
 DENSE = 500  # samples up to which a dense eigendecomposition is faster than a sparse one
@@ -171,10 +171,11 @@ def smoothest(graph: Sparse, m: int, random: np.random.RandomState) -> FloatArra
     return np.asarray(vectors / np.where(length > 0, length, 1.0))
 
 
-def _pairs(links: tuple[tuple[int, ...], ...]) -> IntArray:
+def _pairs(links: Links) -> IntArray:
     """All pairs of the links, each once, (p, 2)."""
-    pairs = {(min(p, q), max(p, q)) for link in links for p, q in combinations(link, 2)}
-    return np.array(sorted(pairs), np.int64).reshape(-1, 2)
+    every = [block.every_pair()[0].samples.reshape(-1, 2) for block in links.blocks]
+    pairs = np.sort(np.concatenate([np.empty((0, 2), np.int64), *every]), axis=1)
+    return np.unique(pairs, axis=0)
 
 
 def learn_kernel(rows: FloatArray, together: IntArray, apart: IntArray) -> tuple[FloatArray, int]:

@@ -13,7 +13,8 @@ import numpy as np
 from bckm._core.terminal import clean
 from bckm._core.types import FloatArray
 from bckm.constraints import Constraints
-from bckm.constraints.parse import Link, label_links
+from bckm.constraints.links import Link
+from bckm.constraints.read_links import label_links
 from bckm.constraints.statements import Capacity, Quota, Stay
 from bckm.plan._columns import Reader, read_features
 from bckm.plan._links import read_links_file

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from bckm.constraints import Constraints
-from bckm.constraints.parse import Link
 from bckm.plan._columns import Reader
 from bckm.tables import TableError, read_table
 
@@ -37,13 +36,13 @@ def read_links_file(path: str, read: Reader) -> Constraints:
     if "confidence" in table.names:
         confidence = _confidence(table)
     hard: dict[str, Any] = {"must_link": [], "cannot_link": []}
-    soft: dict[str, list[tuple[Link, float]]] = {"must_link": [], "cannot_link": []}
+    soft: dict[str, list[tuple[list[Any], float]]] = {"must_link": [], "cannot_link": []}
     for row in range(table.n_rows):
         where = f"{table.source}, row {row + 1}: "
         kind = KINDS.get((kinds[row] or "").strip().lower())
         if kind is None:
             raise TableError(f"{where}kind must be together or apart; got {kinds[row]!r}.")
-        link = Link(_pair(ends[0][row], ends[1][row], read, where))
+        link = _pair(ends[0][row], ends[1][row], read, where)
         if math.isinf(confidence[row]):
             hard[kind].append(link)
         else:

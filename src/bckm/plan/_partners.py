@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bckm._core.terminal import clean
-from bckm.constraints.parse import Link
+from bckm.constraints.links import Link
 from bckm.plan._columns import Reader
 from bckm.tables.cells import no_number, text_of
 from bckm.tables.errors import some

@@ -6,6 +6,8 @@ nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bckm._core.types import IntArray
@@ -16,7 +18,7 @@ TIES = 64  # items that are as good as each other and are looked at
 LARGEST = 20_000  # items among which cliques grow: those with most conflicts
 
 
-def clique_cover(sets: tuple[tuple[int, ...], ...], edges: IntArray) -> tuple[IntArray, ...]:
+def clique_cover(sets: Sequence[tuple[int, ...]], edges: IntArray) -> tuple[IntArray, ...]:
     """Cover conflicts with cliques: stated sets first, each grown as far as it goes.
 
     Growing takes at most the work `GROWTH`. What is not covered by then, or concerns items with few
@@ -24,7 +26,7 @@ def clique_cover(sets: tuple[tuple[int, ...], ...], edges: IntArray) -> tuple[In
 
     Parameters
     ----------
-    sets : tuple of tuples
+    sets : sequence of tuples
         Items that must be pairwise apart, large sets first.
     edges : array (e, 2)
         The same as pairs, each once.

@@ -20,7 +20,8 @@ from bckm._core.validation import (
     read_weight,
 )
 from bckm.constraints import Constraints, as_constraints
-from bckm.constraints.rules import MovedMax, Rule
+from bckm.constraints.rule_list import Rules
+from bckm.constraints.rules import MovedMax
 from bckm.problem.feature import Feature
 from bckm.problem.normalize import (
     Groups,
@@ -55,7 +56,7 @@ class Problem:
         What labels must obey.
     soft : Soft
         What labels should obey, and what it costs if they do not.
-    rules : list of Rule
+    rules : Rules
         What was asked, one by one.
     points : array (m, d)
         Weighted mean of each item; a csr_array where X is sparse.
@@ -82,7 +83,7 @@ class Problem:
 
     structure: Structure
     soft: Soft
-    rules: list[Rule]
+    rules: Rules
     points: PointArray
     mass: FloatArray
     cost_weight: FloatArray
@@ -207,7 +208,9 @@ class Problem:
     @property
     def pinned(self) -> bool:
         """Whether rules say which cluster is which: samples are fixed, or forbidden, or stay."""
-        return Feature.FIXED in self.features or any(isinstance(r, MovedMax) for r in self.rules)
+        return Feature.FIXED in self.features or any(
+            isinstance(r, MovedMax) for r in self.rules.others
+        )
 
     def cost(self, centers: FloatArray) -> FloatArray:
         """Cost of each item in each cluster, (m, k). The one cost function of the library.

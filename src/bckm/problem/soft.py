@@ -7,17 +7,17 @@ and quotas are loads with a penalty per unit beyond their bounds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from bckm._core.tolerance import ROUNDING, STRICT, group_sums
 from bckm._core.types import FloatArray, IntArray, Sparse
+from bckm.constraints.rule_list import SoftRules
 from bckm.constraints.rules import (
-    CannotLink,
     CapacityBound,
     Fixed,
     Forbidden,
@@ -68,7 +68,7 @@ class Soft:
     @classmethod
     def compile(
         cls,
-        rules: Sequence[SoftRule],
+        rules: SoftRules,
         item: IntArray,
         n_clusters: int,
         confidence_price: float,
@@ -84,20 +84,19 @@ class Soft:
         together, apart = _Pairs(item), _Pairs(item)
         alone, sums = _ClusterCosts(item, n_clusters), _Sums(item, n_clusters)
         limit = min(LARGEST, LARGEST_OUT * unit_price)
-        for soft_rule in rules:
+        for block in rules.blocks:
+            prices = block.weight * float(confidence_price if block.relative else unit_price)
+            if not prices.max() <= limit:
+                raise _too_dear(block[int(np.argmax(~(prices <= limit)))])
+            pairs = together if block.kind is MustLink else apart
+            pairs.add(block.links.samples.reshape(-1, 2), prices)
+        for soft_rule in rules.others:
             unit = confidence_price if soft_rule.relative else unit_price
             price = float(soft_rule.weight) * float(unit)
             rule = soft_rule.rule
             if not price * _most(rule, item.size) <= limit:
-                raise ValueError(
-                    f"the price of a soft rule is so large that distances become negligible: "
-                    f"{soft_rule}; lower it, or pass infinity to make the rule hard."
-                )
+                raise _too_dear(soft_rule)
             match rule:
-                case MustLink(samples):
-                    together.add(samples[0], samples[1], price)
-                case CannotLink(samples):
-                    apart.add(samples[0], samples[1], price)
                 case Fixed(sample, cluster):
                     alone.prefer(np.array([sample]), np.array([cluster]), np.array([price]))
                 case Forbidden(sample, cluster):
@@ -203,6 +202,13 @@ class Soft:
             cost[beyond.coords] += beyond.data
 
 
+def _too_dear(soft_rule: SoftRule) -> ValueError:
+    return ValueError(
+        f"the price of a soft rule is so large that distances become negligible: "
+        f"{soft_rule}; lower it, or pass infinity to make the rule hard."
+    )
+
+
 def _most(rule: Rule, n_samples: int) -> float:
     """How many units a rule can be violated by, at most."""
     match rule:
@@ -225,21 +231,20 @@ class _Pairs:
 
     def __init__(self, item: IntArray) -> None:
         self.item = item
-        self.a: list[int] = []
-        self.b: list[int] = []
-        self.price: list[float] = []
+        self.pairs: list[NDArray[Any]] = []
+        self.price: list[FloatArray] = []
 
-    def add(self, p: int, q: int, price: float) -> None:
-        self.a.append(p)
-        self.b.append(q)
+    def add(self, pairs: NDArray[Any], price: FloatArray) -> None:
+        self.pairs.append(pairs)
         self.price.append(price)
 
     def matrix(self, m: int) -> Sparse:
         """Symmetric; the diagonal holds pairs inside items, once."""
-        a = self.item[np.array(self.a, np.int64)]
-        b = self.item[np.array(self.b, np.int64)]
-        price = np.array(self.price)
-        upper = sp.coo_array((price, (a, b)), (m, m)).tocsr()
+        if not self.pairs:
+            return sp.csr_array((m, m))
+        item = self.item.astype(np.int32)
+        a, b = (np.concatenate([item[pairs[:, side]] for pairs in self.pairs]) for side in (0, 1))
+        upper = sp.coo_array((np.concatenate(self.price), (a, b)), (m, m)).tocsr()
         return (upper + upper.T - sp.diags_array(upper.diagonal())).tocsr()
 
 

@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from bckm._core.types import BoolArray, FloatArray, IntArray, Sparse
+from bckm.constraints.links import PART
+from bckm.constraints.rule_list import LinkRules, Rules, SoftRules
 from bckm.constraints.rules import (
-    CannotLink,
     CapacityBound,
     Fixed,
     Forbidden,
     Moved,
     MovedMax,
-    MustLink,
     NonEmpty,
     RowBound,
     Rule,
@@ -33,6 +33,7 @@ from bckm.constraints.rules import (
 )
 from bckm.problem.cliques import clique_cover
 from bckm.problem.columns import Columns
+from bckm.problem.conflicts import ConflictSets, lift
 from bckm.problem.linear import (
     Linear,
     Loads,
@@ -48,14 +49,22 @@ def contract(rules: Iterable[Rule], n_samples: int) -> IntArray:
 
     Items are numbered by their first sample, so the result does not depend on the order of rules.
     """
-    links = [rule.samples for rule in rules if isinstance(rule, MustLink)]
-    if not links:
-        return np.arange(n_samples)
-    lengths = np.fromiter(map(len, links), np.int64, len(links))
-    members = np.fromiter(chain.from_iterable(links), np.int64, int(lengths.sum()))
-    first = np.repeat(members[np.cumsum(lengths) - lengths], lengths)
-    graph = sp.coo_array((np.ones(members.size), (first, members)), (n_samples, n_samples))
-    return renumber(connected_components(graph, directed=False)[1])
+    item = np.arange(n_samples)
+    for block in Rules.of(rules).must_links.blocks:
+        for first, other in block.chained(max(PART, n_samples)):
+            item = _joined(item, item[first], item[other])
+    return item if item[-1] == n_samples - 1 else renumber(item)
+
+
+def _joined(item: IntArray, a: IntArray, b: IntArray) -> IntArray:
+    """The same after items were joined; of many links most say nothing new."""
+    fresh = a != b
+    if not fresh.any():
+        return item
+    m = int(item.max()) + 1
+    graph = sp.coo_array((np.ones(int(fresh.sum())), (a[fresh], b[fresh])), (m, m))
+    group: IntArray = connected_components(graph, directed=False)[1]
+    return group[item].astype(np.int64)
 
 
 def renumber(group: IntArray) -> IntArray:
@@ -97,9 +106,9 @@ class Structure:
         Samples in each item.
     lower, upper : arrays (k,)
         Bounds on the number of samples in each cluster.
-    conflict_sets : tuple of tuples of int
+    conflict_sets : ConflictSets
         Sets of items that must be pairwise apart, as stated, largest first.
-    contradictions : tuple of CannotLink
+    contradictions : LinkRules
         Cannot-links between samples of one item.
     loads : Loads
         Sums over the items of each cluster, with their bounds.
@@ -118,8 +127,8 @@ class Structure:
     count: IntArray
     lower: IntArray
     upper: IntArray
-    conflict_sets: tuple[tuple[int, ...], ...]
-    contradictions: tuple[CannotLink, ...]
+    conflict_sets: ConflictSets
+    contradictions: LinkRules
     loads: Loads
     forbidden: IntArray
     linear: Linear
@@ -128,14 +137,20 @@ class Structure:
 
     @classmethod
     def compile(
-        cls, rules: list[Rule], item: IntArray, n_clusters: int, soft: Iterable[SoftRule] = ()
+        cls,
+        rules: Iterable[Rule],
+        item: IntArray,
+        n_clusters: int,
+        soft: SoftRules | None = None,
     ) -> Structure:
         """Compile rules, given the item of each sample (see `contract`).
 
         Soft rules ask nothing here, but may tell clusters apart.
         """
-        lower, upper = _size_bounds(rules, item.size, n_clusters)
-        sets, contradictions = _lift(rules, item)
+        listed = Rules.of(rules)
+        others, priced = listed.others, [] if soft is None else soft.others
+        lower, upper = _size_bounds(others, item.size, n_clusters)
+        sets, contradictions = lift(listed, item)
         return cls(
             n_clusters=n_clusters,
             item=item,
@@ -144,11 +159,11 @@ class Structure:
             upper=upper,
             conflict_sets=sets,
             contradictions=contradictions,
-            loads=compile_loads(rules, item, n_clusters),
-            forbidden=compile_forbidden(rules, item, n_clusters),
-            linear=compile_rows(rules, item, n_clusters),
-            cluster_class=_cluster_classes(rules, soft, lower, upper),
-            cluster_order=_cluster_order(rules, soft, lower, upper),
+            loads=compile_loads(others, item, n_clusters),
+            forbidden=compile_forbidden(others, item, n_clusters),
+            linear=compile_rows(others, item, n_clusters),
+            cluster_class=_cluster_classes(others, priced, lower, upper),
+            cluster_order=_cluster_order(others, priced, lower, upper),
         )
 
     @cached_property
@@ -170,7 +185,12 @@ class Structure:
     @cached_property
     def edges(self) -> IntArray:
         """Conflicts (e, 2): pairs of items that must be apart, each once, sorted."""
-        return _edges(self.conflict_sets)
+        return self._pairs.astype(np.int64)
+
+    @cached_property
+    def _pairs(self) -> NDArray[np.integer]:
+        """The same in as few bytes as they need."""
+        return self.conflict_sets.edges()
 
     @cached_property
     def cliques(self) -> tuple[IntArray, ...]:
@@ -180,10 +200,11 @@ class Structure:
     @cached_property
     def neighbors(self) -> Sparse:
         """Symmetric conflict graph (m, m), in CSR."""
-        a, b = self.edges.T
-        ones = np.ones(2 * a.size, np.int64)
-        where = (np.concatenate([a, b]), np.concatenate([b, a]))
-        return sp.csr_array((ones, where), (self.n_items, self.n_items))
+        a, b = self._pairs.T
+        starts = np.searchsorted(a, np.arange(self.n_items + 1)).astype(np.int32)
+        shape = (self.n_items, self.n_items)
+        upper = sp.csr_array((np.ones(a.size, np.int8), np.ascontiguousarray(b), starts), shape)
+        return upper + upper.T.tocsr()
 
     @cached_property
     def _few_rows(self) -> Linear:
@@ -276,11 +297,16 @@ class Structure:
         sizes = self.sizes(labels)
         if (sizes < self.lower).any() or (sizes > self.upper).any() or self.contradictions:
             return False
-        if (labels[self.edges[:, 0]] == labels[self.edges[:, 1]]).any():
+        if self._broken(labels):
             return False
         if self.forbidden.size and np.isin(self.columns.used(labels), self.forbidden).any():
             return False
         return self.sums_hold(labels)
+
+    def _broken(self, labels: IntArray) -> bool:
+        """Whether labels join what must be apart."""
+        parts = (self._pairs[begin : begin + PART] for begin in range(0, len(self._pairs), PART))
+        return any((labels[part[:, 0]] == labels[part[:, 1]]).any() for part in parts)
 
 
 def _size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, IntArray]:
@@ -298,35 +324,8 @@ def _size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, I
     return lower, upper
 
 
-def _lift(
-    rules: list[Rule], item: IntArray
-) -> tuple[tuple[tuple[int, ...], ...], tuple[CannotLink, ...]]:
-    """Cannot-links between items: sorted sets of items, and the links that contradict."""
-    sets: set[tuple[int, ...]] = set()
-    contradictions = []
-    for rule in rules:
-        if isinstance(rule, CannotLink):
-            items = {int(item[p]) for p in rule.samples}
-            if len(items) < len(rule.samples):
-                contradictions.append(rule)
-            if len(items) > 1:
-                sets.add(tuple(sorted(items)))
-    return tuple(sorted(sets, key=lambda s: (-len(s), s))), tuple(contradictions)
-
-
-def _edges(sets: tuple[tuple[int, ...], ...]) -> IntArray:
-    if not sets:
-        return np.empty((0, 2), np.int64)
-    parts = []
-    for length in sorted({len(s) for s in sets}):
-        members = np.array([s for s in sets if len(s) == length])
-        a, b = np.triu_indices(length, 1)
-        parts.append(np.stack([members[:, a].ravel(), members[:, b].ravel()], axis=1))
-    return np.unique(np.concatenate(parts), axis=0)
-
-
 def _cluster_classes(
-    rules: list[Rule], soft: Iterable[SoftRule], lower: IntArray, upper: IntArray
+    rules: list[Rule], soft: list[SoftRule], lower: IntArray, upper: IntArray
 ) -> IntArray:
     k = lower.size
     keys: list[list[object]] = [[int(lower[i]), int(upper[i])] for i in range(k)]
@@ -345,7 +344,7 @@ def _cluster_classes(
 
 
 def _cluster_order(
-    rules: list[Rule], soft: Iterable[SoftRule], lower: IntArray, upper: IntArray
+    rules: list[Rule], soft: list[SoftRule], lower: IntArray, upper: IntArray
 ) -> IntArray:
     """Sort clusters by size bounds, then by the bounds of sums, then by soft ones."""
     keys: list[list[float]] = [[float(a + b), float(a)] for a, b in zip(lower, upper, strict=True)]

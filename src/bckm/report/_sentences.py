@@ -51,7 +51,7 @@ class Words:
     def __init__(self, study: Study) -> None:
         self.study, self.n_clusters = study, study.n_clusters
 
-    def lines(self, kind: str, rules: list[Rule]) -> Iterable[Sentence]:
+    def lines(self, kind: str, rules: Sequence[Rule]) -> Iterable[Sentence]:
         """What rules of one kind ask."""
         return _LINES[kind](self, rules)
 
@@ -125,7 +125,7 @@ class Words:
                 return (Told(message),)
         return (Told(message[:1].upper() + message[1:]),)
 
-    def sizes(self, rules: list[Rule]) -> Iterable[Sentence]:
+    def sizes(self, rules: Sequence[Rule]) -> Iterable[Sentence]:
         """How many samples clusters hold."""
         ranges = _ranges(
             (rule.cluster, "min" if isinstance(rule, SizeMin) else "max", rule.value)
@@ -138,7 +138,7 @@ class Words:
         if any(isinstance(rule, NonEmpty) for rule in rules):
             yield ("No cluster is empty.",)
 
-    def loads(self, rules: list[Rule]) -> Iterable[Sentence]:
+    def loads(self, rules: Sequence[Rule]) -> Iterable[Sentence]:
         """What clusters hold of the amounts of a capacity."""
         found = [rule for rule in rules if isinstance(rule, CapacityBound)]
         for source in {id(rule.source): rule.source for rule in found}.values():
@@ -147,7 +147,7 @@ class Words:
                 where = self.where(cluster, " in every")
                 yield ("The sum of ", Name(source.name), *where, f" is {between(*bounds)}.")
 
-    def links(self, rules: list[Rule]) -> Iterable[Sentence]:
+    def links(self, rules: Sequence[Rule]) -> Iterable[Sentence]:
         """Who is with whom, and who is not."""
         for rule in rules:
             if isinstance(rule, MustLink | CannotLink):
@@ -157,7 +157,7 @@ class Words:
                 )
                 yield (*self.samples(rule.samples, rule.ids), word, *why, ".")
 
-    def quotas(self, rules: list[Rule]) -> Iterable[Sentence]:
+    def quotas(self, rules: Sequence[Rule]) -> Iterable[Sentence]:
         """What categories clusters hold."""
         found = [rule for rule in rules if isinstance(rule, QuotaBound)]
         for source in {id(rule.source): rule.source for rule in found}.values():
@@ -174,7 +174,7 @@ class Words:
                     f" as {much} {unit}.",
                 )
 
-    def fixed(self, rules: list[Rule]) -> Iterable[Sentence]:
+    def fixed(self, rules: Sequence[Rule]) -> Iterable[Sentence]:
         """Which samples lie where."""
         for rule in rules:
             if isinstance(rule, Fixed | Forbidden):
@@ -182,7 +182,7 @@ class Words:
                 name = self.sample(rule.sample, rule.ids and rule.ids[0])
                 yield (name, f" {verb} cluster ", self.cluster(rule.cluster), ".")
 
-    def stays(self, rules: list[Rule]) -> Iterable[Sentence]:
+    def stays(self, rules: Sequence[Rule]) -> Iterable[Sentence]:
         """Who keeps its previous cluster."""
         for rule in rules:
             if isinstance(rule, MovedMax):
@@ -194,7 +194,7 @@ class Words:
                 whose = "its" if paid == 1 else "their"
                 yield (f"{counted(paid, 'sample')} should keep {whose} previous cluster.",)
 
-    def rows(self, rules: list[Rule]) -> Iterable[Sentence]:
+    def rows(self, rules: Sequence[Rule]) -> Iterable[Sentence]:
         """Any linear rules."""
         found = [rule for rule in rules if isinstance(rule, RowBound)]
         for source in {id(rule.source): rule.source for rule in found}.values():
@@ -203,7 +203,7 @@ class Words:
                 yield (Name(source.name), f", row {row}: {between(*bounds)}.")
 
 
-_LINES: dict[str, Callable[[Words, list[Rule]], Iterable[Sentence]]] = {
+_LINES: dict[str, Callable[[Words, Sequence[Rule]], Iterable[Sentence]]] = {
     "size": Words.sizes,
     "capacity": Words.loads,
     "together": Words.links,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Any, TypeVar
 
 import numpy as np
 
+from bckm.constraints.rule_list import RuleBlock, Rules, SoftBlock, SoftRules
 from bckm.constraints.rules import (
     CannotLink,
     CapacityBound,
@@ -30,6 +31,7 @@ from bckm.report.words import Sentence, counted, number
 from bckm.study import Study
 from bckm.verification import Violation, verify
 
+Listing = TypeVar("Listing", Rules, SoftRules)
 MOST = 200  # sentences about rules of one kind
 
 _KINDS: dict[type, str] = {
@@ -141,33 +143,37 @@ def check_rules(study: Study) -> Checked:
     broken = verify(labels, k, study.constraints)
     lost = verify(labels, k, study.constraints, soft=True)
     topics = [_topic(kind, rules, broken, words, None) for kind, rules in _grouped(hard)]
-    inner: dict[str, list[SoftRule]] = defaultdict(list)
-    for priced in soft:
-        inner[_KINDS[type(priced.rule)]].append(priced)
-    for kind in _TITLES:
-        if kind in inner:
-            rules = [priced.rule for priced in inner[kind]]
-            topics.append(_topic(kind, rules, lost, words, inner[kind]))
+    for kind, priced in _grouped(soft):
+        rules = Rules(_bare(entry) for entry in priced.entries)
+        topics.append(_topic(kind, rules, lost, words, priced))
     first = {(id(one.rule), one.cluster): one for one in broken}.values()  # a set of links once
     told = [words.broken(one.rule, one.message, one) for one in islice(first, MOST)]
     return Checked(tuple(topics), tuple(told), {one.message: one for one in lost})
 
 
-def _grouped(rules: Sequence[Rule]) -> list[tuple[str, list[Rule]]]:
-    found: dict[str, list[Rule]] = defaultdict(list)
-    for rule in rules:
-        found[_KINDS[type(rule)]].append(rule)
-    return [(kind, found[kind]) for kind in _TITLES if kind in found]
+def _grouped(rules: Listing) -> list[tuple[str, Listing]]:
+    found: dict[str, list[Any]] = defaultdict(list)
+    for entry in rules.entries:
+        one = _bare(entry)
+        found[_KINDS[one.kind if isinstance(one, RuleBlock) else type(one)]].append(entry)
+    return [(kind, type(rules)(found[kind])) for kind in _TITLES if kind in found]
+
+
+def _bare(entry: RuleBlock | SoftBlock | Rule | SoftRule) -> RuleBlock | Rule:
+    """Without its price."""
+    if isinstance(entry, SoftBlock):
+        return RuleBlock(entry.kind, entry.links)
+    return entry.rule if isinstance(entry, SoftRule) else entry
 
 
 def _topic(
     kind: str,
-    rules: list[Rule],
+    rules: Rules,
     violations: list[Violation],
     words: Words,
-    soft: list[SoftRule] | None,
+    soft: SoftRules | None,
 ) -> Topic:
-    asked = sum(_count(rule, words.n_clusters) for rule in rules)
+    asked = len(rules.links) + sum(_count(rule, words.n_clusters) for rule in rules.others)
     lost = {
         (id(one.rule), one.cluster): _lost(bare(one.rule), words.study)
         for one in violations
@@ -208,9 +214,9 @@ def _lost(rule: Rule, study: Study) -> int:
     return 0 if isinstance(rule, NonEmpty) else 1
 
 
-def _nouns(kind: str, rules: list[Rule]) -> tuple[str, str]:
+def _nouns(kind: str, rules: Rules) -> tuple[str, str]:
     if kind in ("together", "apart"):
-        pairs = all(isinstance(r, MustLink | CannotLink) and len(r.samples) == 2 for r in rules)
+        pairs = all(block.starts is None for block in rules.links.blocks)
         noun = "pair" if pairs else "set"
         return f"{noun} {kind}", f"{noun}s {kind}"
     if kind == "stay" and isinstance(rules[0], Moved):
@@ -226,7 +232,7 @@ def _nouns(kind: str, rules: list[Rule]) -> tuple[str, str]:
     return one + rest.replace("their", "its"), f"{one}s{rest}"
 
 
-def _moved(rules: list[Rule], words: Words) -> Sentence:
+def _moved(rules: Rules, words: Words) -> Sentence:
     """How much of limits on moves was used, and by whom."""
     told: Sentence = ()
     for rule in rules:
@@ -238,10 +244,11 @@ def _moved(rules: list[Rule], words: Words) -> Sentence:
     return told
 
 
-def _price(kind: str, rules: list[SoftRule]) -> str:
+def _price(kind: str, rules: SoftRules) -> str:
     """What a violation costs, of all that may differ."""
-    relative = {rule.relative for rule in rules}
-    found = list(chain.from_iterable(map(_prices, rules)))
+    relative = {entry.relative for entry in rules.entries}
+    found = list(chain.from_iterable(map(_prices, rules.others)))
+    found += [float(end) for b in rules.blocks for end in (b.weight.min(), b.weight.max())]
     low, high = min(found), max(found)
     word = "confidence" if relative == {True} else "price" if relative == {False} else "weight"
     much = number(low) if low == high else f"{number(low)} to {number(high)}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from bckm._core.types import BoolArray, IntArray
 from bckm.constraints import Constraints
+from bckm.constraints.links import Links as StatedLinks
 from bckm.study import Study
 
 _FEW = 100  # lines that may be strong
@@ -155,12 +156,12 @@ def _of(c: Constraints, labels: IntArray, most: int, soft: bool = False) -> Iter
             yield from _apart(_where(inner.cannot_link, those[at:]), labels, most, wish)
 
 
-def _where(stated: Sequence[Any], those: BoolArray) -> Sequence[Any]:
-    return stated if those.all() else [stated[at] for at in np.flatnonzero(those).tolist()]
+def _where(stated: StatedLinks, those: BoolArray) -> StatedLinks:
+    return stated if those.all() else stated.take(np.flatnonzero(those))
 
 
-def _together(stated: Sequence[Any], labels: IntArray, soft: bool) -> Iterator[_Pairs]:
-    steps = [np.array([link[:-1], link[1:]], np.int64).T for link in stated if len(link) > 2]
+def _together(stated: StatedLinks, labels: IntArray, soft: bool) -> Iterator[_Pairs]:
+    steps = [np.array([link[:-1], link[1:]], np.int64).T for link in _larger(stated)]
     steps.append(_twos(stated))
     pairs = np.concatenate(steps)
     if len(pairs):
@@ -168,18 +169,26 @@ def _together(stated: Sequence[Any], labels: IntArray, soft: bool) -> Iterator[_
         yield _Pairs(pairs, kept, "together", soft, len(pairs))
 
 
-def _twos(stated: Sequence[Any]) -> IntArray:
-    return np.array([tuple(link) for link in stated if len(link) == 2], np.int64).reshape(-1, 2)
+def _twos(stated: StatedLinks) -> IntArray:
+    return np.concatenate(
+        [np.empty((0, 2), np.int32), *(block.pairs()[0] for block in stated.blocks)]
+    )
 
 
-def _apart(stated: Sequence[Any], labels: IntArray, most: int, soft: bool) -> Iterator[_Pairs]:
+def _larger(stated: StatedLinks) -> Iterator[IntArray]:
+    for block in stated.blocks:
+        sets = block.larger()[0]
+        if sets.starts is not None:
+            yield from np.split(sets.samples, sets.starts[1:-1])
+
+
+def _apart(stated: StatedLinks, labels: IntArray, most: int, soft: bool) -> Iterator[_Pairs]:
     pairs = _twos(stated)
     if len(pairs):
         kept = labels[pairs[:, 0]] != labels[pairs[:, 1]]
         yield _Pairs(pairs, kept, "apart", soft, len(pairs))
-    for link in stated:
-        if len(link) > 2:
-            yield _clique(np.array(link, np.int64), labels, most, soft)
+    for link in _larger(stated):
+        yield _clique(link, labels, most, soft)
 
 
 def _clique(samples: IntArray, labels: IntArray, most: int, soft: bool) -> _Pairs:
