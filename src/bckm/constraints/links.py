@@ -132,16 +132,13 @@ class Block:
             ids=None if self.ids is None else self.ids[places],
         )
 
-    def keep(self, those: BoolArray) -> tuple[IntArray, Block]:
-        """What is left if links lose samples: those that keep two, their numbers and the rest."""
-        length = np.add.reduceat(those, self._heads, dtype=np.int64) if len(self) else self.length
-        kept = np.flatnonzero(length > 1)
-        if kept.size < len(self):
-            enough = np.zeros(len(self), bool)
-            enough[kept] = True
-            those = those & (
-                np.repeat(enough, 2) if self.starts is None else np.repeat(enough, self.length)
-            )
+    def keep(self, those: BoolArray) -> tuple[BoolArray, Block]:
+        """What is left if links lose samples: which keep at least two, and these."""
+        if those.all() and (self.starts is None or (self.length > 1).all()):
+            return np.ones(len(self), bool), self
+        length = np.add.reduceat(those, self._heads, dtype=np.int64)
+        kept = length > 1
+        those = those & np.repeat(kept, self.length)
         length = length[kept]
         return kept, replace(
             self,
@@ -216,9 +213,7 @@ def narrow_samples(samples: NDArray[Any]) -> NDArray[Any]:
 
 def object_array(values: list[Any]) -> NDArray[Any]:
     """Any values, also tuples, as they are."""
-    objects = np.empty(len(values), object)
-    objects[:] = values
-    return objects
+    return np.fromiter(values, object, len(values))
 
 
 class Links(Sequence[Link]):

@@ -124,7 +124,7 @@ def _quick(links: Sequence[Any], by: str) -> Block | None:
     elif by == "position" or not types <= _NAMES:
         return None
     else:
-        samples = object_array(list(chain.from_iterable(links)))
+        samples = np.fromiter(chain.from_iterable(links), object, total)
     if not kinds.isdisjoint(_SETS):
         samples = _sorted_sets(samples, length, links)
     why = [getattr(link, "why", "") for link in links] if Link in kinds else ("",)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._core.types import IntArray
+from bckm._core.types import BoolArray, IntArray
 from bckm.constraints.expand import Softened
 from bckm.constraints.links import PART, Links
 from bckm.constraints.rules import name_samples
@@ -78,11 +78,11 @@ class Relabel:
     ) -> None:
         self.position, self.order, self.named = position, order, named
         self.dropped: list[str] = []
-        self.kept: IntArray = np.empty(0, np.int64)  # the links of the last rules that are left
+        self.kept: BoolArray = np.empty(0, bool)  # which links of the last rules are left
 
-    def links(self, links: Links, what: str) -> tuple[IntArray, Links]:
+    def links(self, links: Links, what: str) -> tuple[BoolArray, Links]:
         """The links that keep at least two samples, and which these were."""
-        numbers, moved, begin = [np.empty(0, np.int64)], [], 0
+        marks, moved = [np.empty(0, bool)], []
         for block in links.blocks:
             at = self.position.of(block.samples)
             ids = block.samples if self.named else block.ids
@@ -92,10 +92,9 @@ class Relabel:
                 for link in map(block.__getitem__, dict.fromkeys(lost)):
                     self.dropped.append(f"{link.why or what} of {name_samples(link)}")
             kept, rest = replace(block, samples=at, ids=ids, among=None).keep(there)
-            numbers.append(begin + kept)
+            marks.append(kept)
             moved.append(rest)
-            begin += len(block)
-        return np.concatenate(numbers), Links(moved)
+        return np.concatenate(marks), Links(moved)
 
     def fixed(self, rules: tuple[Any, ...], what: str) -> tuple[Any, ...]:
         """What is fixed or forbidden for samples that are there."""
@@ -126,7 +125,7 @@ class Relabel:
             inner = self(part.constraints)
             weight = part.weight[self.kept] if part.weight.ndim else part.weight
             soft.append(Softened(inner, weight, part.relative))
-        self.kept = np.concatenate([kept_together, len(c.must_link) + kept_apart])
+        self.kept = np.concatenate([kept_together, kept_apart])
         return c._with(
             must_link=together,
             cannot_link=apart,
