@@ -61,9 +61,7 @@ def doors(n: int, same: Pairs, apart: Pairs, y: Any) -> Iterator[tuple[str, Any,
     yield "list", told, None
     if len(same) + len(apart) <= 2e6:
         names = [f"s{p}" for p in range(n)]
-        by_name = {
-            key: [(names[a], names[b]) for a, b in pairs] for key, pairs in told.items()
-        }
+        by_name = {key: [(names[a], names[b]) for a, b in pairs] for key, pairs in told.items()}
         yield "ids", {**by_name, "by": "sample_id"}, names
     if y is not None and (y < 0).any():
         yield "from_labels", y, None

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 import bckm
 from bckm.constraints.links import Link, Links
+from bckm.constraints.relabel import Dropped
 
 
 def tell(thing):
@@ -29,7 +30,7 @@ def tell(thing):
         return ["sparse", tell(thing.toarray())]
     if isinstance(thing, Link):
         return ["Link", [tell(one) for one in thing], thing.why, tell(thing.ids), thing.among]
-    if isinstance(thing, Links):
+    if isinstance(thing, Links | Dropped):
         return tell(tuple(thing))
     if isinstance(thing, list | tuple):
         return [type(thing).__name__, *(tell(one) for one in thing)]

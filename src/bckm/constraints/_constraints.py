@@ -7,7 +7,7 @@ fits. What depends on them is checked by `Constraints.rules`, the one door from 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ from bckm.constraints.parse import (
     read_fixed,
 )
 from bckm.constraints.read_links import group_links, label_links, read_apart, read_together
-from bckm.constraints.relabel import Positions, Relabel, order_of
+from bckm.constraints.relabel import Dropped, Positions, Relabel, order_of
 from bckm.constraints.rule_list import Rules, SoftBlock, SoftRules
 from bckm.constraints.rules import Fixed, Forbidden, SoftRule
 from bckm.constraints.statements import Capacity, Quota, Stay
@@ -47,7 +47,7 @@ class Located:
     """Answer of `Constraints.locate`: rules about positions, and what names absent samples."""
 
     constraints: Constraints
-    dropped: tuple[str, ...]
+    dropped: Dropped = field(default_factory=Dropped)
 
 
 class Constraints(Fields):
@@ -383,7 +383,7 @@ class Constraints(Fields):
         ((2, 1),)
         """
         if self.by == "position":
-            return Located(self, ())
+            return Located(self)
         refuse_masked(sample_id, "sample_id")
         ids = sample_id.tolist() if hasattr(sample_id, "tolist") else list(sample_id)
         positions = Positions(ids)
@@ -392,13 +392,14 @@ class Constraints(Fields):
             raise ValueError(f"sample_id contains {twice!r} more than once; ids must be unique.")
         relabel = Relabel(positions, lambda block: order_of(block, ids), named=True)
         located = relabel(self)
-        if relabel.dropped and missing == "raise":
+        dropped = relabel.dropped
+        if dropped and missing == "raise":
             raise ValueError(
-                f"{len(relabel.dropped)} rules refer to samples that are not in the data; first: "
-                f"{relabel.dropped[0]}; correct these ids, or drop such rules with "
+                f"{len(dropped)} rules refer to samples that are not in the data; first: "
+                f"{dropped[0]}; correct these ids, or drop such rules with "
                 "locate(sample_id, missing='drop')."
             )
-        return Located(located, tuple(relabel.dropped))
+        return Located(located, dropped)
 
 
 def as_constraints(constraints: Any) -> Constraints:

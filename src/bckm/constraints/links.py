@@ -104,6 +104,10 @@ class Block:
             return place // 2
         return int(np.searchsorted(self.starts, place, "right")) - 1
 
+    def links_of(self, those: BoolArray) -> IntArray:
+        """The links that have some of these samples."""
+        return np.flatnonzero(np.logical_or.reduceat(those, self._heads))
+
     def __getitem__(self, at: int) -> Link:
         part = slice(self.begin(at), self.begin(at + 1))
         why = self.words[0 if self.reason is None else self.reason[at]]

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bckm._core.types import BoolArray, IntArray
 from bckm.constraints.expand import Softened
-from bckm.constraints.links import PART, Links
+from bckm.constraints.links import PART, Block, Links
 from bckm.constraints.rules import name_samples
 
 if TYPE_CHECKING:
@@ -60,6 +60,53 @@ class Positions:
         return np.where(names[at] == samples, order[at], -1)
 
 
+class Dropped(Sequence[str]):
+    """Rules that name absent samples, in words that are made when read."""
+
+    def __init__(self, parts: Sequence[tuple[Block, IntArray, str] | str] = ()) -> None:
+        self._parts = tuple(parts)  # a block, its links and what they are, or words
+
+    @cached_property
+    def _ends(self) -> IntArray:
+        return np.cumsum([1 if isinstance(part, str) else len(part[1]) for part in self._parts])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if self._parts else 0
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        if isinstance(at, slice):
+            return tuple(self[one] for one in range(*at.indices(len(self))))
+        at = at + len(self) if at < 0 else at
+        if not 0 <= at < len(self):
+            raise IndexError(f"{len(self)} rules were dropped, none of number {at}")
+        number = int(np.searchsorted(self._ends, at, "right"))
+        part = self._parts[number]
+        if isinstance(part, str):
+            return part
+        block, numbers, what = part
+        link = block[int(numbers[at - self._ends[number]])]
+        return f"{link.why or what} of {name_samples(link)}"
+
+    def __add__(self, other: Dropped) -> Dropped:
+        return Dropped(self._parts + other._parts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dropped | tuple):
+            return NotImplemented
+        return tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        more = f", ... {len(self) - 9:,} more" if len(self) > 10 else ""
+        return f"({', '.join(map(repr, self[: 9 if more else 10]))}{more})"
+
+
 class Relabel:
     """Brings rules to other samples: where each one is now, and what had to be left out.
 
@@ -77,8 +124,13 @@ class Relabel:
         self, position: Positions, order: Callable[[Any], IntArray], *, named: bool
     ) -> None:
         self.position, self.order, self.named = position, order, named
-        self.dropped: list[str] = []
+        self._dropped: list[tuple[Block, IntArray, str] | str] = []
         self.kept: BoolArray = np.empty(0, bool)  # which links of the last rules are left
+
+    @property
+    def dropped(self) -> Dropped:
+        """What names samples that are not there."""
+        return Dropped(self._dropped)
 
     def links(self, links: Links, what: str) -> tuple[BoolArray, Links]:
         """The links that keep at least two samples, and which these were."""
@@ -88,9 +140,7 @@ class Relabel:
             ids = block.samples if self.named else block.ids
             there = at >= 0
             if not there.all():
-                lost = [block.link_of(place) for place in np.flatnonzero(~there).tolist()]
-                for link in map(block.__getitem__, dict.fromkeys(lost)):
-                    self.dropped.append(f"{link.why or what} of {name_samples(link)}")
+                self._dropped.append((block, block.links_of(~there), what))
             kept, rest = replace(block, samples=at, ids=ids, among=None).keep(there)
             marks.append(kept)
             moved.append(rest)
@@ -105,7 +155,7 @@ class Relabel:
                 at = self.position.by_name[rule.sample]
                 moved.append(type(rule)(at, rule.cluster, ids))
             else:
-                self.dropped.append(f"{what} cluster of sample {rule.sample!r}")
+                self._dropped.append(f"{what} cluster of sample {rule.sample!r}")
         return tuple(moved)
 
     def __call__(self, c: Constraints) -> Constraints:

@@ -73,7 +73,7 @@ class ConstrainedKMeans(FittedCenters):
         The violated soft rules.
     n_dropped_ : int
         Number of rules about samples that are not in X, as in a split; see `fit`.
-    dropped_rules_ : tuple of str
+    dropped_rules_ : sequence of str
         These rules, in words.
     result_ : Result
         All of the above, with history and time, as returned by `kmeans`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     penalty_: float
     violated_: tuple[SoftViolation, ...]
     n_dropped_: int
-    dropped_rules_: tuple[str, ...]
+    dropped_rules_: Sequence[str]
     result_: Result
     _space: Metric  # where distances of the last fit are Euclidean
     _bounds: FittedBounds  # of the last fit

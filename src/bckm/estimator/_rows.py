@@ -102,9 +102,9 @@ class SampleRows:
         """Bring rules to positions, without those about ids that are not there."""
         if rules.by == "position":
             self._refuse_counting(rules)
-            return Located(rules, ())
+            return Located(rules)
         if not rules._names_samples:
-            return Located(rules._with(by="position"), ())
+            return Located(rules._with(by="position"))
         positions = Positions(self.ids)
         named = list(_named(rules))
         if named and not any((positions.of(names) >= 0).any() for names in named):

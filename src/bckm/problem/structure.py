@@ -68,11 +68,14 @@ def _joined(item: IntArray, a: IntArray, b: IntArray) -> IntArray:
 
 
 def renumber(group: IntArray) -> IntArray:
-    """Number groups in the order of their first member."""
-    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    """Number groups, which have all numbers from 0 on, in the order of their first member."""
+    first = np.full(int(group.max()) + 1, group.size)
+    first[group[::-1]] = np.arange(group.size)[::-1]
+    if (np.diff(first) > 0).all():
+        return group
     rank = np.empty(first.size, np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    return rank[inverse]
+    rank[np.argsort(first, kind="stable")] = np.arange(first.size)
+    return rank[group]
 
 
 @dataclass(frozen=True, eq=False)
