@@ -16,9 +16,11 @@
 #include "distance/sparse_distances.hpp"
 #include "distance/sweep.hpp"
 #include "distance/totals.hpp"
+#include "moves/anneal.hpp"
 #include "moves/clustering.hpp"
 #include "moves/descend.hpp"
 #include "moves/mend.hpp"
+#include "moves/relaxed.hpp"
 #include "runtime/arrays.hpp"
 #include "runtime/cpu.hpp"
 #include "runtime/gil.hpp"
@@ -181,6 +183,21 @@ bckm::MendResult mend(const PointsView& points, const RulesView& rules, const So
                       effort, threads, stop);
 }
 
+bckm::AnnealResult anneal(const PointsView& points, const RulesView& rules, const SoftView& soft,
+                          Labels label, Matrix centers, bool fixed, double hot, double cold,
+                          std::int64_t cycles, double effort, std::uint64_t seed, double seconds) {
+    check_descent(points, rules, soft, label, centers);
+    require(0.0 < cold && cold <= hot && std::isfinite(hot), "0 < cold <= hot");
+    require(cycles >= 1 && effort >= 0.0 && std::isfinite(effort), "cycles and a finite effort");
+    const bckm::WithoutGil release;
+    const std::function<bool()> stop = bckm::StopCheck(seconds);
+    bckm::RelaxedClustering clustering(points.view, rules.view, soft.view, label.data(),
+                                       centers.data(), fixed);
+    bckm::AnnealResult result = bckm::anneal(clustering, {hot, cold, cycles, effort, seed}, stop);
+    std::copy(result.label.begin(), result.label.end(), label.data());
+    return result;
+}
+
 template <class Real>
 using Table = nb::ndarray<nb::numpy, const Real, nb::ndim<2>, nb::device::cpu>;
 using Out = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -323,6 +340,19 @@ void add_moves(nb::module_& module) {
     module.def("mend", mend, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(), "centers"_a,
                "prices"_a, "soft_prices"_a, "row_prices"_a, "unit"_a, "items"_a.none(), "rounds"_a,
                "effort"_a, "seconds"_a, "threads"_a);
+    using bckm::AnnealResult;
+    nb::class_<AnnealResult>(module, "AnnealResult")
+        .def_ro("proposed", &AnnealResult::proposed)
+        .def_ro("relocated", &AnnealResult::relocated)
+        .def_ro("swapped", &AnnealResult::swapped)
+        .def_ro("ejected", &AnnealResult::ejected)
+        .def_ro("work", &AnnealResult::work)
+        .def_ro("cost", &AnnealResult::cost)
+        .def_ro("feasible", &AnnealResult::feasible)
+        .def_ro("stopped", &AnnealResult::stopped);
+    module.def("anneal", anneal, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(),
+               "centers"_a, "fixed"_a, "hot"_a, "cold"_a, "cycles"_a, "effort"_a, "seed"_a,
+               "seconds"_a);
 }
 
 }  // namespace

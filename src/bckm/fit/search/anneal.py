@@ -1,0 +1,71 @@
+"""Local search that passes through labels that violate rules.
+
+Where sums are tight, nearly every move breaks one of them, and moves that keep all rules (`local`)
+soon find nothing more. Here a violated rule has a price, which rises while the rule is violated too
+often and falls while it holds too often; what counts are the best labels met that obey. Moves that
+make the objective worse are made too, less and less of them (simulated annealing).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+import numpy as np
+
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
+from bckm.fit.search.local import Descent, native_rules, native_soft
+from bckm.kernels import native
+from bckm.problem.problem import Problem
+
+KINDS: Final = ("proposed", "relocated", "swapped", "ejected")
+HOT, COLD = 0.5, 0.03  # first and last temperature, in what a median item loses elsewhere
+CYCLES = 4  # how often it cools down
+
+
+class Annealing:
+    """Annealing on one problem. It is compiled code: without the kernels there is none."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._points = native.Points(problem.points, cost_weight=problem.mass)
+        self._rules = native_rules(problem.structure)
+        self._soft = native_soft(problem.soft)
+
+    def __call__(
+        self,
+        labels: IntArray,
+        centers: FloatArray,
+        deadline: Deadline,
+        effort: float,
+        seed: int,
+        *,
+        fixed: bool = False,
+    ) -> Descent:
+        """Search from any labels, also infeasible ones; return better ones that obey, or the same.
+
+        `effort` is the work to do, in about nanoseconds; a deadline cuts it short, which is worth
+        less than a smaller effort: temperatures follow the work. The center of an empty cluster is
+        its given one. With `fixed` centers do not follow the labels.
+        """
+        after = labels.astype(np.int32)
+        outcome = native.anneal(
+            self._points,
+            self._rules,
+            self._soft,
+            after,
+            np.ascontiguousarray(centers),
+            fixed,
+            HOT,
+            COLD,
+            CYCLES,
+            effort,
+            seed,
+            min(deadline.left, 1e9),
+        )
+        counts = Counter({kind: getattr(outcome, kind) for kind in KINDS})
+        found = after.astype(np.int64)
+        if not (outcome.feasible and self._problem.structure.sums_hold(found)):
+            found = labels
+        return Descent(found, counts, outcome.work, finished=False)

@@ -1,0 +1,357 @@
+#include "moves/anneal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace bckm {
+namespace {
+
+constexpr double better = 1e-9;     // relative improvement that counts
+constexpr double first_fine = 1.0;  // for a mean item, in units of what it gains elsewhere
+constexpr double least_fine = 0.3, most_fine = 1e4;
+constexpr double dearer = 1.3, cheaper = 1.0 / 1.2;  // a fine that is too low, or too high
+constexpr double rarely = 0.05, often = 0.4;         // shares of the time that all rules hold
+constexpr double loose = 0.3;          // part of a cycle in which some rules are violated:
+constexpr double most_broken = 0.5;    // by this share of the clusters at first,
+constexpr double least_broken = 0.3;   // or less than so much of it, if fines are high
+constexpr double price_step = 0.1;     // per window
+constexpr double windows = 60.0;       // in a cycle: times at which fines and prices change
+constexpr double cooler = 0.97;        // hot temperature of a cycle, in that of the one before
+constexpr std::int64_t block = 64;     // proposals between two looks at the schedule
+constexpr std::int64_t nearest = 8;    // clusters that an item is offered
+constexpr std::int64_t around = 24;    // clusters near its own, of which these are chosen
+constexpr int candidates = 3;          // items of which the best one is offered for a swap
+constexpr double refreshes = 20.0;     // of near clusters in a cycle, at most
+constexpr double refresh_share = 0.1;  // of the work, at most
+
+// xoshiro256++ (Blackman, Vigna), seeded by splitmix64
+class Random {
+public:
+    explicit Random(std::uint64_t seed) {
+        for (std::uint64_t& s : state) {
+            seed += 0x9e3779b97f4a7c15U;
+            std::uint64_t z = seed;
+            z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+            z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+            s = z ^ (z >> 31U);
+        }
+    }
+    std::uint64_t bits() {
+        const std::uint64_t result = rotated(state[0] + state[3], 23U) + state[0];
+        const std::uint64_t t = state[1] << 17U;
+        state[2] ^= state[0];
+        state[3] ^= state[1];
+        state[1] ^= state[2];
+        state[0] ^= state[3];
+        state[2] ^= t;
+        state[3] = rotated(state[3], 45U);
+        return result;
+    }
+    // One of 0 to n - 1.
+    std::int64_t below(std::int64_t n) {
+        return static_cast<std::int64_t>(((bits() >> 32U) * static_cast<std::uint64_t>(n)) >> 32U);
+    }
+    template <class T> T of(const std::vector<T>& list) {
+        return list[below(static_cast<std::int64_t>(list.size()))];
+    }
+
+private:
+    static std::uint64_t rotated(std::uint64_t x, unsigned by) {
+        return (x << by) | (x >> (64U - by));
+    }
+    std::uint64_t state[4];
+};
+
+// The best labels: of those that became better, only what has changed is copied.
+class Incumbent {
+public:
+    explicit Incumbent(const std::vector<std::int32_t>& label) : kept(label) {}
+
+    void note(const Relay& move) {
+        if (!follows) return;
+        for (int h = 0; h < move.n_hops; ++h)
+            since.push_back(static_cast<std::int32_t>(move.hops[h].item));
+    }
+    void take(const std::vector<std::int32_t>& label) {
+        if (!follows) kept = label;
+        for (const std::int32_t j : since) kept[j] = label[j];
+        since.clear();
+        follows = true;
+    }
+    // Forgets what has changed if it is much; all labels are then copied when they are best again.
+    void tidy() {
+        if (since.size() <= kept.size()) return;
+        since.clear();
+        follows = false;
+    }
+    void restart() {
+        since.clear();
+        follows = true;
+    }
+
+    std::vector<std::int32_t> kept;
+
+private:
+    std::vector<std::int32_t> since;  // items that moved after that
+    bool follows = true;
+};
+
+class Annealer {
+public:
+    Annealer(RelaxedClustering& c, const AnnealSchedule& schedule,
+             const std::function<bool()>& stop)
+        : c(c), schedule(schedule), stop(stop), random(schedule.seed), best(c.label),
+          width(std::min(nearest, c.k)), near(c.m * width), waits(4096) {
+        for (std::size_t q = 0; q < waits.size(); ++q)
+            waits[q] =
+                -std::log((static_cast<double>(q) + 0.5) / static_cast<double>(waits.size()));
+        for (std::size_t q = 0; q < slots.size(); ++q) {
+            const double u = (static_cast<double>(q) + 0.5) / static_cast<double>(slots.size());
+            slots[q] = static_cast<std::int32_t>(static_cast<double>(width) * u * u);
+        }
+    }
+
+    AnnealResult run() {
+        begin();
+        while (c.k > 1 && c.m > 0 && out.work < schedule.effort && !(out.stopped = stop())) {
+            plan();
+            for (std::int64_t b = 0; b < block; ++b) propose();
+            out.proposed += block;
+            best.tidy();
+        }
+        out.label = best.kept;
+        out.cost = best_cost;
+        return out;
+    }
+
+private:
+    void begin() {
+        rebuild();
+        if (c.feasible()) {
+            best_cost = cost;
+            out.feasible = true;
+        }
+        for (std::int64_t kind = 0; kind < c.kinds(); ++kind)
+            if (c.asked(kind)) asked.push_back(kind);
+        fines.assign(c.kinds(), first_fine);
+        held.assign(c.kinds(), 0);
+        broken.assign(c.kinds(), 0.0);
+        set_fines();
+        const auto number = static_cast<double>(std::max<std::size_t>(asked.size(), 1));
+        too_rarely = std::pow(rarely, 1.0 / number);
+        too_often = std::pow(often, 1.0 / number);
+        const double proposals = schedule.effort / propose_work();
+        window = std::max<std::int64_t>(
+            1,
+            static_cast<std::int64_t>(proposals / static_cast<double>(schedule.cycles) / windows) /
+                block);
+    }
+
+    // Everything anew from the labels, with the clusters near each item.
+    void rebuild() {
+        cost = c.refresh();
+        find_near();
+        if (!fines.empty()) set_fines();
+        since_rebuilt = 0.0;
+    }
+
+    double propose_work() const { return 120.0 + 12.0 * static_cast<double>(c.dims); }
+
+    void plan() {
+        const double phase = out.work / schedule.effort * static_cast<double>(schedule.cycles);
+        const auto now = static_cast<std::int64_t>(phase);
+        if (now != cycle) {
+            cycle = now;
+            if (out.feasible) {
+                c.label = best.kept;
+                best.restart();
+            }
+            rebuild();
+        }
+        if (since_rebuilt > rebuild_every) rebuild();
+        const double hot = std::max(schedule.hot * std::pow(cooler, static_cast<double>(cycle)),
+                                    std::min(4.0 * schedule.cold, schedule.hot));
+        temperature = unit * hot * std::pow(schedule.cold / hot, phase - static_cast<double>(now));
+        learn(phase - static_cast<double>(now));
+    }
+
+    // Fines and prices follow what was violated, and how often.
+    void learn(double part) {
+        for (const std::int64_t kind : asked) {
+            held[kind] += c.holds(kind);
+            broken[kind] += c.broken_share(kind);
+        }
+        if (++looks < window) return;
+        const double number = static_cast<double>(looks), most = most_broken * (1.0 - part / loose);
+        for (const std::int64_t kind : asked) {
+            const double holds = static_cast<double>(held[kind]) / number;
+            const double share = broken[kind] / number;
+            if (part > loose ? holds < too_rarely : share > most) fines[kind] *= dearer;
+            else if (part > loose ? holds > too_often : share < least_broken * most)
+                fines[kind] *= cheaper;
+            fines[kind] = std::clamp(fines[kind], least_fine, most_fine);
+            held[kind] = 0;
+            broken[kind] = 0.0;
+        }
+        looks = 0;
+        if (part < loose) c.adjust_prices(price_step * unit);
+        set_fines();
+    }
+
+    void set_fines() {
+        for (std::int64_t kind = 0; kind < c.kinds(); ++kind) c.set_fine(kind, fines[kind] * unit);
+        c.update_fines();
+    }
+
+    void find_near();
+
+    void propose() {
+        const std::uint64_t bits = random.bits();
+        const std::int64_t j = draw_item(bits & 3U);
+        const std::int64_t a = c.label[j];
+        const std::int64_t b = draw_cluster(j, bits >> 2U);
+        spend(propose_work());
+        if (b == a) return;
+        const double wait = temperature * waits[(bits >> 40U) & 4095U];
+        const bool swaps = ((bits >> 52U) & 15U) < 10U;
+        if (swaps && !c.members[b].empty()) {
+            const std::int64_t l = draw_partner(j, a, b);
+            out.swapped += accept(Relay::swap(j, a, l, b), wait);
+            return;
+        }
+        std::int64_t blocker = -1;
+        if (c.degree(j) > 0 && c.blockers(j, b, blocker) == 1) {
+            std::int64_t d = draw_cluster(blocker, random.bits());
+            if (d == b) return;
+            out.ejected += accept(
+                d == a ? Relay::swap(j, a, blocker, b) : Relay::path(j, a, blocker, b, d), wait);
+            return;
+        }
+        out.relocated += accept(Relay::relocation(j, a, b), wait);
+    }
+
+    // Where rules are violated, half of the items are drawn from there.
+    std::int64_t draw_item(std::uint64_t bits) {
+        if (bits == 0 && !c.broken_clusters.all.empty()) {
+            const std::vector<std::int32_t>& list = c.members[random.of(c.broken_clusters.all)];
+            if (!list.empty()) return random.of(list);
+        }
+        if (bits == 1 && !c.clashing.all.empty()) return random.of(c.clashing.all);
+        return random.below(c.m);
+    }
+
+    std::int64_t draw_cluster(std::int64_t j, std::uint64_t bits) {
+        if ((bits & 15U) == 0) return random.below(c.k);
+        const std::int64_t slot = slots[(bits >> 4U) & 63U];
+        const std::int64_t b = near[j * width + slot];
+        return b != c.label[j] ? b : near[j * width + (slot + 1) % width];
+    }
+
+    // Of some items of b, the one that is best off in a.
+    std::int64_t draw_partner(std::int64_t j, std::int64_t a, std::int64_t b) {
+        double least = std::numeric_limits<double>::infinity();
+        std::int64_t partner = -1;
+        for (int t = 0; t < candidates; ++t) {
+            const std::int64_t l = random.of(c.members[b]);
+            const double gain = c.mass(l) * (c.distance(l, a) - c.distance(l, b)) +
+                                c.sums_change(Relay::swap(j, a, l, b));
+            if (gain < least || partner < 0) {
+                least = gain;
+                partner = l;
+            }
+        }
+        return partner;
+    }
+
+    bool accept(const Relay& move, double wait) {
+        double change = c.distance_change(move);
+        if (c.penalty.active) change += c.penalty_change(move);
+        if (change + c.least_charge_change(move) > wait) return false;
+        if (change + c.charge_change(move) > wait) return false;
+        best.note(move);
+        c.apply(move);
+        cost += change;
+        if (c.feasible() && (!out.feasible || cost < best_cost * (1.0 - better))) {
+            best_cost = cost;
+            out.feasible = true;
+            best.take(c.label);
+        }
+        return true;
+    }
+
+    void spend(double work) {
+        out.work += work;
+        since_rebuilt += work;
+    }
+
+    RelaxedClustering& c;
+    const AnnealSchedule& schedule;
+    const std::function<bool()>& stop;
+    Random random;
+    Incumbent best;
+    const std::int64_t width;
+    std::vector<std::int32_t> near;  // nearest clusters of each item, (m, width)
+    std::vector<double> waits;       // what a proposal may cost, in temperatures
+    std::array<std::int32_t, 64> slots{};
+    std::vector<std::int64_t> asked;  // kinds of rules
+    std::vector<double> fines;        // in units of what a mean item gains
+    std::vector<std::int64_t> held;   // how often each kind held,
+    std::vector<double> broken;       // and by what share of the clusters it did not, in all
+    double cost = 0.0, best_cost = std::numeric_limits<double>::infinity();
+    double unit = 1.0, temperature = 0.0, too_rarely = 0.0, too_often = 0.0;
+    double since_rebuilt = 0.0, rebuild_every = 0.0;
+    std::int64_t cycle = 0, window = 1, looks = 0;
+    AnnealResult out;
+};
+
+// The nearest clusters of each item, the nearest first; where clusters are many, out of those
+// around its own.
+void Annealer::find_near() {
+    const bool few = c.k <= around;
+    const std::int64_t number = few ? c.k : around;
+    std::vector<std::int32_t> pool(c.k * number);
+    std::vector<std::pair<double, std::int32_t>> order(c.k);
+    double work = 0.0;
+    std::vector<double> gains(c.m);
+    if (c.k < 2) return;
+    for (std::int64_t a = 0; a < c.k; ++a) {
+        for (std::int64_t b = 0; b < c.k; ++b)
+            order[b] = {few ? static_cast<double>(b)
+                            : squared_distance(c.centers.data() + a * c.dims,
+                                               c.centers.data() + b * c.dims, c.dims),
+                        static_cast<std::int32_t>(b)};
+        if (!few) std::partial_sort(order.begin(), order.begin() + number, order.end());
+        for (std::int64_t q = 0; q < number; ++q) pool[a * number + q] = order[q].second;
+        if ((a & 15) == 0 && (out.stopped = out.stopped || stop())) return;
+    }
+    const auto kk = static_cast<double>(c.k), dims = static_cast<double>(c.dims);
+    work += few ? 0.0 : kk * kk * (dims + 4.0);
+    for (std::int64_t j = 0; j < c.m; ++j) {
+        if ((j & 1023) == 0 && (out.stopped = out.stopped || stop())) return;
+        const std::int32_t* from = pool.data() + c.label[j] * number;
+        for (std::int64_t q = 0; q < number; ++q) order[q] = {c.distance(j, from[q]), from[q]};
+        std::partial_sort(order.begin(), order.begin() + width, order.begin() + number);
+        for (std::int64_t q = 0; q < width; ++q) near[j * width + q] = order[q].second;
+        const std::int64_t other = order[0].second == c.label[j] ? 1 : 0;
+        gains[j] = c.mass(j) * std::fabs(order[other].first - c.distance(j, c.label[j]));
+    }
+    std::nth_element(gains.begin(), gains.begin() + c.m / 2, gains.end());
+    unit = gains[c.m / 2];
+    if (!(unit > 0.0)) unit = cost > 0.0 ? cost / static_cast<double>(c.m) : 1.0;
+    work += static_cast<double>(c.m * number) * (dims + 8.0);
+    spend(work);
+    rebuild_every = std::max(work / refresh_share,
+                             schedule.effort / static_cast<double>(schedule.cycles) / refreshes);
+}
+
+}  // namespace
+
+AnnealResult anneal(RelaxedClustering& clustering, const AnnealSchedule& schedule,
+                    const std::function<bool()>& stop) {
+    return Annealer(clustering, schedule, stop).run();
+}
+
+}  // namespace bckm

@@ -1,0 +1,417 @@
+#include "moves/relaxed.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "moves/loads.hpp"
+
+namespace bckm {
+namespace {
+
+// If a cluster keeps less than this share of its mass, the remainder is round-off;
+constexpr double mass_rounding = 1e-15;
+// if it keeps less than this share, its mean is computed anew.
+constexpr double mass_lost = 1e-6;
+// Whole numbers are within bounds that are this much wider, whatever rounding is allowed for.
+constexpr double size_margin = 1e-3;
+// Mean items beyond a bound that its price follows, at most.
+constexpr double most_over = 2.0;
+
+}  // namespace
+
+RelaxedClustering::RelaxedClustering(const Points& points, const Rules& rules, const Soft& soft,
+                                     const std::int32_t* first, const double* start, bool fixed)
+    : points(points), rules(rules), m(points.n), k(rules.k), dims(points.dims), fixed(fixed),
+      label(first, first + points.n), centers(start, start + k * dims), members(k),
+      broken_clusters(k), clashing(rules.conflict_start ? m : 0), penalty(soft, m, k),
+      sums(1 + rules.loads.number), amount(m * sums), sum(k * sums), exact(k * sums),
+      broken(k * sums), broken_in(k), broken_of(sums), broken_row(rules.rows), weight(k),
+      with_mass(k), position(m), clash(rules.conflict_start ? m : 0), activity(rules.rows),
+      fined(k), unit(kinds(), 1.0), row_unit(rules.rows, 1.0), fine(kinds()),
+      row_after(rules.rows) {
+    const std::int64_t r = rules.loads.number;
+    for (std::int64_t j = 0; j < m; ++j) {
+        amount[j * sums] = static_cast<double>(rules.count[j]);
+        for (std::int64_t q = 0; q < r; ++q)
+            amount[j * sums + 1 + q] = rules.loads.amount[j * r + q];
+    }
+    for (std::int64_t i = 0; i < k; ++i) {
+        sum[i * sums] = {0.0, static_cast<double>(rules.lower[i]) - size_margin,
+                         static_cast<double>(rules.upper[i]) + size_margin, 0.0};
+        for (std::int64_t q = 0; q < r; ++q)
+            sum[i * sums + 1 + q] = {0.0, rules.loads.lower[i * r + q],
+                                     rules.loads.upper[i * r + q], 0.0};
+    }
+    for (std::int64_t q = 0; q < sums; ++q) {
+        double total = 0.0;
+        std::int64_t number = 0;
+        for (std::int64_t j = 0; j < m; ++j) {
+            total += std::fabs(amount[j * sums + q]);
+            number += amount[j * sums + q] != 0.0;
+        }
+        if (total > 0.0) unit[q] = total / static_cast<double>(number);
+    }
+    if (rules.rows == 0) return;
+    std::vector<std::int64_t> number(rules.rows);
+    std::fill(row_unit.begin(), row_unit.end(), 0.0);
+    for (std::int64_t e = 0; e < rules.column_start[m * k]; ++e) {
+        row_unit[rules.column_row[e]] += std::fabs(rules.column_value[e]);
+        ++number[rules.column_row[e]];
+    }
+    for (std::int64_t row = 0; row < rules.rows; ++row)
+        row_unit[row] =
+            row_unit[row] > 0.0 ? row_unit[row] / static_cast<double>(number[row]) : 1.0;
+}
+
+double RelaxedClustering::refresh() {
+    for (auto& list : members) list.clear();
+    std::fill(weight.begin(), weight.end(), 0.0);
+    std::fill(with_mass.begin(), with_mass.end(), 0);
+    std::fill(exact.begin(), exact.end(), Compensated{});
+    std::fill(activity.begin(), activity.end(), Compensated{});
+    for (std::int64_t j = 0; j < m; ++j) {
+        const std::int64_t a = label[j];
+        position[j] = static_cast<std::int32_t>(members[a].size());
+        members[a].push_back(static_cast<std::int32_t>(j));
+        weight[a] += mass(j);
+        with_mass[a] += mass(j) > 0.0;
+        for (std::int64_t q = 0; q < sums; ++q) exact[a * sums + q].add(amount[j * sums + q]);
+        update_rows(j, a, 1);
+    }
+    if (!fixed)
+        for (std::int64_t i = 0; i < k; ++i) recenter(i);
+    broken_clusters.clear();
+    clashing.clear();
+    std::fill(broken.begin(), broken.end(), 0);
+    std::fill(broken_in.begin(), broken_in.end(), 0);
+    std::fill(broken_of.begin(), broken_of.end(), 0);
+    std::fill(broken_row.begin(), broken_row.end(), 0);
+    std::fill(clash.begin(), clash.end(), 0);
+    broken_sums = broken_rows = clashes = 0;
+    for (std::int64_t i = 0; i < k; ++i)
+        for (std::int64_t q = 0; q < sums; ++q) note_sum(i, q);
+    for (std::int64_t r = 0; r < rules.rows; ++r) note_row(r);
+    double cost = penalty.active ? penalty.refresh(label) : 0.0;
+    for (std::int64_t j = 0; j < m; ++j) {
+        cost += mass(j) * distance(j, label[j]);
+        if (!rules.conflict_start) continue;
+        for (auto e = rules.conflict_start[j]; e < rules.conflict_start[j + 1]; ++e)
+            clash[j] += label[rules.conflict_with[e]] == label[j];
+        clashes += clash[j];
+        clashing.set(j, clash[j] > 0);
+    }
+    clashes /= 2;
+    update_fines();
+    return cost;
+}
+
+// The mean of a cluster; one without mass keeps its center.
+void RelaxedClustering::recenter(std::int64_t i) {
+    if (with_mass[i] == 0) {
+        weight[i] = 0.0;
+        return;
+    }
+    double* c = centers.data() + i * dims;
+    weight[i] = 0.0;
+    std::fill(c, c + dims, 0.0);
+    for (const std::int32_t j : members[i]) {
+        const double w = mass(j);
+        const double* x = points.row(j);
+        weight[i] += w;
+        for (std::int64_t t = 0; t < dims; ++t) c[t] += w * x[t];
+    }
+    for (std::int64_t t = 0; t < dims; ++t) c[t] /= weight[i];
+}
+
+bool RelaxedClustering::asked(std::int64_t kind) const {
+    if (kind == sums) return rules.conflict_start != nullptr;
+    if (kind > sums) return rules.rows > 0;
+    const std::int64_t all = std::accumulate(rules.count, rules.count + m, std::int64_t{0});
+    for (std::int64_t i = 0; i < k; ++i) {
+        const Sum& s = sum[i * sums + kind];
+        // sizes between none and all of the samples ask for nothing
+        if (kind > 0 || s.lower > 0.0 || rules.upper[i] < all) return true;
+    }
+    return false;
+}
+
+void RelaxedClustering::set_fine(std::int64_t kind, double value) {
+    fine[kind] = value / unit[kind];
+}
+
+void RelaxedClustering::update_fines() {
+    for (std::int64_t i = 0; i < k; ++i) {
+        fined[i] = 0.0;
+        for (std::int64_t q = 0; q < sums; ++q)
+            fined[i] += fine[q] * sum[i * sums + q].beyond(sum[i * sums + q].held);
+    }
+}
+
+double RelaxedClustering::distance_change(const Relay& move) const {
+    double total = 0.0;
+    for (int e = 0; e < move.n_exchanges; ++e) total += distance_change(move.exchanges[e]);
+    return total;
+}
+
+// As in Clustering::change.
+double RelaxedClustering::distance_change(const Exchange& e) const {
+    const double* c = centers.data() + e.cluster * dims;
+    const double before = weight[e.cluster];
+    if (e.out < 0) {
+        const double w = mass(e.in), far = squared_distance(points.row(e.in), c, dims);
+        if (fixed) return w * far;
+        return before > 0.0 ? w * far * (before / (before + w)) : 0.0;
+    }
+    const double out = mass(e.out);
+    std::int64_t held = with_mass[e.cluster] - (out > 0.0);
+    if (e.in < 0) {
+        const double near = squared_distance(points.row(e.out), c, dims);
+        if (fixed || held == 0) return -out * near;
+        return -out * near * (before / std::max(before - out, mass_rounding * before));
+    }
+    const double in = mass(e.in);
+    held += in > 0.0;
+    const double *x = points.row(e.in), *y = points.row(e.out);
+    double far = 0.0, near = 0.0, both = 0.0;
+    for (std::int64_t t = 0; t < dims; ++t) {
+        const double p = x[t] - c[t], q = y[t] - c[t];
+        far += p * p;
+        near += q * q;
+        both += p * q;
+    }
+    const double linear = in * far - out * near;
+    if (fixed || held == 0) return linear;
+    const double square = in * in * far + out * out * near - 2.0 * in * out * both;
+    return linear - square / std::max(before + in - out, mass_rounding * before);
+}
+
+double RelaxedClustering::penalty_change(const Relay& move) {
+    touched.clear();
+    for (int e = 0; e < move.n_exchanges; ++e) touched.push_back(move.exchanges[e].cluster);
+    return penalty.change(move.hops, move.n_hops, label, touched);
+}
+
+double RelaxedClustering::least_charge_change(const Relay& move) const {
+    double total = 0.0;
+    for (int e = 0; e < move.n_exchanges; ++e) {
+        const Exchange& x = move.exchanges[e];
+        total += prices_change(x) - fined[x.cluster];
+    }
+    if (clashes > 0)
+        for (int h = 0; h < move.n_hops; ++h) total -= fine[sums] * clash[move.hops[h].item];
+    if (broken_rows > 0) total = -std::numeric_limits<double>::infinity();
+    return total;
+}
+
+double RelaxedClustering::charge_change(const Relay& move) {
+    double total = sums_change(move);
+    if (rules.conflict_start) total += fine[sums] * static_cast<double>(clash_change(move));
+    if (rules.rows > 0) total += row_change(move);
+    return total;
+}
+
+double RelaxedClustering::sums_change(const Relay& move) const {
+    double total = 0.0;
+    for (int e = 0; e < move.n_exchanges; ++e)
+        total += charge(move.exchanges[e]) - fined[move.exchanges[e].cluster];
+    return total;
+}
+
+double RelaxedClustering::prices_change(const Exchange& e) const {
+    const Sum* s = sum.data() + e.cluster * sums;
+    const double* in = e.in < 0 ? nullptr : amount.data() + e.in * sums;
+    const double* out = e.out < 0 ? nullptr : amount.data() + e.out * sums;
+    double total = 0.0;
+    for (std::int64_t q = 0; q < sums; ++q)
+        total += s[q].price * ((in ? in[q] : 0.0) - (out ? out[q] : 0.0));
+    return total;
+}
+
+double RelaxedClustering::charge(const Exchange& e) const {
+    const Sum* s = sum.data() + e.cluster * sums;
+    const double* in = e.in < 0 ? nullptr : amount.data() + e.in * sums;
+    const double* out = e.out < 0 ? nullptr : amount.data() + e.out * sums;
+    double total = 0.0;
+    for (std::int64_t q = 0; q < sums; ++q) {
+        const double more = (in ? in[q] : 0.0) - (out ? out[q] : 0.0);
+        total += s[q].price * more + fine[q] * s[q].beyond(s[q].held + more);
+    }
+    return total;
+}
+
+void RelaxedClustering::adjust_prices(double step) {
+    for (std::int64_t i = 0; i < k; ++i)
+        for (std::int64_t q = 0; q < sums; ++q) {
+            Sum& s = sum[i * sums + q];
+            const double before = s.price;
+            double over = 0.0;
+            if (before > 0.0 || s.held > s.upper) over = s.held - s.upper;
+            else if (before < 0.0 || s.held < s.lower) over = s.held - s.lower;
+            s.price += step * std::clamp(over / unit[q], -most_over, most_over) / unit[q];
+            if (before * s.price < 0.0) s.price = 0.0;
+        }
+}
+
+std::int64_t RelaxedClustering::clash_change(const Relay& move) const {
+    std::int64_t twice = 0;
+    for (int h = 0; h < move.n_hops; ++h) {
+        const std::int64_t j = move.hops[h].item, a = label[j], b = move.hops[h].to;
+        for (auto e = rules.conflict_start[j]; e < rules.conflict_start[j + 1]; ++e) {
+            const std::int64_t other = rules.conflict_with[e];
+            const std::int64_t before = label[other];
+            std::int64_t after = before, weight_of = 2;
+            for (int g = 0; g < move.n_hops; ++g)
+                if (move.hops[g].item == other) {  // the pair is seen twice
+                    after = move.hops[g].to;
+                    weight_of = 1;
+                }
+            twice += weight_of * ((after == b) - (before == a));
+        }
+    }
+    return twice / 2;
+}
+
+double RelaxedClustering::beyond_row(std::int64_t r, double value) const {
+    const double lower = rules.row_lower[r], upper = rules.row_upper[r];
+    return (value < lower ? lower - value : value > upper ? value - upper : 0.0) / row_unit[r];
+}
+
+double RelaxedClustering::row_change(const Relay& move) {
+    row_touched.clear();
+    double total = 0.0;
+    // first the rows that hops touch, then what comes and goes
+    for (const bool noted : {false, true})
+        for (int h = 0; h < move.n_hops; ++h)
+            for (const bool comes : {false, true}) {
+                const std::int64_t j = move.hops[h].item;
+                const std::int64_t column = j * k + (comes ? move.hops[h].to : label[j]);
+                for (auto e = rules.column_start[column]; e < rules.column_start[column + 1]; ++e) {
+                    const std::int64_t r = rules.column_row[e];
+                    if (noted) {
+                        row_after[r] += comes ? rules.column_value[e] : -rules.column_value[e];
+                    } else {
+                        row_touched.push_back(r);
+                        row_after[r] = activity[r].value();
+                    }
+                }
+            }
+    std::sort(row_touched.begin(), row_touched.end());
+    row_touched.erase(std::unique(row_touched.begin(), row_touched.end()), row_touched.end());
+    for (const std::int64_t r : row_touched)
+        total += beyond_row(r, row_after[r]) - beyond_row(r, activity[r].value());
+    return fine[sums + 1] * total;
+}
+
+std::int64_t RelaxedClustering::blockers(std::int64_t j, std::int64_t b,
+                                         std::int64_t& first) const {
+    std::int64_t number = 0;
+    for (auto e = rules.conflict_start[j]; e < rules.conflict_start[j + 1]; ++e)
+        if (label[rules.conflict_with[e]] == b && number++ == 0) first = rules.conflict_with[e];
+    return number;
+}
+
+void RelaxedClustering::apply(const Relay& move) {
+    for (int e = 0; e < move.n_exchanges; ++e) update_center(move.exchanges[e]);
+    for (int h = 0; h < move.n_hops; ++h) {
+        const Hop& hop = move.hops[h];
+        penalty.apply(&hop, 1, label);
+        if (rules.conflict_start) update_clashes(hop);
+        update_rows(hop.item, label[hop.item], -1);
+        update_rows(hop.item, hop.to, 1);
+        take(hop.item, hop.to);
+    }
+    for (int e = 0; e < move.n_exchanges; ++e) {
+        const Exchange& exchange = move.exchanges[e];
+        const std::int64_t i = exchange.cluster;
+        fined[i] = 0.0;
+        for (std::int64_t q = 0; q < sums; ++q) {
+            if (exchange.out >= 0) exact[i * sums + q].add(-amount[exchange.out * sums + q]);
+            if (exchange.in >= 0) exact[i * sums + q].add(amount[exchange.in * sums + q]);
+            note_sum(i, q);
+            fined[i] += fine[q] * sum[i * sums + q].beyond(sum[i * sums + q].held);
+        }
+        if (!fixed && weight[i] < 0.0) recenter(i);
+    }
+}
+
+void RelaxedClustering::note_sum(std::int64_t i, std::int64_t q) {
+    Sum& s = sum[i * sums + q];
+    s.held = exact[i * sums + q].value();
+    const char now = !within(exact[i * sums + q], s.lower, s.upper);
+    if (now == broken[i * sums + q]) return;
+    const int sign = now ? 1 : -1;
+    broken[i * sums + q] = now;
+    broken_in[i] += sign;
+    broken_of[q] += sign;
+    broken_sums += sign;
+    broken_clusters.set(i, broken_in[i] > 0);
+}
+
+// A negative weight says that the mean must be computed anew, once its members are known.
+void RelaxedClustering::update_center(const Exchange& e) {
+    const std::int64_t i = e.cluster;
+    double* c = centers.data() + i * dims;
+    const double before = weight[i];
+    const double in = e.in < 0 ? 0.0 : mass(e.in), out = e.out < 0 ? 0.0 : mass(e.out);
+    with_mass[i] += (in > 0.0) - (out > 0.0);
+    if (with_mass[i] == 0) {
+        weight[i] = 0.0;
+        return;
+    }
+    const double after = before + in - out;
+    weight[i] = after;
+    if (fixed) return;
+    if (!(after > mass_lost * before) || before == 0.0) {
+        weight[i] = -1.0;
+        return;
+    }
+    const double from_in = in / after, from_out = out / after;
+    const double* x = e.in < 0 ? c : points.row(e.in);
+    const double* y = e.out < 0 ? c : points.row(e.out);
+    for (std::int64_t t = 0; t < dims; ++t)
+        c[t] += from_in * (x[t] - c[t]) - from_out * (y[t] - c[t]);
+}
+
+void RelaxedClustering::update_clashes(const Hop& hop) {
+    const std::int64_t j = hop.item, a = label[j];
+    std::int32_t mine = 0;
+    for (auto e = rules.conflict_start[j]; e < rules.conflict_start[j + 1]; ++e) {
+        const std::int64_t other = rules.conflict_with[e];
+        const int change = (label[other] == hop.to) - (label[other] == a);
+        mine += label[other] == hop.to;
+        if (change == 0) continue;
+        clash[other] += change;
+        clashing.set(other, clash[other] > 0);
+    }
+    clashes += mine - clash[j];
+    clash[j] = mine;
+    clashing.set(j, mine > 0);
+}
+
+void RelaxedClustering::update_rows(std::int64_t j, std::int64_t i, int sign) {
+    if (rules.rows == 0) return;
+    for (auto e = rules.column_start[j * k + i]; e < rules.column_start[j * k + i + 1]; ++e) {
+        activity[rules.column_row[e]].add(sign * rules.column_value[e]);
+        note_row(rules.column_row[e]);
+    }
+}
+
+void RelaxedClustering::note_row(std::int64_t r) {
+    const char now = !within(activity[r], rules.row_lower[r], rules.row_upper[r]);
+    broken_rows += now - broken_row[r];
+    broken_row[r] = now;
+}
+
+void RelaxedClustering::take(std::int64_t j, std::int64_t b) {
+    std::vector<std::int32_t>& from = members[label[j]];
+    from[position[j]] = from.back();
+    position[from.back()] = position[j];
+    from.pop_back();
+    position[j] = static_cast<std::int32_t>(members[b].size());
+    members[b].push_back(static_cast<std::int32_t>(j));
+    label[j] = static_cast<std::int32_t>(b);
+}
+
+}  // namespace bckm

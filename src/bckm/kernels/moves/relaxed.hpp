@@ -1,0 +1,181 @@
+// Labels that may violate hard rules, with everything that follows from them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "distance/compensated.hpp"
+#include "distance/points.hpp"
+#include "moves/penalty.hpp"
+#include "moves/rules.hpp"
+
+namespace bckm {
+
+// Some of the numbers 0 to n - 1: quick to change, and to draw from.
+class IndexSet {
+public:
+    explicit IndexSet(std::int64_t n) : place(n, -1) {}
+
+    void set(std::int64_t i, bool in) {
+        if (in == (place[i] >= 0)) return;
+        if (in) {
+            place[i] = static_cast<std::int32_t>(all.size());
+            all.push_back(static_cast<std::int32_t>(i));
+        } else {
+            all[place[i]] = all.back();
+            place[all.back()] = place[i];
+            place[i] = -1;
+            all.pop_back();
+        }
+    }
+    void clear() {
+        for (const std::int32_t i : all) place[i] = -1;
+        all.clear();
+    }
+
+    std::vector<std::int32_t> all;
+
+private:
+    std::vector<std::int32_t> place;
+};
+
+// What a move does to one cluster: an item comes, another one goes; -1: none does.
+struct Exchange {
+    std::int64_t cluster, in, out;
+};
+
+// At most three hops, of which each cluster loses at most one item and gets at most one.
+struct Relay {
+    Hop hops[3];
+    Exchange exchanges[3];
+    int n_hops = 0, n_exchanges = 0;
+
+    static Relay relocation(std::int64_t j, std::int64_t a, std::int64_t b) {
+        return {{{j, b}}, {{a, -1, j}, {b, j, -1}}, 1, 2};
+    }
+    static Relay swap(std::int64_t j, std::int64_t a, std::int64_t l, std::int64_t b) {
+        return {{{j, b}, {l, a}}, {{a, l, j}, {b, j, l}}, 2, 2};
+    }
+    // j goes from a to b, and l from there to d
+    static Relay path(std::int64_t j, std::int64_t a, std::int64_t l, std::int64_t b,
+                      std::int64_t d) {
+        return {{{j, b}, {l, d}}, {{a, -1, j}, {b, j, l}, {d, l, -1}}, 2, 3};
+    }
+};
+
+// The objective is that of Clustering: squared distances to means that follow each move, or to
+// fixed centers, and the penalties of soft rules. Violated hard rules are fined in proportion:
+// there is one rate for the sizes, one for each load, one for conflicts and one for rows. Besides,
+// each sum of each cluster has a price per unit held, as in a dual, so that fines need not be high.
+class RelaxedClustering {
+public:
+    RelaxedClustering(const Points& points, const Rules& rules, const Soft& soft,
+                      const std::int32_t* label, const double* centers, bool fixed);
+
+    // Computes everything anew from the labels; returns the objective.
+    double refresh();
+
+    // By how much a move changes the objective without penalties, and those.
+    double distance_change(const Relay& move) const;
+    double penalty_change(const Relay& move);
+
+    // By how much a move changes prices and fines: of sums alone, of everything, and the least that
+    // this can be.
+    double sums_change(const Relay& move) const;
+    double charge_change(const Relay& move);
+    double least_charge_change(const Relay& move) const;
+
+    void apply(const Relay& move);
+
+    // Whether all rules hold, as Clustering says it.
+    bool feasible() const { return broken_sums == 0 && clashes == 0 && broken_rows == 0; }
+
+    // The kinds of hard rules: 0 are the sizes, then each load, conflicts and rows.
+    std::int64_t kinds() const { return sums + 2; }
+    bool holds(std::int64_t kind) const {
+        if (kind < sums) return broken_of[kind] == 0;
+        return kind == sums ? clashes == 0 : broken_rows == 0;
+    }
+    bool asked(std::int64_t kind) const;
+    // The share of clusters (items, rows) that violate a kind of rule.
+    double broken_share(std::int64_t kind) const {
+        if (kind < sums) return static_cast<double>(broken_of[kind]) / static_cast<double>(k);
+        if (kind == sums) return static_cast<double>(clashing.all.size()) / static_cast<double>(m);
+        return static_cast<double>(broken_rows) / static_cast<double>(rules.rows);
+    }
+    // Sets the fine of a kind, for a violation as large as what a mean item adds.
+    void set_fine(std::int64_t kind, double value);
+    void update_fines();  // after all were set
+
+    // Lets the prices of all sums follow their violations: up by `step` where a mean item is too
+    // much, down where there is room.
+    void adjust_prices(double step);
+
+    double mass(std::int64_t j) const { return points.weight(j); }
+    double distance(std::int64_t j, std::int64_t i) const {
+        return squared_distance(points.row(j), centers.data() + i * dims, dims);
+    }
+    std::int64_t degree(std::int64_t j) const {
+        return rules.conflict_start ? rules.conflict_start[j + 1] - rules.conflict_start[j] : 0;
+    }
+    // How many items in cluster b are in conflict with j, and the first of them.
+    std::int64_t blockers(std::int64_t j, std::int64_t b, std::int64_t& first) const;
+
+    const Points& points;
+    const Rules& rules;
+    const std::int64_t m, k, dims;
+    const bool fixed;
+    std::vector<std::int32_t> label;
+    std::vector<double> centers;                     // (k, dims)
+    std::vector<std::vector<std::int32_t>> members;  // items of each cluster
+    IndexSet broken_clusters;                        // whose sums are beyond their bounds
+    IndexSet clashing;                               // items together with one in conflict
+    Penalty penalty;
+
+private:
+    // The sum of a cluster, with its bounds.
+    struct Sum {
+        double held, lower, upper;
+        double price;  // of each unit held
+        double beyond(double value) const {
+            return value < lower ? lower - value : value > upper ? value - upper : 0.0;
+        }
+    };
+
+    double distance_change(const Exchange& exchange) const;
+    double charge(const Exchange& exchange) const;
+    double prices_change(const Exchange& exchange) const;
+    std::int64_t clash_change(const Relay& move) const;
+    double row_change(const Relay& move);
+    double beyond_row(std::int64_t r, double value) const;
+    void recenter(std::int64_t i);
+    void note_sum(std::int64_t i, std::int64_t q);
+    void update_center(const Exchange& exchange);
+    void update_clashes(const Hop& hop);
+    void update_rows(std::int64_t j, std::int64_t i, int sign);
+    void note_row(std::int64_t r);
+    void take(std::int64_t j, std::int64_t b);
+
+    const std::int64_t sums;              // sizes and loads
+    std::vector<double> amount;           // of each item, (m, sums)
+    std::vector<Sum> sum;                 // (k, sums)
+    std::vector<Compensated> exact;       // the same sums, (k, sums)
+    std::vector<char> broken;             // (k, sums)
+    std::vector<std::int32_t> broken_in;  // sums of each cluster that are beyond their bounds
+    std::vector<std::int64_t> broken_of;  // clusters of each sum
+    std::int64_t broken_sums = 0, broken_rows = 0, clashes = 0;
+    std::vector<char> broken_row;
+    std::vector<double> weight;           // mass of each cluster
+    std::vector<std::int64_t> with_mass;  // items with positive mass in each cluster
+    std::vector<std::int32_t> position;   // of each item among its members
+    std::vector<std::int32_t> clash;      // items in conflict with each that are where it is
+    std::vector<Compensated> activity;    // value of each row
+    std::vector<double> fined;            // fines of the sums of each cluster
+    std::vector<double> unit;             // what a mean item adds to each kind of rule
+    std::vector<double> row_unit;         // and to each row
+    std::vector<double> fine;             // of each kind, per unit of its amounts
+    std::vector<double> row_after;
+    std::vector<std::int64_t> row_touched, touched;
+};
+
+}  // namespace bckm
