@@ -15,8 +15,9 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm.fit.search.local import Descent, native_rules, native_soft
+from bckm.fit.search.local import Descent
 from bckm.kernels import native
+from bckm.problem.compiled import native_rules, native_soft
 from bckm.problem.problem import Problem
 
 KINDS: Final = ("proposed", "relocated", "swapped", "ejected")
