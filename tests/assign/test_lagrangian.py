@@ -11,6 +11,7 @@ from bckm.assign import choose
 from bckm.assign._dual_lp import Prices, Resources, trust_region_step
 from bckm.assign._link_trees import Forest
 from bckm.assign._mend_numpy import mend
+from bckm.assign._spanning_forest import SpanningForest
 from bckm.assign.exact import Exact
 from bckm.assign.lagrangian import Lagrangian
 from bckm.feasibility import feasible_start
@@ -66,14 +67,16 @@ def test_a_forest_finds_the_best_labels_of_links(seed):
     assert found <= best + 1e-8  # what is soft is rounded
     if forest.complete and np.isfinite(best):
         assert tied_cost(problem, cost, labels) == pytest.approx(best)
+        assert tied.obeys
 
 
 def test_a_forest_leaves_out_the_cheapest_link_of_a_cycle():
     asked = bckm.Constraints(cannot_link=[(0, 1)])
     asked &= bckm.Constraints(must_link=[(1, 2), (2, 0)]).soft(price=[3.0, 1.0])
     problem = Problem.build([[0.0], [0.1], [0.2]], 2, asked)
+    ends, tie = np.array([[0, 1], [1, 2], [0, 2]]), np.array([-np.inf, 3.0, 1.0])
+    assert not SpanningForest(3, ends, tie).complete
     forest = Forest(problem.structure, problem.soft)
-    assert not forest.complete
     labels = forest.solve(np.zeros((3, 2))).labels
     where = {int(p): int(labels[i]) for i, p in enumerate(forest.items)}
     item = problem.structure.item

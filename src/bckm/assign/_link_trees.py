@@ -1,9 +1,9 @@
-"""Items that links tie to each other: best labels of trees, exactly, by dynamic programming.
+"""Items that links tie to each other choose together: conflicts and ties form a graph.
 
-Conflicts and ties between items form a graph. On a spanning forest of it the labels of least cost
-are found from the leaves to the roots and back: what a branch costs depends on the label of one
-item. Each branch passes a message of k numbers to its parent, so an edge takes k steps. Links
-outside the forest are left out: then the least cost is a bound, and labels may break such links.
+Its connected parts are solved one by one (`kernels/links`): trees by dynamic programming, cliques
+of conflicts as an assignment problem, small parts with cycles by a search. Of other parts only
+trees and disjoint cliques are in the bound; their labels are repaired until they break no conflict,
+where moves of one or two items lead there. Without the kernels all parts are spanning forests.
 """
 
 from __future__ import annotations
@@ -12,119 +12,77 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._dual_lp import rounded
+from bckm.assign._spanning_forest import SpanningForest
+from bckm.kernels import missing, native
 from bckm.problem.soft import Soft
 from bckm.problem.structure import Structure
 
-
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """Nodes of equal depth, and the edge of each to its parent."""
-
-    node: IntArray
-    parent: IntArray
-    tie: FloatArray  # above zero: cost of being apart; below: of being together, at most infinite
+LOOK = 20.0  # work of a cost without the kernels
 
 
 @dataclass(frozen=True, eq=False)
 class ForestLabels:
-    """Labels of the linked items, and what they cost with the edges of the forest."""
+    """Labels of the linked items.
+
+    Attributes
+    ----------
+    labels : array (t,)
+        One per item.
+    cost : float
+        No labels of these items cost less, links included.
+    obeys : bool
+        Whether the labels break no conflict.
+    """
 
     labels: IntArray
     cost: float
+    obeys: bool
 
 
 class Forest:
-    """A spanning forest of the links of a problem; hard ones first, then the dearest.
-
-    Costs are divided by `cost_scale`.
+    """The links of a problem, mostly trees. Costs are divided by `cost_scale`.
 
     Attributes
     ----------
     items : array (t,)
         Items that have links.
     complete : bool
-        Whether every link is in the forest.
+        Whether every link is in the bound.
+    work : float
+        What all calls took; see `Assigner.work`.
     """
 
-    def __init__(self, structure: Structure, soft: Soft, cost_scale: float = 1.0) -> None:
+    def __init__(
+        self, structure: Structure, soft: Soft, cost_scale: float = 1.0, threads: int = 1
+    ) -> None:
         pairs, tie = _links(structure, soft)
         tie = rounded(tie / cost_scale)
+        pairs, tie = pairs[tie != 0], tie[tie != 0]
         self.items, ends = np.unique(pairs, return_inverse=True)
-        ends = ends.reshape(pairs.shape)
-        self._levels: list[_Level] = []
-        self._roots = np.empty(0, np.int64)
-        self.complete = True
-        if self.items.size:
-            self._grow(ends, tie)
-
-    def _grow(self, ends: IntArray, tie: FloatArray) -> None:
-        number = self.items.size
-        rank = np.empty(tie.size)
-        rank[np.argsort(-np.abs(tie), kind="stable")] = np.arange(1, tie.size + 1)
-        graph = sp.csr_array((rank, ends.T), (number, number))
-        tree = minimum_spanning_tree(graph).tocoo()
-        self.complete = tree.nnz == len(ends)
-        edge = tie[np.argsort(rank)][tree.data.astype(np.int64) - 1]
-        a, b = tree.coords
-        # one more node above a root of each tree
-        parts, which = sp.csgraph.connected_components(tree, directed=False)
-        self._roots = np.empty(parts, np.int64)
-        self._roots[which[::-1]] = np.arange(number)[::-1]
-        top = np.full(parts, number)
-        both = sp.csr_array(
-            (
-                np.ones(a.size + parts),
-                (np.concatenate([a, top]), np.concatenate([b, self._roots])),
-            ),
-            (number + 1, number + 1),
-        )
-        order, parent = breadth_first_order(both, number, directed=False)
-        depth = np.zeros(number + 1, np.int64)
-        for node in order[1:]:
-            depth[node] = depth[parent[node]] + 1
-        value = sp.csr_array((np.arange(1, a.size + 1), (a, b)), (number, number))
-        value = value + value.T
-        for level in range(2, int(depth.max()) + 1):
-            node = np.flatnonzero(depth[:number] == level)
-            above = parent[node].astype(np.int64)
-            at = np.asarray(value[node, above]).ravel() - 1
-            self._levels.append(_Level(node, above, edge[at]))
+        ends = np.ascontiguousarray(ends.reshape(pairs.shape))
+        self.work, self._threads = 0.0, threads
+        self._parts: native.Linked | None = None
+        if missing:
+            self._forest = SpanningForest(self.items.size, ends, tie)
+            self.complete = self._forest.complete
+            self._ends = ends[np.isinf(tie)]
+        else:
+            self._parts = native.Linked(self.items.size, ends, tie)
+            self.complete = self._parts.complete
 
     def solve(self, cost: FloatArray) -> ForestLabels:
-        """Least cost of the linked items; `cost` (t, k) is changed on the way."""
-        choices: list[tuple[FloatArray, IntArray, FloatArray, IntArray]] = []
-        for level in reversed(self._levels):
-            own = cost[level.node]
-            rows = np.arange(level.node.size)
-            first = own.argmin(axis=1)
-            least = own[rows, first]
-            others = own.copy()
-            others[rows, first] = np.inf
-            second = others.argmin(axis=1)
-            other = others[rows, second]
-            choices.append((own, first, other, second))
-            message = np.repeat(least[:, None], own.shape[1], axis=1)
-            together = level.tie > 0
-            message[together] = np.minimum(own[together], (least + level.tie)[together, None])
-            apart = ~together
-            message[apart, first[apart]] = np.minimum(least - level.tie, other)[apart]
-            np.add.at(cost, level.parent, message)
-        labels = np.zeros(self.items.size, np.int64)
-        labels[self._roots] = cost[self._roots].argmin(axis=1)
-        total = float(cost[self._roots, labels[self._roots]].sum())
-        for level, (own, first, other, second) in zip(self._levels, reversed(choices), strict=True):
-            rows, above = np.arange(level.node.size), labels[level.parent]
-            least = own[rows, first]
-            joined = own[rows, above] <= least + level.tie
-            joining = np.where(joined, above, first)
-            moves = (first == above) & (other < least - level.tie)
-            leaving = np.where(moves, second, first)
-            labels[level.node] = np.where(level.tie > 0, joining, leaving)
-        return ForestLabels(labels, total)
+        """Labels of the linked items, and a bound; `cost` (t, k) is changed on the way."""
+        if self._parts is not None:
+            found = self._parts.solve(cost, self._threads)
+            self.work += found.work
+            return ForestLabels(found.label, found.bound, found.obeys)
+        labels, least = self._forest.solve(cost)
+        self.work += LOOK * cost.size
+        obeys = bool((labels[self._ends[:, 0]] != labels[self._ends[:, 1]]).all())
+        return ForestLabels(labels, least, obeys)
 
 
 def _links(structure: Structure, soft: Soft) -> tuple[IntArray, FloatArray]:

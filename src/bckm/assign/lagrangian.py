@@ -92,7 +92,7 @@ class LagrangianAssigner(MatrixAssigner):
         problem, m = self.problem, len(cost)
         self.cost_scale = float(cost.min(axis=1).mean()) or float(cost.mean()) or 1.0
         self.resources = Resources.of(problem, self.cost_scale)
-        self.forest = Forest(problem.structure, problem.soft, self.cost_scale)
+        self.forest = Forest(problem.structure, problem.soft, self.cost_scale, problem.threads)
         self.free = np.setdiff1d(np.arange(m), self.forest.items)
         # where most items have links, the others alone cannot keep the bounds
         self.linked = self.forest.items if self.free.size > self.forest.items.size else None
@@ -173,7 +173,9 @@ class LagrangianAssigner(MatrixAssigner):
         least = priced[self.free, labels[self.free]].sum()
         value = float(least) + self.resources.constant(prices)
         if self.forest.items.size:
+            before = self.forest.work
             chosen = self.forest.solve(priced[self.forest.items])
+            self.work += self.forest.work - before
             labels[self.forest.items] = chosen.labels
             value += chosen.cost
         return _DualPoint(prices, priced, labels, value)

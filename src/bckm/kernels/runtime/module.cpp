@@ -16,6 +16,7 @@
 #include "distance/sparse_distances.hpp"
 #include "distance/sweep.hpp"
 #include "distance/totals.hpp"
+#include "links/linked.hpp"
 #include "moves/anneal.hpp"
 #include "moves/clustering.hpp"
 #include "moves/descend.hpp"
@@ -355,6 +356,54 @@ void add_moves(nb::module_& module) {
                "seconds"_a);
 }
 
+using Pairs =
+    nb::ndarray<nb::numpy, const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+
+void check_pairs(const Pairs& pairs, std::int64_t nodes) {
+    for (std::size_t e = 0; e < pairs.size(); ++e)
+        require(0 <= pairs.data()[e] && pairs.data()[e] < nodes, "pairs must be of items");
+    for (std::size_t e = 0; e < pairs.shape(0); ++e)
+        require(pairs.data()[2 * e] != pairs.data()[2 * e + 1], "pairs must be of two items");
+}
+
+bckm::LinkedLabels solve_linked(const bckm::Linked& linked, Out cost, int threads,
+                                std::int64_t search_nodes) {
+    check_threads(threads);
+    require(static_cast<std::int64_t>(cost.shape(0)) == linked.nodes() && cost.shape(1) > 0,
+            "costs of each item");
+    const bckm::WithoutGil release;
+    const std::function<bool()> stop = bckm::StopCheck(std::numeric_limits<double>::infinity());
+    const bckm::StopScope scope(stop);
+    return linked.solve(cost.data(), static_cast<std::int64_t>(cost.shape(1)), search_nodes,
+                        threads);
+}
+
+void add_links(nb::module_& module) {
+    using bckm::Linked;
+    using bckm::LinkedLabels;
+    nb::class_<LinkedLabels>(module, "LinkedLabels")
+        .def_prop_ro("label", column(&LinkedLabels::label))
+        .def_ro("bound", &LinkedLabels::bound)
+        .def_ro("obeys", &LinkedLabels::obeys)
+        .def_ro("work", &LinkedLabels::work);
+    nb::class_<Linked>(module, "Linked")
+        .def(
+            "__init__",
+            [](Linked* self, std::int64_t nodes, Pairs pairs, Vector tie) {
+                require(nodes >= 0 && pairs.shape(0) == tie.shape(0), "one tie per pair");
+                check_pairs(pairs, nodes);
+                for (std::size_t e = 0; e < tie.shape(0); ++e)
+                    require(!std::isnan(tie.data()[e]) && tie.data()[e] != 0.0 &&
+                                tie.data()[e] < std::numeric_limits<double>::infinity(),
+                            "ties must not be zero, nor infinite where they hold together");
+                new (self) Linked(nodes, pairs.data(), tie.data(),
+                                  static_cast<std::int64_t>(tie.shape(0)));
+            },
+            "nodes"_a, "pairs"_a, "tie"_a)
+        .def_prop_ro("complete", &Linked::complete)
+        .def("solve", solve_linked, "cost"_a.noconvert(), "threads"_a, "search_nodes"_a = 400);
+}
+
 }  // namespace
 
 NB_MODULE(_native, module) {
@@ -366,6 +415,7 @@ NB_MODULE(_native, module) {
     add_distance(module);
     add_transport(module);
     add_moves(module);
+    add_links(module);
 #if defined(BCKM_TEST_HOOKS)
     bckm::add_test_hooks(module);
 #endif
