@@ -7,8 +7,9 @@ import heapq
 import numpy as np
 import scipy.sparse as sp
 
+from bckm import kernels
 from bckm._core.arrays import blocks
-from bckm._core.deadline import Deadline
+from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm.problem.structure import Structure
 
@@ -62,7 +63,10 @@ class _Placer:
         constrained = (degree > 0) | (saturation > 0)
         hard = np.flatnonzero(constrained)
         hard = hard[np.lexsort((-regret[hard], -large[hard], -degree[hard]))]
-        self._place_conflicting(hard, saturation)
+        if kernels.missing or self.room is not None or self.row_gain is not None:
+            self._place_conflicting(hard, saturation)
+        else:
+            self._place_compiled(hard)
         # then large items, which need most room; then costly ones
         at_once = ~constrained & (s.count == 1)
         if self.cost is not None or self.room is not None or self.row_gain is not None:
@@ -81,6 +85,27 @@ class _Placer:
             self._place(j)
         labels[at_once] = _fill(s, self.sizes, int(at_once.sum()))
         return labels
+
+    def _place_compiled(self, hard: IntArray) -> None:
+        """The same as `_place_conflicting` where only conflicts and sizes matter."""
+        s, cost = self.s, self.cost
+        done = kernels.native.place_conflicting(
+            s.neighbors.indptr.astype(np.int32, copy=False),
+            s.neighbors.indices.astype(np.int32, copy=False),
+            s.count,
+            s.lower,
+            s.upper,
+            s.item.size,
+            None if cost is None else np.ascontiguousarray(cost),
+            hard,
+            self.labels,
+            self.sizes,
+            self.blocked,
+            self.deadline.left,
+        )
+        if not done:
+            raise TimeUp
+        self.remaining -= int(s.count[hard].sum())
 
     def _place_conflicting(self, hard: IntArray, saturation: IntArray) -> None:
         """Items in conflict: fewest choices first (DSATUR)."""

@@ -17,6 +17,7 @@
 #include "distance/sweep.hpp"
 #include "distance/totals.hpp"
 #include "links/linked.hpp"
+#include "links/placement.hpp"
 #include "moves/anneal.hpp"
 #include "moves/clustering.hpp"
 #include "moves/descend.hpp"
@@ -247,6 +248,52 @@ Array<double> sparse_distances(Indices<Index> start, Indices<Index> index, Vecto
     std::vector<std::size_t> shape{static_cast<std::size_t>(n)};
     if (!label) shape.push_back(static_cast<std::size_t>(k));
     return as_array(std::move(out), shape);
+}
+
+using Counts = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Marks = nb::ndarray<nb::numpy, bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+bool place_conflicting(Indices<std::int32_t> conflict_start, Indices<std::int32_t> conflict_with,
+                       Integers count, Integers lower, Integers upper, std::int64_t samples,
+                       std::optional<Matrix> cost, Integers order, Counts label, Counts sizes,
+                       Marks blocked, double seconds) {
+    const auto m = static_cast<std::int64_t>(count.shape(0));
+    const auto k = static_cast<std::int64_t>(lower.shape(0));
+    require(k > 0 && upper.shape(0) == lower.shape(0) && sizes.shape(0) == lower.shape(0),
+            "bounds and size of each cluster");
+    require(static_cast<std::int64_t>(label.shape(0)) == m &&
+                static_cast<std::int64_t>(blocked.shape(0)) == m &&
+                static_cast<std::int64_t>(blocked.shape(1)) == k,
+            "a label of each item, and whether clusters are blocked for it");
+    require(!cost || (cost->shape(0) == blocked.shape(0) && cost->shape(1) == blocked.shape(1)),
+            "one cost per item and cluster");
+    check_lists(conflict_start, conflict_with, m, m, "conflicts");
+    std::vector<bool> listed(m);
+    for (std::size_t q = 0; q < order.shape(0); ++q) {
+        const std::int64_t item = order.data()[q];
+        require(0 <= item && item < m && !listed[item], "each item is placed once");
+        listed[item] = true;
+    }
+    std::int64_t remaining = 0;
+    for (std::int64_t j = 0; j < m; ++j) {
+        if (label.data()[j] < 0) remaining += count.data()[j];
+        require(label.data()[j] < 0 || !listed[j], "items to place have no label");
+        require(listed[j] || conflict_start.data()[j] == conflict_start.data()[j + 1],
+                "all items in conflict are placed");
+    }
+    const bckm::WithoutGil release;
+    const std::function<bool()> stop = bckm::StopCheck(seconds);
+    bckm::Placed placed{label.data(), sizes.data(), blocked.data(), remaining};
+    return bckm::place_conflicting(
+        {m, k, samples, conflict_start.data(), conflict_with.data(), count.data(), lower.data(),
+         upper.data(), cost ? cost->data() : nullptr},
+        order.data(), static_cast<std::int64_t>(order.shape(0)), placed, stop);
+}
+
+void add_links(nb::module_& module) {
+    module.def("place_conflicting", place_conflicting, "conflict_start"_a, "conflict_with"_a,
+               "count"_a, "lower"_a, "upper"_a, "samples"_a, "cost"_a.none(), "order"_a,
+               "label"_a.noconvert(), "sizes"_a.noconvert(), "blocked"_a.noconvert(), "seconds"_a);
 }
 
 void add_distance(nb::module_& module) {

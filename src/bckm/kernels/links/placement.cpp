@@ -1,0 +1,85 @@
+#include "links/placement.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <vector>
+
+namespace bckm {
+namespace {
+
+constexpr std::int64_t listen = 1024;  // items between two looks at the clock
+
+// The cluster that an item breaks least in.
+std::int64_t best_cluster(const Placing& asked, const Placed& placed, std::int64_t item) {
+    const std::int64_t size = asked.count[item];
+    const bool* blocked = placed.blocked + item * asked.k;
+    const double* cost = asked.cost ? asked.cost + item * asked.k : nullptr;
+    std::int64_t missing = 0;  // samples that clusters need to reach their lower bounds
+    for (std::int64_t i = 0; i < asked.k; ++i)
+        missing += std::max<std::int64_t>(asked.lower[i] - placed.sizes[i], 0);
+    std::int64_t best = 0, least = -1;
+    for (std::int64_t i = 0; i < asked.k; ++i) {
+        const std::int64_t held = placed.sizes[i];
+        const std::int64_t filled =
+            std::min(std::max<std::int64_t>(asked.lower[i] - held, 0), size);
+        // what is left must still be enough to fill every cluster to its lower bound
+        const std::int64_t broken =
+            std::max<std::int64_t>(held + size - asked.upper[i], 0) +
+            std::max<std::int64_t>(missing - filled - (placed.remaining - size), 0) +
+            (blocked[i] ? asked.samples : 0);
+        if (least < 0 || broken < least || (broken == least && cost && cost[i] < cost[best])) {
+            best = i;
+            least = broken;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+bool place_conflicting(const Placing& asked, const std::int64_t* order, std::int64_t number,
+                       Placed& placed, const std::function<bool()>& stop) {
+    const std::int64_t k = asked.k;
+    std::vector<std::int32_t> rank(asked.items);
+    std::vector<std::int32_t> taken(number);  // blocked clusters of each, by rank
+    // free clusters and rank in one number: the least is next
+    using Entry = std::uint64_t;
+    const auto entry = [&](std::int64_t at) {
+        return static_cast<Entry>(k - taken[at]) << 32U | static_cast<Entry>(at);
+    };
+    std::vector<Entry> first;
+    first.reserve(number);
+    for (std::int64_t at = 0; at < number; ++at) {
+        const bool* blocked = placed.blocked + order[at] * k;
+        rank[order[at]] = static_cast<std::int32_t>(at);
+        taken[at] = static_cast<std::int32_t>(std::count(blocked, blocked + k, true));
+        first.push_back(entry(at));
+    }
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue(std::greater<>(),
+                                                                         std::move(first));
+    for (std::int64_t step = 0; !queue.empty(); ++step) {
+        if (step % listen == 0 && stop()) return false;
+        const Entry next = queue.top();
+        queue.pop();
+        const auto at = static_cast<std::int64_t>(next & 0xffffffffU);
+        const std::int64_t item = order[at];
+        if (placed.label[item] >= 0 || next != entry(at)) continue;  // it was blocked more since
+        const std::int64_t to = best_cluster(asked, placed, item);
+        placed.label[item] = to;
+        placed.sizes[to] += asked.count[item];
+        placed.remaining -= asked.count[item];
+        for (std::int32_t e = asked.conflict_start[item]; e < asked.conflict_start[item + 1]; ++e) {
+            const std::int64_t other = asked.conflict_with[e];
+            bool& blocked = placed.blocked[other * k + to];
+            if (blocked) continue;
+            blocked = true;
+            const std::int64_t there = rank[other];
+            ++taken[there];
+            if (placed.label[other] < 0) queue.push(entry(there));
+        }
+    }
+    return true;
+}
+
+}  // namespace bckm
