@@ -43,28 +43,20 @@ bool place_conflicting(const Placing& asked, const std::int64_t* order, std::int
     const std::int64_t k = asked.k;
     std::vector<std::int32_t> rank(asked.items);
     std::vector<std::int32_t> taken(number);  // blocked clusters of each, by rank
-    // free clusters and rank in one number: the least is next
+    // Free clusters and rank in one number: the least is next. Items of which no cluster is blocked
+    // are not queued: they come last, in their order.
     using Entry = std::uint64_t;
     const auto entry = [&](std::int64_t at) {
         return static_cast<Entry>(k - taken[at]) << 32U | static_cast<Entry>(at);
     };
-    std::vector<Entry> first;
-    first.reserve(number);
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     for (std::int64_t at = 0; at < number; ++at) {
         const bool* blocked = placed.blocked + order[at] * k;
         rank[order[at]] = static_cast<std::int32_t>(at);
         taken[at] = static_cast<std::int32_t>(std::count(blocked, blocked + k, true));
-        first.push_back(entry(at));
+        if (taken[at] > 0) queue.push(entry(at));
     }
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue(std::greater<>(),
-                                                                         std::move(first));
-    for (std::int64_t step = 0; !queue.empty(); ++step) {
-        if (step % listen == 0 && stop()) return false;
-        const Entry next = queue.top();
-        queue.pop();
-        const auto at = static_cast<std::int64_t>(next & 0xffffffffU);
-        const std::int64_t item = order[at];
-        if (placed.label[item] >= 0 || next != entry(at)) continue;  // it was blocked more since
+    const auto place = [&](std::int64_t item) {
         const std::int64_t to = best_cluster(asked, placed, item);
         placed.label[item] = to;
         placed.sizes[to] += asked.count[item];
@@ -78,6 +70,19 @@ bool place_conflicting(const Placing& asked, const std::int64_t* order, std::int
             ++taken[there];
             if (placed.label[other] < 0) queue.push(entry(there));
         }
+    };
+    std::int64_t steps = 0;
+    for (std::int64_t at = 0; at < number; ++at) {
+        while (!queue.empty()) {
+            if (steps++ % listen == 0 && stop()) return false;
+            const Entry next = queue.top();
+            queue.pop();
+            const auto there = static_cast<std::int64_t>(next & 0xffffffffU);
+            // not if it was blocked more since
+            if (placed.label[order[there]] < 0 && next == entry(there)) place(order[there]);
+        }
+        if (steps++ % listen == 0 && stop()) return false;
+        if (placed.label[order[at]] < 0) place(order[at]);
     }
     return true;
 }
