@@ -290,12 +290,6 @@ bool place_conflicting(Indices<std::int32_t> conflict_start, Indices<std::int32_
         order.data(), static_cast<std::int64_t>(order.shape(0)), placed, stop);
 }
 
-void add_links(nb::module_& module) {
-    module.def("place_conflicting", place_conflicting, "conflict_start"_a, "conflict_with"_a,
-               "count"_a, "lower"_a, "upper"_a, "samples"_a, "cost"_a.none(), "order"_a,
-               "label"_a.noconvert(), "sizes"_a.noconvert(), "blocked"_a.noconvert(), "seconds"_a);
-}
-
 void add_distance(nb::module_& module) {
     nb::class_<PointsView>(module, "Points")
         .def(nb::init<Matrix, std::optional<Integers>, std::optional<Vector>,
@@ -426,6 +420,9 @@ bckm::LinkedLabels solve_linked(const bckm::Linked& linked, Out cost, int thread
 }
 
 void add_links(nb::module_& module) {
+    module.def("place_conflicting", place_conflicting, "conflict_start"_a, "conflict_with"_a,
+               "count"_a, "lower"_a, "upper"_a, "samples"_a, "cost"_a.none(), "order"_a,
+               "label"_a.noconvert(), "sizes"_a.noconvert(), "blocked"_a.noconvert(), "seconds"_a);
     using bckm::Linked;
     using bckm::LinkedLabels;
     nb::class_<LinkedLabels>(module, "LinkedLabels")
