@@ -38,13 +38,15 @@ HALVES = ["a", "b"] * 150 + ["a"]
 @pytest.mark.parametrize(
     ("rules", "limit"),
     [
-        ({"must_link": [(0, 1)], "size_max": 200}, "EXACT"),
+        ({"must_link": [(0, 1)], "size_max": 200}, "EXACT_SOFT"),
+        ({"cannot_link": [(0, 1)], "size_max": 200}, "EXACT_SOFT"),
         ({"cannot_link": [(0, 1)]}, "EXACT"),
         ({"stay": bckm.Stay([0] * 301, price=1)}, "EXACT"),
         ({"fixed": {0: 0}}, "EXACT_SOFT"),
         ({"stay": bckm.Stay([0] * 301, at_most=5)}, "EXACT_SOFT"),
         ({"capacities": {"kg": bckm.Capacity([1.5] * 301, max=250)}}, "EXACT_SUMS"),
         ({"quotas": bckm.Quota(HALVES, "10%")}, "EXACT_SUMS"),
+        ({"quotas": bckm.Quota(HALVES, count_max={"a": 100})}, "EXACT_COUNTS"),
     ],
     ids=lambda one: next(iter(one)) if isinstance(one, dict) else str(one),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bckm.assign._linked_transport import few_links
 from bckm.assign.base import Engine
 from bckm.assign.exact import Exact
@@ -19,7 +21,7 @@ ENGINES: dict[str, type[Engine]] = {
     engine.name: engine for engine in (Nearest, Transport, Exact, Lagrangian, Pump, Greedy)
 }
 
-AUTO_EFFORT = 20_000  # within a fit, a step need not be proven optimal at any price
+AUTO_EFFORT = 3e8  # work: within a fit, a step need not be proven optimal at any price
 
 
 # the first one that can express what a problem asks; nearest is quicker without kernels, and on
@@ -30,6 +32,9 @@ _QUICK: tuple[Engine, ...] = (Nearest(), Transport())
 # hardest. Trees of soft links are easy, but LPs of many are large. Where most samples have no
 # links, prices lead to nearly the same labels in a fraction of the time.
 EXACT, EXACT_SOFT, EXACT_SUMS, EXACT_FEW_LINKS = 1_000_000, 20_000, 600, 10_000
+# Sums that only count samples nearly always have integral LPs.
+EXACT_COUNTS = 100_000
+_LINKS_WITH_SIZES = Feature.MUST_LINKS_AND_SIZES | Feature.CONFLICTS
 
 
 def _auto(problem: Problem) -> Engine:
@@ -38,12 +43,24 @@ def _auto(problem: Problem) -> Engine:
             return engine
     s, most = problem.structure, EXACT
     if s.loads.number and not s.linear.number:
-        most = EXACT_SUMS
-    elif s.has_rows or problem.features & (Feature.SOFT_LINKS | Feature.SOFT_SUMS):
+        most = EXACT_COUNTS if _counts(problem) else EXACT_SUMS
+    elif (
+        s.has_rows
+        or problem.features & (Feature.SOFT_LINKS | Feature.SOFT_SUMS)
+        or (problem.features & Feature.SIZES and problem.features & _LINKS_WITH_SIZES)
+    ):
         most = EXACT_SOFT
     if s.n_items * s.n_clusters > EXACT_FEW_LINKS and few_links(problem):
         return Lagrangian()
     return Exact(effort=AUTO_EFFORT) if s.n_items * s.n_clusters <= most else Lagrangian()
+
+
+def _counts(problem: Problem) -> bool:
+    """Whether sums only count samples, one by one and without links."""
+    s, links = problem.structure, _LINKS_WITH_SIZES | Feature.SOFT_LINKS
+    if s.n_items < s.item.size or problem.features & links:
+        return False
+    return bool(np.isin(s.loads.amount, (0.0, 1.0)).all())
 
 
 def choose(solver: str | Engine, problem: Problem) -> Engine:

@@ -21,7 +21,8 @@ from bckm.programs.highs import INTEGRAL, TOLERANCE, Model
 from bckm.programs.program import Program
 from bckm.programs.relaxation import LPRelaxation, LPSolution
 
-COLUMN, SEARCH = 8e2, 2e6  # work of a column in an LP, and of a tree search
+SEARCHED = 1e6  # work of a tree search for each column beyond one per item, about
+FIRST, PER_FRACTIONAL = 200, 5  # columns beyond one per item in the first core
 LOOSE = 1e-8  # the other tolerance for rows with real coefficients,
 USUAL = 1e-6  # and where not all columns are integral: HiGHS's own
 WIDEN = 4.0  # growth of a core whose best labels are not yet proven optimal
@@ -51,11 +52,11 @@ class ExactAssigner(MatrixAssigner):
         # every item is assigned once, so a row shift changes no argmin
         shifted = cost - least[:, None]
         offset = float(least.sum())
-        solved = self._relaxation.columns
+        before = self._relaxation.work
         relaxed = self._relaxation.solve(
             shifted, start, deadline, penalty=self.problem.soft.coupled(start)
         )
-        self.work += COLUMN * (self._relaxation.columns - solved)
+        self.work += self._relaxation.work - before
         best = _Best(start, self._total(shifted, start), 0.0, round_off=1e-12 * offset)
         if relaxed is not None:
             self._improve(best, shifted, relaxed, deadline)
@@ -70,30 +71,34 @@ class ExactAssigner(MatrixAssigner):
     ) -> None:
         best.bound = max(best.bound, relaxed.bound)
         self._offer(best, cost, relaxed.values)
-        fractional = int((relaxed.values.max(axis=1) < 1 - INTEGRAL).sum())
-        nodes = None if self._effort is None else max(1, int(self._effort / (1 + fractional**2)))
-        width = _first_width(relaxed, fractional)
+        end = np.inf if self._effort is None else self.work + self._effort
+        number, last = _first_number(relaxed), -1.0
         while not best.proven and not deadline.passed:
-            width = min(width, best.cost - relaxed.bound)
-            before = best.cost
+            most = (end - self.work) / SEARCHED
+            gap, before = best.cost - relaxed.bound, best.cost
+            width = min(_width(relaxed, min(number, most)), gap)
             # a column dearer than the best labels is no part of better ones
             core = (relaxed.reduced <= width) & (cost <= before)
-            outcome = self._search_core(best, cost, core, nodes, deadline)
+            if number > most and last >= 0 and (width <= last < gap or _beyond(core) > 2 * most):
+                return  # what has been searched is what the effort is for
+            number *= WIDEN
+            if width <= last < gap:  # the same core
+                continue
+            outcome = self._search_core(best, cost, core, end, deadline)
             # labels outside the core cost at least bound + width
             best.bound = max(best.bound, min(outcome.bound, relaxed.bound + width, best.cost))
-            whole = width >= best.cost - relaxed.bound
-            if not outcome.finished or (whole and best.cost >= before):
+            # after better labels were found the same core is searched once more, with costs on a
+            # finer scale
+            if not outcome.finished or (width >= gap and best.cost >= before):
                 return
-            # a core of width 0 would stay empty however often it is widened; and after better
-            # labels were found the same core is searched once more, with costs on a finer scale
-            width = max(WIDEN * width, (best.cost - relaxed.bound) / WIDEN**3)
+            last = width
 
     def _search_core(
         self,
         best: _Best,
         cost: FloatArray,
         core: BoolArray,
-        max_nodes: int | None,
+        end: float,
         deadline: Deadline,
     ) -> _Outcome:
         core[np.arange(best.labels.size), best.labels] = True
@@ -118,9 +123,9 @@ class ExactAssigner(MatrixAssigner):
                 tolerance=tolerance,
             )
             start = restriction.indicator(best.labels)
-            solution = model.solve(costs, deadline, start=start, max_nodes=max_nodes)
+            solution = model.solve(costs, deadline, start=start, max_work=end - self.work)
             self.counters["searches"] += 1
-            self.work += SEARCH + COLUMN * costs.size
+            self.work += solution.work
             accepted = solution.values is not None and self._offer(
                 best, cost, restriction.values(solution.values)
             )
@@ -128,6 +133,9 @@ class ExactAssigner(MatrixAssigner):
             # obey the rules to the last digit proves nothing either
             finished &= solution.finished and accepted
             bound = min(bound, -np.inf if solution.infeasible else solution.bound)
+            if not finished and np.isfinite(end):
+                # labels are better or not; a bound would take a second search
+                return _Outcome(bound if len(tolerances) == 1 else -np.inf, finished)
         if finished:
             # the solver overlooks what is better by less than its tolerance; where rows give way,
             # it may also think better of labels than they are
@@ -171,11 +179,25 @@ def _real_sums(structure: Structure) -> bool:
     return bool((scaled != np.floor(scaled)).any())
 
 
-def _first_width(relaxed: LPSolution, fractional: int) -> float:
-    """Guess how far the optimum lies above the bound: room for what is fractional to settle."""
+def _first_number(relaxed: LPSolution) -> float:
+    """Columns beyond one per item with which to begin: room for what is fractional to settle."""
+    items = len(relaxed.values)
+    fractional = int((relaxed.values.max(axis=1) < 1 - INTEGRAL).sum())
+    scale = float(relaxed.reduced.max(initial=0.0, where=np.isfinite(relaxed.reduced)))
+    ties = int((relaxed.reduced <= TOLERANCE * scale).sum()) - items
+    return FIRST + PER_FRACTIONAL * fractional + ties
+
+
+def _beyond(core: BoolArray) -> int:
+    """Columns beyond one per item."""
+    return int(core.sum()) - len(core)
+
+
+def _width(relaxed: LPSolution, number: float) -> float:
+    """The reduced cost up to which there are so many columns beyond one per item."""
     reduced = relaxed.reduced[np.isfinite(relaxed.reduced)]
-    room = min(reduced.size - 1, relaxed.values.shape[0] + 1000 + 50 * fractional)
-    return float(np.partition(reduced, room)[room])
+    room = int(min(reduced.size - 1, len(relaxed.values) + number))
+    return float(np.partition(reduced, room)[room]) if room < reduced.size - 1 else np.inf
 
 
 class Exact(Engine):
@@ -184,10 +206,10 @@ class Exact(Engine):
     Parameters
     ----------
     effort : float or None
-        None searches until the optimum is proven. A number limits each tree search to
-        effort / (1 + f^2) nodes, where f items are split by the relaxation: searches that are
-        likely to end soon may go on, hopeless ones end early. Nodes, unlike seconds, make the
-        result independent of the speed of the machine.
+        None searches until the optimum is proven. A number limits the work of the tree searches of
+        a call, in the units of `Assigner.work`: cores that are too large for it are not searched,
+        and a search that takes longer than its size promises is cut off. Work, unlike seconds,
+        makes the result independent of the speed of the machine.
     """
 
     name = "exact"

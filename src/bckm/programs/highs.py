@@ -7,6 +7,8 @@ units again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Any
@@ -21,6 +23,11 @@ MIXED = 1e-9  # where some columns are integral and some are not
 SMALL = 1e-9  # HiGHS takes smaller coefficients for zero
 AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 LARGE = 20_000  # columns of an LP that may take long
+# work (see `Assigner.work`) of a number in the matrix; and of an iteration: each, and for each of
+# these numbers. Measured by `benchmarks.mixed.accounting`; an iteration of a tree search stands for
+# cuts, probing and dives as well
+LP_WORK, MIP_WORK = (450.0, 1.8e4, 0.6), (700.0, 4e5, 6.0)
+CHECK_WORK = 1.5e6, 3e3  # between two of its questions: each, and for each of these numbers
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
 # Presolve looks for dependent equations for up to 1 % of the time limit, so without one for ever:
 # 150 s where 20 sizes of 10,000 items are equations. There are none worth finding.
@@ -32,7 +39,7 @@ class Solution:
     """What HiGHS found: values of columns, duals of rows, and a bound on the objective.
 
     `values` is None when nothing feasible was found; `infeasible` repeats the solver's claim, which
-    is not a proof.
+    is not a proof; `work` is what it took, counted as in `Assigner.work`.
     """
 
     values: FloatArray | None
@@ -40,6 +47,7 @@ class Solution:
     bound: float
     finished: bool
     infeasible: bool
+    work: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +105,7 @@ class Model:
         program.a_matrix_.start_ = matrix.indptr
         program.a_matrix_.index_ = matrix.indices
         program.a_matrix_.value_ = matrix.data
+        self._size = int(matrix.nnz)
         self._integer = bool(np.any(integer))
         self._lasts = self._integer or columns > LARGE
         if self._integer:
@@ -135,7 +144,7 @@ class Model:
         deadline: Deadline,
         *,
         start: FloatArray | None = None,
-        max_nodes: int | None = None,
+        max_work: float = np.inf,
     ) -> Solution:
         """Minimize; a model that was solved before starts from its last basis.
 
@@ -147,8 +156,11 @@ class Model:
             When to stop.
         start : array (columns,), optional
             A feasible point, for integer models.
-        max_nodes : int, optional
-            Work limit of the tree search; unlike a time limit it is repeatable.
+        max_work : float
+            Work limit of an integer program, about. HiGHS asks whether to go on in each round of
+            cuts, each dive and each node, and may do so as often as that much work stands for: a
+            limit on nodes would not end a root node that takes minutes, and one on time would not
+            be repeatable.
         """
         scale = float(np.abs(cost).max(initial=0.0)) or 1.0
         columns = cost.size
@@ -156,11 +168,10 @@ class Model:
         # HiGHS counts its time from the creation of the model
         limit = min(self._solver.getRunTime() + deadline.left, 1e30)
         self._set(time_limit=limit)
-        if max_nodes is not None:
-            self._set(mip_max_nodes=max_nodes)
         if start is not None:
             self._offer(start)
-        self._run()
+        with self._limited(max_work):
+            self._run()
         return self._read(scale)
 
     def basis(self) -> Basis:
@@ -181,6 +192,27 @@ class Model:
         start.row_status = [status[value] for value in basis.rows]
         start.valid = start.alien = True
         self._solver.setBasis(start)
+
+    @contextmanager
+    def _limited(self, max_work: float) -> Iterator[None]:
+        """Interrupt what runs inside after as many questions as the work allows."""
+        if np.isinf(max_work):
+            yield
+            return
+        each, by_size = CHECK_WORK
+        left = max(1, int(max_work / (each + by_size * self._size)))
+
+        def answer(event: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                event.interrupt()
+
+        self._solver.cbMipInterrupt.subscribe(answer)
+        try:
+            yield
+        finally:
+            self._solver.cbMipInterrupt.unsubscribe(answer)
 
     def _offer(self, start: FloatArray) -> None:
         import highspy
@@ -224,6 +256,11 @@ class Model:
         finally:
             thread.join()
 
+    def _work(self, iterations: int) -> float:
+        """What a run took."""
+        setup, each, by_size = MIP_WORK if self._integer else LP_WORK
+        return setup * self._size + max(iterations, 1) * (each + by_size * self._size)
+
     def _read(self, scale: float) -> Solution:
         import highspy
 
@@ -245,6 +282,7 @@ class Model:
             bound=float(bound) * scale,
             finished=optimal or infeasible,
             infeasible=infeasible,
+            work=self._work(info.simplex_iteration_count),
         )
 
 

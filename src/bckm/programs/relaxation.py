@@ -49,7 +49,7 @@ class LPRelaxation:
         self._active: BoolArray | None = None
         self._model: Model | None = None
         self._restriction: Restriction | None = None
-        self.columns = 0  # of all LPs solved so far
+        self.work = 0.0  # of all LPs solved so far
 
     def solve(
         self,
@@ -118,8 +118,8 @@ class LPRelaxation:
             self._rebuild(active)
         assert self._model is not None
         assert self._restriction is not None
-        self.columns += self._restriction.columns.size
         solution = self._model.solve(self._restriction.costs(cost), deadline)
+        self.work += solution.work
         if solution.values is None or solution.duals is None:
             self._active = None  # do not trust the basis again
             return None

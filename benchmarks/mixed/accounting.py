@@ -1,0 +1,105 @@
+"""Is work counted as it costs? Counted work of engines and moves per CPU second.
+
+    python -m benchmarks.mixed.accounting --only a b e --steps 3
+
+A search decides by counted work how much it does of what (`Assigner.work`), so work must stand for
+the same time everywhere: within a factor of two over all instances. Each engine makes some steps
+from the same centers, moves go on from there; the first column that matters is nanoseconds of CPU
+per unit of work, the last line of an engine its least and its most, and their ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bckm._core.deadline import Deadline
+from bckm.assign.base import Engine
+from bckm.assign.choose import AUTO_EFFORT
+from bckm.assign.exact import Exact
+from bckm.assign.lagrangian import Lagrangian
+from bckm.assign.transport import Transport
+from bckm.feasibility import feasible_start
+from bckm.fit.search.local import LocalSearch
+from bckm.problem.problem import Problem
+from benchmarks.mixed.families import chosen
+
+LARGEST = 100_000  # costs, items x clusters, of which the exact engine is asked
+LEAST = 2e-3  # seconds: what takes less cannot be measured, and does not matter
+
+
+@dataclass(frozen=True)
+class Row:
+    """What some calls of one engine took."""
+
+    engine: str
+    instance: str
+    cpu: float
+    work: float
+
+    @property
+    def rate(self) -> float:
+        """Nanoseconds per unit of work."""
+        return 1e9 * self.cpu / self.work
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure and tell."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.mixed.accounting",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--offset", type=int, default=1000, help="draws the instances")
+    parser.add_argument("--only", nargs="+", default=[], help="names, or letters of families")
+    parser.add_argument("--steps", type=int, default=3, help="steps of each engine")
+    options = parser.parse_args(arguments)
+    rows = []
+    for name, draw in chosen(options.only).items():
+        instance = draw(options.offset)
+        problem = Problem.build(instance.X, instance.k, instance.constraints(), n_jobs=1)
+        for row in measured(name, problem, options.steps):
+            rows.append(row)
+            print(f"{row.engine:<11} {name:<4} {row.cpu:9.4f} s  {row.rate:7.2f} ns", flush=True)
+    for engine in dict.fromkeys(row.engine for row in rows):
+        rates = [row.rate for row in rows if row.engine == engine and row.cpu >= LEAST]
+        if rates:
+            low, high = min(rates), max(rates)
+            print(f"{engine:<11} {low:.2f} to {high:.2f} ns: a factor of {high / low:.1f}")
+    return 0
+
+
+def measured(name: str, problem: Problem, steps: int) -> Iterator[Row]:
+    """Rows of all engines that this problem admits, and of moves."""
+    s = problem.structure
+    start = feasible_start(s, problem.rules, Deadline())
+    rng = np.random.default_rng(0)
+    first = problem.points[np.sort(rng.choice(s.n_items, s.n_clusters, replace=False))]
+    engines: list[Engine] = [Transport(), Lagrangian()]
+    if s.n_items * s.n_clusters <= LARGEST:
+        engines.append(Exact(AUTO_EFFORT))
+    labels, centers = start, first
+    for engine in engines:
+        if problem.features & ~engine.handles:
+            continue
+        assigner = engine.prepare(problem)
+        labels, centers, cpu = start, first, 0.0
+        for _ in range(steps):
+            before = time.process_time()
+            labels = assigner(centers, labels, Deadline()).labels
+            cpu += time.process_time() - before
+            centers, _ = problem.recentered(labels, centers)
+        yield Row(engine.name, name, cpu, assigner.work)
+    moves = LocalSearch(problem)
+    before = time.process_time()
+    descent = moves(labels, centers, Deadline())
+    yield Row("moves", name, time.process_time() - before, descent.work)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
