@@ -29,7 +29,7 @@ from bckm._storage.container import read_container, write_container
 from bckm._storage.fields import Fields
 from bckm._storage.lock import alone
 from bckm.exceptions import DamagedFileError, UnsupportedError
-from bckm.fit.search.attempt import Search
+from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
@@ -40,7 +40,7 @@ T = TypeVar("T")
 KIND = "checkpoint"
 EVERY = 5.0  # seconds between two writes, at least,
 SHARE = 20  # and so many times as long as a write takes
-FORMAT = 2  # of the state in the file
+FORMAT = 3  # of the state in the file
 _WORDS = {
     "data": "for other data",
     "weights": "for other sample weights",

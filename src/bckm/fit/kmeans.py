@@ -19,9 +19,9 @@ from bckm.fit.lloyd import Limits
 from bckm.fit.outcome import fitted
 from bckm.fit.parameters import documented, read_setting
 from bckm.fit.result import Result, Step
-from bckm.fit.search.attempt import Search
 from bckm.fit.search.explore import explore
 from bckm.fit.search.local import require_moves
+from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.seeding import starts_of
 from bckm.problem.metric import read_metric

@@ -42,7 +42,8 @@ class Run:
 
     `cost` is that of the labels at the centers; `bound` bounds it from below where an assignment
     to these very centers was made, that is when the loop ended because nothing changed; `prices`
-    are those of this assignment, and `priced` says whether the engine has any.
+    are those of the last assignment, of this one if there is a bound, and `priced` says whether the
+    engine has any.
     """
 
     labels: IntArray
@@ -63,6 +64,7 @@ def alternate(
     limits: Limits,
     *,
     exchange: bool = False,
+    until: Callable[[float, float], bool] | None = None,
     history: Sequence[Step] | None = None,
     on_step: Callable[[Step], None] | None = None,
     number: int = 0,
@@ -84,6 +86,8 @@ def alternate(
         When to end.
     exchange : bool
         Whether the loop may exchange which center has which bounds.
+    until : callable, optional
+        Called with the costs before and after each step but the first two; ends the loop if true.
     history : sequence of Step, optional
         Steps that led to `start`, if the centers are its means: worse labels are then refused from
         the first step on. Without them `start` is but any feasible labels.
@@ -126,14 +130,17 @@ def alternate(
                 moved=problem.structure.samples(found.labels != run.labels),
                 seconds=time.perf_counter() - began,
             )
-            priced = found.prices is not None
-            run, known = replace(after, history=(*run.history, step), priced=priced), True
+            before, priced = run.cost, found.prices is not None
+            after = replace(after, prices=found.prices, priced=priced)
+            run, known = replace(after, history=(*run.history, step)), True
             if on_step is not None:
                 on_step(step)
             shift = float(np.square(run.centers - centers).sum())
             centers = run.centers
             if limits.tol > 0 and shift <= still:
                 return replace(run, status=Status.CONVERGED)
+            if until is not None and iteration > 2 and until(before, run.cost):
+                return run
     except KeyboardInterrupt:
         return replace(run, status=Status.INTERRUPTED)
     except TimeUp:

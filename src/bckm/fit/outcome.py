@@ -14,7 +14,7 @@ from bckm.assign import Assignment
 from bckm.assign.base import optimality_tolerance
 from bckm.constraints import Constraints
 from bckm.fit.result import Result
-from bckm.fit.search.attempt import Search
+from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.violations import soft_violations
 from bckm.problem.metric import Metric
@@ -51,6 +51,7 @@ def fitted(
     cost, bound = problem.within(best.labels, best.centers), best.bound
     if abs(cost - best.cost) <= AGREE * cost:  # as the last step tells it
         cost = best.cost
+    prices = None if bound is None else best.prices
     if bound is None:  # no assignment to the last centers was made: what nearest labels would cost
         bound = problem.safe_bound(0.0, cost)  # where time is up, there is none for a look at items
         if not (best.status.stopped or deadline.passed):
@@ -61,7 +62,7 @@ def fitted(
     return result_of(
         problem,
         constraints,
-        Assignment(best.labels, cost, min(bound, cost), best.prices, tolerance=tolerance),
+        Assignment(best.labels, cost, min(bound, cost), prices, tolerance=tolerance),
         points,
         sample_weight,
         centers=space.centers(means, points, s.expand(best.labels), s.item),

@@ -52,12 +52,15 @@ class Starts:
         Parent of the generators of everything that is drawn after these starts.
     number : int
         What `n_init` came to; given centers are one start, whatever it is.
+    population : int
+        Starts that a global search breeds from.
     """
 
     seeds: tuple[Callable[[], Seeds], ...]
     fresh: Callable[[np.random.Generator], Seeds] | None
     rng: np.random.Generator
     number: int = 1
+    population: int = 1
 
     def generator(self, number: int) -> np.random.Generator:
         """The generator of this number: what was drawn from others does not change it."""
@@ -95,7 +98,8 @@ def starts_of(
     given = given_centers(init, problem, space)
     if tied and given is None:
         raise ValueError("label_bounds='given' ties label i to center i: pass an array as init.")
-    number = number_of_starts(n_init, init, search, problem)
+    number = number_of_starts(n_init, init, problem)
+    population = max(number, RANDOM_STARTS) if n_init == "auto" else number
     *generators, rng = _generators(random_state, number + 1)
     choose: Callable[..., Seeds]
     if callable(init):
@@ -112,7 +116,8 @@ def starts_of(
     def seeds(at: int) -> Seeds:  # the same ones each time: the generator stays as it is
         return choose(problem, deepcopy(generators[at]), deadline, at == 0)
 
-    return Starts(tuple(partial(seeds, at) for at in range(number)), fresh, rng, number)
+    first = tuple(partial(seeds, at) for at in range(number))
+    return Starts(first, fresh, rng, number, population)
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:
@@ -154,7 +159,7 @@ def _centers(init: Any, problem: Problem, space: Metric) -> FloatArray:
     return problem.given_centers(space.embedded(given, "init"), "init")
 
 
-def number_of_starts(n_init: Any, init: Any, search: str, problem: Problem) -> int:
+def number_of_starts(n_init: Any, init: Any, problem: Problem) -> int:
     """Read `n_init`; "auto" is more than one start where starts are cheap."""
     if (number := read_setting("n_init", n_init)) != "auto":
         if number > 1 and not isinstance(init, str) and not callable(init):
@@ -164,7 +169,7 @@ def number_of_starts(n_init: Any, init: Any, search: str, problem: Problem) -> i
                 stacklevel=5,  # who called kmeans
             )
         return int(number)
-    if search == "global" or callable(init) or (isinstance(init, str) and init == "random"):
+    if callable(init) or (isinstance(init, str) and init == "random"):
         return RANDOM_STARTS
     if missing or problem.sparse:  # no start is cheap
         return 1

@@ -21,10 +21,10 @@ from bckm.assign.base import Engine
 from bckm.fit.lloyd import Limits, Run
 from bckm.fit.parameters import PARAMETERS
 from bckm.fit.search import explore
-from bckm.fit.search.attempt import Search
 from bckm.fit.search.evolve import FEWEST, MOST, Child, Population, displaced, mixed
 from bckm.fit.search.explore import Phase, renumbered
 from bckm.fit.search.local import LocalSearch
+from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.seeding import Seeds, Starts, starts_of
 from bckm.kernels import missing
@@ -1039,7 +1039,7 @@ def test_the_estimator_hands_search_on(search, hasty):
         (2000, {"init": "random"}, 10),
         (2000, {"n_init": 3}, 3),
         (6000, {}, 1),
-        (6000, {"search": "global"}, 10),
+        (6000, {"search": "global"}, 1),  # it begins as the default does
     ],
 )
 def test_number_of_starts(n, options, starts, monkeypatch):
@@ -1047,6 +1047,7 @@ def test_number_of_starts(n, options, starts, monkeypatch):
 
     def stop(search, *_):
         seen.append(len(search.starts.seeds))
+        assert search.n_starts == options.get("n_init", max(10, starts))
         raise ZeroDivisionError
 
     monkeypatch.setattr("bckm.fit.kmeans.explore", stop)

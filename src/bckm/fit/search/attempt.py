@@ -5,110 +5,40 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
-from bckm.assign.base import Assigner, Engine
-from bckm.fit.lloyd import Limits, Run, alternate, run_from
+from bckm.assign.base import Assigner
+from bckm.fit.lloyd import Run, alternate, run_from
 from bckm.fit.result import Step
+from bckm.fit.search.displace import Displacements, worth_no_more
 from bckm.fit.search.evolve import Child, Population
-from bckm.fit.search.local import LocalSearch
-from bckm.fit.search.reserve import MANY, reserved
+from bckm.fit.search.reserve import reserved
+from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
-from bckm.fit.seeding import Starts, match
-from bckm.kernels import missing
-from bckm.problem.problem import Problem
+from bckm.fit.seeding import match
 
 LOOPS = 5  # loops that the time left must suffice for, or a child gets none
-BETTER = 1e-9  # relative improvement that counts
-ROUNDING = 1e-30  # share of the inertia around one center that counts as none
 SCREENING = 2  # steps of the loop, or of moves, for a child that may not be worth more
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
+DISPLACE = 1.0  # and on displaced centers
 CHILD = 3e5  # work of a child beyond its moves and steps
-SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than steps of any engine
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """What all runs of a fit share.
-
-    Attributes
-    ----------
-    problem, engine, limits : Problem, Engine, Limits
-        What to solve, by which engine, and when to end.
-    kind : {"auto", "none", "local", "global"}
-        How to go on after the starts; see `bckm.kmeans`.
-    starts : Starts
-        First centers.
-    free : bool
-        Whether it is part of the problem which cluster gets which bounds.
-    on_step : callable, optional
-        Called with each step.
-    began : float
-        When the fit began.
-    """
-
-    problem: Problem
-    engine: Engine
-    limits: Limits
-    kind: str
-    starts: Starts
-    free: bool = False
-    on_step: Callable[[Step], None] | None = None
-    began: float = 0.0
-
-    @cached_property
-    def moves(self) -> LocalSearch | None:
-        """Local search, where it is wanted."""
-        s = self.problem.structure
-        # moves are compiled and need dense points; "auto" is to stay quick
-        quick = not missing and not self.problem.sparse and s.n_clusters <= MANY
-        wanted = self.kind in ("local", "global") or (self.kind == "auto" and quick)
-        return LocalSearch(self.problem) if wanted else None
-
-    @property
-    def has_children(self) -> bool:
-        """Whether children follow the starts."""
-        local = self.kind == "local" or self.moves is None
-        return not local and self.starts.fresh is not None
-
-    @property
-    def without_engine(self) -> bool:
-        """Whether starts are made by moves alone: an answer soon, without a slow engine."""
-        return self.has_children and self.kind == "global" and not self.engine.cheap_step
-
-    @property
-    def n_starts(self) -> int:
-        """Starts of a population."""
-        number = len(self.starts.seeds)
-        # given centers also get all steps: never worse than what they lead to
-        return 2 if number == 1 and self.without_engine else number
-
-    @cached_property
-    def screen_children(self) -> bool:
-        """Whether a child gets but a few steps or moves at first."""
-        s = self.problem.structure
-        return s.n_items * s.n_clusters <= SMALL or not self.engine.cheap_step
-
-    @cached_property
-    def _noise(self) -> float:
-        problem = self.problem
-        return ROUNDING * float(problem.points.shape[1] * problem.variance * problem.mass.sum())
-
-    def better(self, cost: float, than: float) -> bool:
-        """Whether a cost is lower by more than rounding; what costs nothing cannot be beaten."""
-        return cost < than * (1 - BETTER) - self._noise
+TRIALS = 8  # displacements that are tried in a run,
+MOST_TRIALS = 60  # and after the same estimate
+EARLY = 4  # rounds of displacements before a start gets all steps,
+MUCH = 0.01  # of those that promise so much of the cost each
+GAIN = 1e-5  # relative improvement from which a displacement is worth a new estimate
 
 
 class Attempt:
     """A run in the making, from one state to the next.
 
-    `start`, `child` and `close` return the next state. If Ctrl-C or the end of the time breaks them
+    Methods named like a phase return the next state. If Ctrl-C or the end of the time breaks them
     off, `cut` returns it, with what is known of the run by then.
 
     Parameters
@@ -127,12 +57,12 @@ class Attempt:
     def start(self) -> State:
         """Make a start of this population."""
         starts, number = self._search.starts, self._state.n_starts
-        if self._state.n_populations == 0:
+        every_step = self._search.n_starts > starts.population and number == len(starts.seeds)
+        if self._state.n_populations == 0 and (number < len(starts.seeds) or every_step):
             seeds = starts.seeds[number % len(starts.seeds)]()
         else:
             assert starts.fresh is not None
             seeds = starts.fresh(self._draw())
-        every_step = self._state.n_populations == 0 and number == len(starts.seeds)
         self._update(time_cut=self._state.time_cut or not seeds.complete)
         after = self._begin(seeds.centers, every_step=every_step)
         return replace(after, n_starts=number + 1)
@@ -144,6 +74,71 @@ class Attempt:
         after = self._grow(child)
         better = self._search.better(after.population.best, before.population.best)
         return replace(after, n_stale=0 if better else before.n_stale + 1)
+
+    def displace(self) -> State:
+        """Take centers of the best clustering to where others are missing."""
+        search, tried = self._search, self._state.n_stale
+        assigner = search.engine.prepare(search.problem)
+        best, plan = self._state.best, self._displacements(self._state.best)
+        trials = islice(plan.trials(), tried, MOST_TRIALS)
+        for _ in range(TRIALS):
+            if (pairs := next(trials, None)) is None:
+                tried = MOST_TRIALS
+                break
+            enough = worth_no_more(best.cost)
+            run = self._loop(assigner, plan.after(pairs), until=enough)
+            tried += 1
+            if run.status.stopped or run.cost < best.cost * (1 - GAIN):
+                self._state = self._kept(run, assigner)
+                if self._state.stopped:
+                    return self._state
+                best, tried = self._state.best, 0
+                plan = self._displacements(best)
+                trials = islice(plan.trials(), MOST_TRIALS)
+            else:
+                self._update(n_runs=self._state.n_runs + 1)
+            if search.as_default(self._state) and self.spent(DISPLACE):
+                break
+        self._update(counters=self._state.counters + assigner.counters, n_stale=tried)
+        return self._state
+
+    def _displacements(self, run: Run) -> Displacements:
+        problem = self._search.problem
+        self._count(Displacements.work(problem), Counter())
+        return Displacements.of(problem, run)
+
+    def _placed(self, assigner: Assigner, centers: FloatArray) -> Run:
+        """A first step; centers are displaced as long as that promises and brings much."""
+        few = min(SCREENING, self._search.limits.max_iter)
+        run = self._loop(assigner, centers, most=1)
+        for _ in range(EARLY):
+            plan = self._displacements(run)
+            pairs = plan.together(MUCH * run.cost)
+            if not pairs or run.status.stopped:
+                break
+            self._update(n_runs=self._state.n_runs + 1)
+            after = self._loop(assigner, plan.after(pairs), most=few)
+            if after.status.stopped or not self._search.better(after.cost, run.cost):
+                break
+            run = after
+        return run
+
+    def _priced(self, assigner: Assigner, run: Run) -> Run:
+        """A run with what no labels get below at its centers, and with their prices there."""
+        work = self._state.search_work - assigner.work
+        last = assigner(run.centers, run.labels, self._search.limits.deadline)
+        self._update(search_work=work + assigner.work)
+        return replace(run, bound=last.bound, prices=last.prices)
+
+    def settle(self) -> State:
+        """All steps and moves for the best clustering: the default ends here."""
+        search, best = self._search, self._state.best
+        assigner = search.engine.prepare(search.problem)
+        run = self._loop(assigner, best.centers, best)
+        if run.labels is best.labels:
+            self._update(best=run)
+        state = self._kept(self._improved(assigner, run), assigner)
+        return replace(state, settled=1, n_stale=0)
 
     def close(self) -> State:
         """End a population: the engine looks at its best; then a new one is due."""
@@ -187,6 +182,10 @@ class Attempt:
                 best = replace(best, status=Status.NOT_STARTED)
         return replace(state, best=best)
 
+    def spent(self, share: float) -> bool:
+        """Whether search took so many times the work of the starts."""
+        return self._state.search_work >= share * self._state.start_work
+
     def _update(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
 
@@ -211,8 +210,7 @@ class Attempt:
         if assigner is not None:
             if best and search.engine.cheap_step and run.bound is None and not run.status.stopped:
                 # what no labels get below at the last centers, while the engine is near them
-                last = assigner(run.centers, run.labels, search.limits.deadline)
-                run = replace(run, bound=last.bound, prices=last.prices)
+                run = self._priced(assigner, run)
             self._update(counters=self._state.counters + assigner.counters)
         state = self._state
         searched = search.kind in ("auto", "global")
@@ -235,10 +233,16 @@ class Attempt:
             deadline.check()
         # a start does not depend on those before it: not even on the last basis of the engine
         assigner = search.engine.prepare(problem)
-        run = self._loop(assigner, centers)
+        if search.displaces and search.as_default(before):
+            placed = self._placed(assigner, centers)
+            run = self._loop(assigner, placed.centers, placed)
+        else:
+            run = self._loop(assigner, centers)
         work = before.start_work + self._state.search_work - before.search_work
         self._update(start_work=work, search_work=before.search_work)
-        return self._kept(self._improved(assigner, run, assigner.work), assigner)
+        if not (search.displaces and search.as_default(before)):
+            run = self._improved(assigner, run, assigner.work)
+        return self._kept(run, assigner)
 
     def _grow(self, child: Child) -> State:
         """Make a clustering of a child; only the best get all steps, or any of a slow engine."""
@@ -290,8 +294,9 @@ class Attempt:
         centers: FloatArray,
         before: Run | None = None,
         most: int | None = None,
+        until: Callable[[float, float], bool] | None = None,
     ) -> Run:
-        """Alternate from centers, or go on after `before`; in at most so many steps."""
+        """Alternate from centers, or go on after `before`; in so many steps, or `until` enough."""
         search, history = self._search, None if before is None else before.history
         done, work, now = len(history or ()), assigner.work, time.perf_counter()
         limits = search.limits
@@ -301,7 +306,8 @@ class Attempt:
             match(search.problem, centers) if search.free and before is None else centers,
             self._state.start if before is None else before.labels,
             replace(limits, max_iter=limits.max_iter - done if most is None else most),
-            exchange=search.free and most is None and not search.problem.pinned,
+            exchange=search.free and most is None and until is None and not search.problem.pinned,
+            until=until,
             history=history,
             on_step=search.on_step,
             number=history[0].start if history else self._state.n_runs,
@@ -321,7 +327,8 @@ class Attempt:
 
         The `effort` limits those moves of a global search that are no trifle.
         """
-        if self._search.screen_children or self._search.kind != "global":
+        search = self._search
+        if search.screen_children or search.kind != "global" or search.as_default(self._state):
             effort = np.inf
         while effort > 0:
             work = self._state.search_work
@@ -340,8 +347,8 @@ class Attempt:
         full = len(run.history) >= search.limits.max_iter
         if search.moves is None or run.status.stopped or full:
             return run
-        if search.kind == "auto":
-            share = SEARCH if state.n_drawn else MOVES
+        if search.as_default(state):
+            share = SEARCH if state.n_drawn or search.displaces else MOVES
             effort = share * state.start_work - state.search_work
         deadline = search.limits.deadline
         descent = search.moves(run.labels, run.centers, deadline, effort)

@@ -15,7 +15,8 @@ import numpy as np
 from bckm._core.deadline import TimeUp
 from bckm._core.status import Status
 from bckm.fit.lloyd import Run
-from bckm.fit.search.attempt import SEARCH, Attempt, Search
+from bckm.fit.search.attempt import DISPLACE, MOST_TRIALS, SEARCH, Attempt
+from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.problem.problem import Problem
 
@@ -28,6 +29,8 @@ class Phase(Enum):
 
     START = "a start of this population"
     CHILD = "a child of this population"
+    DISPLACE = "displaced centers of the best clustering"
+    SETTLE = "the end of what the default does"
     CLOSE = "the end of this population"
     DONE = "nothing"
 
@@ -64,22 +67,43 @@ def phase(search: Search, state: State) -> Phase:
     again = np.isfinite(search.limits.deadline.at) and state.n_agree < AGREE
     if state.stopped or (state.n_populations and not again):
         return Phase.DONE
+    by_default = search.as_default(state) and not search.without_engine
+    if by_default or not search.has_children:
+        if state.n_starts < len(search.starts.seeds):
+            return Phase.START
+        return _default_phase(search, state) if search.has_children else Phase.DONE
+    if search.displaces and not state.n_populations and state.n_stale < MOST_TRIALS:
+        return Phase.DISPLACE
     if state.n_starts < search.n_starts:
         return Phase.START
-    if not search.has_children:
-        return Phase.DONE
-    if search.kind == "auto":
-        # about what a child takes where it goes all the way
-        each = 0.0 if search.screen_children else state.start_work / search.n_starts
-        enough = state.search_work + each >= SEARCH * state.start_work
-        return Phase.DONE if enough else Phase.CHILD
     return Phase.CHILD if state.n_stale < PATIENCE else Phase.CLOSE
+
+
+def _default_phase(search: Search, state: State) -> Phase:
+    """What comes after the starts by default."""
+    if state.settled:
+        return Phase.DONE
+    if search.displaces:
+        if state.n_stale < MOST_TRIALS and state.search_work < DISPLACE * state.start_work:
+            return Phase.DISPLACE
+        return Phase.SETTLE
+    # about what a child takes where it goes all the way
+    each = 0.0 if search.screen_children else state.start_work / len(search.starts.seeds)
+    if state.search_work + each < SEARCH * state.start_work:
+        return Phase.CHILD
+    return Phase.DONE if search.kind == "auto" else Phase.SETTLE
 
 
 def step(search: Search, state: State) -> State:
     """One run, and the state after it."""
     attempt = Attempt(search, state)
-    make = {Phase.START: attempt.start, Phase.CHILD: attempt.child, Phase.CLOSE: attempt.close}
+    make = {
+        Phase.START: attempt.start,
+        Phase.CHILD: attempt.child,
+        Phase.DISPLACE: attempt.displace,
+        Phase.SETTLE: attempt.settle,
+        Phase.CLOSE: attempt.close,
+    }
     try:
         return make[phase(search, state)]()
     except KeyboardInterrupt:

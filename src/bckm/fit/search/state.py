@@ -17,7 +17,7 @@ from bckm.fit.steps import history_tree, read_history
 from bckm.problem.problem import Problem
 
 ROUNDED = 1e-6  # share of a cost by which a file may differ from what its labels cost
-_COUNTS = ("n_runs", "n_drawn", "n_starts", "n_stale", "n_populations", "n_agree")
+_COUNTS = ("n_runs", "n_drawn", "n_starts", "n_stale", "n_populations", "n_agree", "settled")
 _NUMBERS = ("start_work", "search_work", "least_cost")
 
 
@@ -45,13 +45,15 @@ class State:
     n_starts : int
         Starts of this population.
     n_stale : int
-        Children of it in a row that were not better than all before.
+        Children of it, or displacements, in a row that were not better than all before.
     n_populations : int
         Populations before it.
     n_agree : int
         How many of these found the least cost.
     least_cost : float
         Least cost in these.
+    settled : int
+        Whether all is done (1) that the default does.
     start_work, search_work : float
         Work of the starts before any search, and of search.
     slowest : float
@@ -71,6 +73,7 @@ class State:
     n_populations: int = 0
     n_agree: int = 0
     least_cost: float = np.inf
+    settled: int = 0
     start_work: float = 0.0
     search_work: float = 0.0
     slowest: float = 0.0

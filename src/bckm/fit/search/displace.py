@@ -1,0 +1,179 @@
+"""Centers in the wrong place: which ones are worth least, and where another one is missing.
+
+The loop moves centers a little at a time: it never takes one from where there are too many to where
+there are too few. What that would bring is estimated here for all pairs of clusters at once, at the
+prices of the last assignment, which say what sizes cost: without a center, its samples go to their
+next best cluster; with one more in a cluster, its two halves and others nearby have a center each.
+That is first order (other prices and centers stay), so the best are tried.
+
+References
+----------
+Fränti: Efficiency of random swap clustering (Journal of Big Data 5, 2018): one center at a time,
+drawn at random. Fritzke: The k-means-u* algorithm (2017): by what a center is worth, and by error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bckm._core.arrays import squared_distances
+from bckm._core.types import FloatArray, IntArray
+from bckm.fit.lloyd import Run
+from bckm.problem.problem import Problem
+
+EACH, FEWEST = 50, 2_000  # items of each cluster that are looked at, about; and at least in all
+AGAIN = 3  # trials of one center, and of one cluster, after the same estimate
+ROUNDS = 6  # towards the main axis of a cluster
+HOPE = 8  # steps like the last one that a trial may still need
+LITTLE = 5e-4  # relative gain of a step after which a better clustering is good enough for now
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Displacements:
+    """What it would change to take center i to cluster j.
+
+    Attributes
+    ----------
+    centers : array (k, d)
+        As they are.
+    halves : array (2, k, d)
+        Means of both halves of each cluster.
+    change : array (k, k)
+        Estimated change of the cost; infinite where it is not possible.
+    heir : array (k,)
+        The cluster that most of the items of a cluster would go to.
+    """
+
+    centers: FloatArray
+    halves: FloatArray
+    change: FloatArray
+    heir: IntArray
+
+    @classmethod
+    def of(cls, problem: Problem, run: Run) -> Displacements:
+        """Estimate from every so many items in their order, which is one in space."""
+        s, centers = problem.structure, run.centers
+        k = s.n_clusters
+        some = slice(None, None, max(1, s.n_items // max(FEWEST, EACH * k)))
+        order = np.argsort(run.labels[some], kind="stable")
+        points, labels = problem.points[some][order], run.labels[some][order]
+        weight, share = problem.cost_weight[some][order], len(order) / s.n_items
+        prices = np.zeros(k) if run.prices is None else run.prices
+        rows = np.arange(len(order))
+        halves = _halves(points - centers[labels], weight, labels, k) + centers
+        near = squared_distances(points, halves.reshape(2 * k, -1)).reshape(-1, 2, k).min(axis=1)
+        near *= weight[:, None]
+        cost = squared_distances(points, centers) * weight[:, None]
+        own = cost[rows, labels]
+        value = cost - prices
+        best = value[rows, labels]
+        value[rows, labels] = np.inf
+        next_best = value.argmin(axis=1)
+        other = value[rows, next_best]
+        lost = np.bincount(labels, other - own, k)
+        after = near - best[:, None]
+        after[rows, labels] = near[rows, labels] - other
+        bounds = 2 * s.lower * share, 2 * s.upper * share
+        change = lost[:, None] + lost + _taken(after, *bounds)
+        votes = np.bincount(labels * k + next_best, minlength=k * k).reshape(k, k)
+        alone = (halves[0] == halves[1]).all(axis=1)
+        change[:, alone] = np.inf
+        np.fill_diagonal(change, np.inf)
+        return cls(centers, halves, change / share, votes.argmax(axis=1))
+
+    @staticmethod
+    def work(problem: Problem) -> float:
+        """What an estimate takes, in about nanoseconds."""
+        k, d = problem.structure.n_clusters, problem.points.shape[1]
+        looked = float(min(problem.structure.n_items, max(FEWEST, EACH * k)))
+        return float(5e5 + 3.0 * looked * k * (d + 10))
+
+    def after(self, pairs: Pairs) -> FloatArray:
+        """Centers after some displacements."""
+        centers = self.centers.copy()
+        for i, j in pairs:
+            centers[j], centers[i] = self.halves[:, j]
+        return centers
+
+    def trials(self) -> Iterator[Pairs]:
+        """What to try: all that seem to help at once, half of them and so on; then single ones."""
+        many = self.together()
+        while len(many) > 1:
+            yield many
+            many = many[: len(many) // 2]
+        change, k = self.change.copy(), len(self.change)
+        leaving, split = np.zeros(k, np.int64), np.zeros(k, np.int64)
+        while np.isfinite(change.min()):
+            i, j = (int(at) for at in np.unravel_index(change.argmin(), change.shape))
+            yield ((i, j),)
+            change[i, j] = np.inf
+            leaving[i] += 1
+            split[j] += 1
+            change[leaving >= AGAIN] = np.inf
+            change[:, split >= AGAIN] = np.inf
+
+    def together(self, least: float = 0.0) -> Pairs:
+        """Displacements that gain so much and share no cluster, nor the heir of one that leaves."""
+        change, pairs = self.change.copy(), []
+        while change.min() < -least:
+            i, j = (int(at) for at in np.unravel_index(change.argmin(), change.shape))
+            pairs.append((i, j))
+            taken = [i, j, int(self.heir[i])]
+            change[taken] = np.inf
+            change[:, taken] = np.inf
+            change[self.heir == i] = np.inf
+        return tuple(pairs)
+
+
+def _taken(change: FloatArray, least: FloatArray, most: FloatArray) -> FloatArray:
+    """What all items together change that gain by each of k offers, (items, k), within bounds."""
+    total = np.empty(least.size)
+    for i, column in enumerate(np.ascontiguousarray(change.T)):
+        number = int(min(max(np.count_nonzero(column < 0), least[i]), most[i]))
+        few = number < column.size
+        total[i] = np.partition(column, number)[:number].sum() if few else np.inf
+    return total
+
+
+def worth_no_more(best: float) -> Callable[[float, float], bool]:
+    """Whether costs before and after a step say that a trial is decided: beaten, or nearly done."""
+
+    def enough(before: float, after: float) -> bool:
+        if after > best:
+            return after - best > HOPE * (before - after)
+        return before - after < LITTLE * after
+
+    return enough
+
+
+def _halves(points: FloatArray, weight: FloatArray, labels: IntArray, k: int) -> FloatArray:
+    """Means of the items of each cluster on both sides of its center along its main axis.
+
+    Points are relative to their centers, and sorted by their labels.
+    """
+    first = np.searchsorted(labels, np.arange(k))
+    held = np.bincount(labels, minlength=k) > 0
+
+    def sums(values: FloatArray) -> FloatArray:
+        total = np.zeros((k, points.shape[1]))
+        total[held] = np.add.reduceat(values, first[held], axis=0)
+        return total
+
+    weighted = points * weight[:, None]
+    spread = sums(weighted * points)
+    axis = (spread == spread.max(axis=1, keepdims=True)).astype(np.float64)
+    for _ in range(ROUNDS):
+        axis = sums(weighted * (points * axis[labels]).sum(axis=1, keepdims=True))
+        axis /= np.maximum(np.sqrt(np.square(axis).sum(axis=1, keepdims=True)), 1e-300)
+    above = (points * axis[labels]).sum(axis=1) > 0
+    halves = np.zeros((2, k, points.shape[1]))
+    for at, side in enumerate((above, ~above)):
+        mass = np.bincount(labels, weight * side, k)
+        some = mass > 0
+        halves[at, some] = sums(weighted * side[:, None])[some] / mass[some, None]
+    return halves

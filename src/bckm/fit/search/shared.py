@@ -1,0 +1,104 @@
+"""What all runs of a fit share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from bckm.assign.base import Engine
+from bckm.fit.lloyd import Limits
+from bckm.fit.result import Step
+from bckm.fit.search.local import LocalSearch
+from bckm.fit.search.reserve import MANY
+from bckm.fit.search.state import State
+from bckm.fit.seeding import Starts
+from bckm.kernels import missing
+from bckm.problem.problem import Problem
+
+BETTER = 1e-9  # relative improvement that counts
+ROUNDING = 1e-30  # share of the inertia around one center that counts as none
+SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than steps of any engine
+PAIRS = 200  # clusters whose pairs are few enough to think of displacing any center
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What all runs of a fit share.
+
+    Attributes
+    ----------
+    problem, engine, limits : Problem, Engine, Limits
+        What to solve, by which engine, and when to end.
+    kind : {"auto", "none", "local", "global"}
+        How to go on after the starts; see `bckm.kmeans`.
+    starts : Starts
+        First centers.
+    free : bool
+        Whether it is part of the problem which cluster gets which bounds.
+    on_step : callable, optional
+        Called with each step.
+    began : float
+        When the fit began.
+    """
+
+    problem: Problem
+    engine: Engine
+    limits: Limits
+    kind: str
+    starts: Starts
+    free: bool = False
+    on_step: Callable[[Step], None] | None = None
+    began: float = 0.0
+
+    @cached_property
+    def moves(self) -> LocalSearch | None:
+        """Local search, where it is wanted."""
+        s = self.problem.structure
+        # moves are compiled and need dense points; "auto" is to stay quick
+        quick = not missing and not self.problem.sparse and s.n_clusters <= MANY
+        wanted = self.kind in ("local", "global") or (self.kind == "auto" and quick)
+        return LocalSearch(self.problem) if wanted else None
+
+    @property
+    def has_children(self) -> bool:
+        """Whether children follow the starts."""
+        local = self.kind == "local" or self.moves is None
+        return not local and self.starts.fresh is not None
+
+    @property
+    def without_engine(self) -> bool:
+        """Whether starts are made by moves alone: an answer soon, without a slow engine."""
+        return self.has_children and self.kind == "global" and not self.engine.cheap_step
+
+    @property
+    def n_starts(self) -> int:
+        """Starts of a population."""
+        number = self.starts.population
+        # given centers also get all steps: never worse than what they lead to
+        return 2 if number == 1 and self.without_engine else number
+
+    @cached_property
+    def displaces(self) -> bool:
+        """Whether centers are displaced by what they are worth, instead of drawing children."""
+        few = self.problem.structure.n_clusters <= PAIRS
+        return self.has_children and self.engine.cheap_step and not self.screen_children and few
+
+    def as_default(self, state: State) -> bool:
+        """Whether a search does what `auto` does: a global one begins so, and is never worse."""
+        return self.kind == "auto" or (self.kind == "global" and not state.settled)
+
+    @cached_property
+    def screen_children(self) -> bool:
+        """Whether a child gets but a few steps or moves at first."""
+        s = self.problem.structure
+        return s.n_items * s.n_clusters <= SMALL or not self.engine.cheap_step
+
+    @cached_property
+    def _noise(self) -> float:
+        problem = self.problem
+        return ROUNDING * float(problem.points.shape[1] * problem.variance * problem.mass.sum())
+
+    def better(self, cost: float, than: float) -> bool:
+        """Whether a cost is lower by more than rounding; what costs nothing cannot be beaten."""
+        return cost < than * (1 - BETTER) - self._noise
