@@ -78,7 +78,7 @@ class Displacements:
         lost = np.bincount(labels, other - own, k)
         after = near - best[:, None]
         after[rows, labels] = near[rows, labels] - other
-        bounds = 2 * s.lower * share, 2 * s.upper * share
+        bounds = np.stack([s.lower, s.upper]) * (2 * share)
         change = lost[:, None] + lost + _taken(after, *bounds)
         votes = np.bincount(labels * k + next_best, minlength=k * k).reshape(k, k)
         alone = (halves[0] == halves[1]).all(axis=1)
