@@ -3,7 +3,6 @@
 import signal
 import sys
 import time
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from bckm.assign.exact import ExactAssigner
 from bckm.assign.transport import Transport
 from bckm.fit.seeding import spread
 from bckm.kernels import missing, native
-from bckm.problem import cliques as _cliques
 from bckm.problem.problem import Problem
 
 compiled = pytest.mark.skipif(bool(missing), reason=missing)
@@ -187,43 +185,3 @@ def test_an_exact_step_without_time_leaves_more_than_its_start():
     hurried = assigner._time_cut(at + 1e-3, start)
     assert problem.structure.feasible(hurried.labels)
     assert hurried.cost < 1.1 * best.cost < 0.5 * problem.within(start, at)
-
-
-# -- cliques ----------------------------------------------------------------------------------
-
-
-def covers(cliques, edges):
-    adjacent = set(map(tuple, edges.tolist()))
-    inside = [pair for clique in cliques for pair in combinations(clique.tolist(), 2)]
-    return set(inside) == adjacent
-
-
-@pytest.mark.parametrize("growth", [_cliques.GROWTH, 0, 40])
-@pytest.mark.parametrize("largest", [_cliques.LARGEST, 5])
-def test_cliques_cover_all_conflicts_and_nothing_else(monkeypatch, growth, largest):
-    monkeypatch.setattr(_cliques, "GROWTH", growth)
-    monkeypatch.setattr(_cliques, "LARGEST", largest)
-    for seed in range(100):
-        rng = np.random.default_rng(seed)
-        n = int(rng.integers(2, 16))
-        number = seed % 3 if n > 3 else 0
-        sets = {tuple(sorted(rng.choice(n, 3, replace=False).tolist())) for _ in range(number)}
-        pairs = combinations(range(n), 2)
-        sets |= {pair for pair in pairs if rng.random() < rng.random()}
-        both = sorted(sets, key=lambda each: (-len(each), each))
-        edges = sorted({pair for each in both for pair in combinations(each, 2)})
-        edges = np.array(edges, np.int64).reshape(-1, 2)
-        assert covers(_cliques.clique_cover(tuple(both), edges), edges)
-
-
-def test_many_conflicts_become_few_cliques():
-    """All pairs of 200 samples of 50 classes: one of each class at a time is all it takes."""
-    kind = np.arange(200) % 50
-    a, b = np.triu_indices(200, 1)
-    edges = np.stack([a, b], axis=1)[kind[a] != kind[b]]
-    began = time.process_time()
-    cliques = _cliques.clique_cover(tuple(map(tuple, edges.tolist())), edges)
-    assert time.process_time() - began < 5
-    assert covers(cliques, edges)
-    assert len(cliques) < 100
-    assert max(map(len, cliques)) == 50

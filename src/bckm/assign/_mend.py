@@ -2,8 +2,8 @@
 
 At fixed centers, moves of one to three items lower what labels cost and what they break; each
 broken bound weighs its price at first, and twice as much as before wherever it stays broken.
-Compiled (`kernels/moves/mend`); without the kernels, for sparse data and for thousands of clusters
-`_mend_numpy` does less.
+Compiled (`kernels/moves/mend`); without the kernels, and for thousands of clusters, `_mend_numpy`
+does less.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._dual_lp import Prices, Resources
@@ -45,9 +46,10 @@ class Mender:
 
     def __init__(self, problem: Problem, resources: Resources) -> None:
         self.problem, self.resources, self.work = problem, resources, 0.0
-        self.compiled = not (missing or problem.sparse or problem.structure.n_clusters > MOST)
+        self.compiled = not (missing or problem.structure.n_clusters > MOST)
         if self.compiled:
-            self._points = native.Points(problem.points, cost_weight=problem.cost_weight)
+            points = np.zeros((problem.mass.size, 1)) if problem.sparse else problem.points
+            self._points = native.Points(points, cost_weight=problem.cost_weight)
             self._rules = native_rules(problem.structure)
             self._soft = native_soft(problem.soft)
 
@@ -81,16 +83,21 @@ class Mender:
         if deadline.passed:
             return None
         if self.compiled:
-            mended = labels.astype(np.int32)
+            mended, costs = labels.astype(np.int32), None
+            at = np.ascontiguousarray(centers)
+            if problem.sparse:
+                costs = squared_distances(problem.points, centers) * problem.cost_weight[:, None]
+                at = np.zeros((len(centers), 1))
             outcome = native.mend(
                 self._points,
                 self._rules,
                 self._soft,
                 mended,
-                np.ascontiguousarray(centers),
+                at,
                 *self._paid(prices),
                 unit,
                 items,
+                costs,
                 ROUNDS,
                 EFFORT,
                 min(deadline.left, 1e9),

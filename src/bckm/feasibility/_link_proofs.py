@@ -64,7 +64,7 @@ def contradiction(rules: Rules, s: Structure) -> Proof | None:
 
 
 def clique_too_large(rules: Rules, s: Structure) -> Proof | None:
-    clique: list[int] = max((c.tolist() for c in s.cliques), key=len, default=[])
+    clique: list[int] = s.cliques.heaviest().tolist()
     if len(clique) <= s.n_clusters:
         return None
     clique = clique[: s.n_clusters + 1]

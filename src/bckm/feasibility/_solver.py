@@ -81,7 +81,7 @@ class FeasibilityProgram:
         s = self._reduced.structure
         if s.interchangeable and s.cliques:
             # clusters are exchangeable: give those of one clique their numbers
-            clique = max(s.cliques, key=len)[:k]
+            clique = s.cliques.heaviest()[:k]
             limit[clique] = 0.0
             limit[clique, np.arange(clique.size)] = 1.0
         model = Model(

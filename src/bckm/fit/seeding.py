@@ -277,8 +277,7 @@ def anchors(problem: Problem) -> IntArray:
     """
     count, edges = problem.structure.count, problem.structure.edges
     edges = edges[(count[edges] > 1).all(axis=1)]
-    groups = clique_cover(tuple(map(tuple, edges.tolist())), edges)
-    return max(groups, key=lambda items: int(count[items].sum()), default=np.empty(0, np.int64))
+    return clique_cover((), edges).heaviest(count)
 
 
 def scatter(

@@ -1,101 +1,119 @@
-"""Conflicts as cliques: a program with one row per clique is smaller and tighter than one per pair.
-
-Sets of items are whole numbers here, one bit per item: their intersections and sizes take next to
-nothing.
-"""
+"""Conflicts as cliques: a program with a row per clique is smaller and tighter than with pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
+from typing import overload
 
 import numpy as np
 
 from bckm._core.types import IntArray
+from bckm.kernels import missing, native
 
-GROWTH = 2_000_000  # sets looked at while cliques grow: some tenths of a second
-START = 400  # as much as that takes the beginning of a clique
-TIES = 64  # items that are as good as each other and are looked at
-LARGEST = 20_000  # items among which cliques grow: those with most conflicts
+GROWTH = 1.5e8  # work in which cliques grow: at most some tenths of a second
+MOST = 100_000  # conflicts of which some grow to cliques without the kernels,
+LOOKS = 100_000  # and items looked at for that
 
 
-def clique_cover(sets: Sequence[tuple[int, ...]], edges: IntArray) -> tuple[IntArray, ...]:
+class Cliques(Sequence[IntArray]):
+    """Sets of items, each an array; all of them in two.
+
+    Attributes
+    ----------
+    start : array (c + 1,)
+        Clique i has the members from ``start[i]`` to ``start[i + 1]``.
+    member : array
+        Items, rising within a clique.
+    """
+
+    def __init__(self, start: IntArray, member: IntArray) -> None:
+        self.start, self.member = start, member
+
+    def __len__(self) -> int:
+        return self.start.size - 1
+
+    @overload
+    def __getitem__(self, at: int) -> IntArray: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[IntArray]: ...
+    def __getitem__(self, at: int | slice) -> IntArray | list[IntArray]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        if not -len(self) <= at < len(self):
+            raise IndexError(at)
+        at %= len(self)
+        return self.member[self.start[at] : self.start[at + 1]]
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many items are in each."""
+        return np.diff(self.start)
+
+    def heaviest(self, weight: IntArray | None = None) -> IntArray:
+        """The clique of most items, or of most weight; the first of several. Empty if none is."""
+        if not len(self):
+            return np.empty(0, np.int64)
+        if weight is None:
+            return self[int(self.sizes.argmax())]
+        return self[int(np.add.reduceat(weight[self.member], self.start[:-1]).argmax())]
+
+
+def clique_cover(sets: Iterable[Sequence[int]], edges: IntArray) -> Cliques:
     """Cover conflicts with cliques: stated sets first, each grown as far as it goes.
 
-    Growing takes at most the work `GROWTH`. What is not covered by then, or concerns items with few
-    conflicts among very many, is covered as it was stated.
+    Growing takes limited work. What is not covered by then is covered as it was stated.
 
     Parameters
     ----------
-    sets : sequence of tuples
-        Items that must be pairwise apart, large sets first.
+    sets : iterable of sequences of int
+        More than two items that must be pairwise apart, large sets first.
     edges : array (e, 2)
-        The same as pairs, each once.
+        All conflicts, each once, sorted.
     """
-    growth = _Growth(edges)
-    cliques = []
-    for seed in sets:  # largest first; a set inside an earlier clique adds nothing
-        clique = growth.clique(seed)
-        if clique is not None:
-            cliques.append(np.array(clique))
-    return tuple(cliques)
+    large = list(sets)
+    lengths = np.fromiter(map(len, large), np.int64, len(large))
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    member = np.fromiter(chain.from_iterable(large), np.int64, int(start[-1]))
+    edges = np.ascontiguousarray(edges, np.int64)
+    if missing:
+        return _small_cover(start, member, edges)
+    nodes = int(edges.max(initial=-1)) + 1
+    found = native.clique_cover(nodes, edges, start, member, GROWTH)
+    return Cliques(found.start, found.member)
 
 
-class _Growth:
-    """Items in conflict with each, and which of these conflicts no clique covers yet."""
-
-    def __init__(self, edges: IntArray) -> None:
-        items, degree = np.unique(edges, return_counts=True)
-        self.items = np.sort(items[np.argsort(-degree, kind="stable")[:LARGEST]]).tolist()
-        self.place = {item: at for at, item in enumerate(self.items)}
-        self.adjacent = [0] * len(self.items)
-        place = self.place
-        for a, b in edges.tolist():
-            if a in place and b in place:
-                self.adjacent[place[a]] |= 1 << place[b]
-                self.adjacent[place[b]] |= 1 << place[a]
-        self.bare = list(self.adjacent)
-        self.left = GROWTH
-
-    def clique(self, seed: tuple[int, ...]) -> list[int] | None:
-        """A clique around a set; None if cliques before it cover the set."""
-        members = [self.place.get(item, -1) for item in seed]
-        if -1 in members:
-            return list(seed)
-        inside = sum(1 << v for v in members)
-        if not any(self.bare[v] & inside for v in members):
-            return None
-        if self.left > 0:
-            members += self._grown(members)
-            inside = sum(1 << v for v in members)
-        for v in members:
-            self.bare[v] &= ~inside
-        return sorted(self.items[v] for v in members)
-
-    def _grown(self, members: list[int]) -> list[int]:
-        """Items that make a set a larger clique: those with most uncovered conflicts in it.
-
-        Of several the one that leaves most others to choose from, and of these the first.
-        """
-        common = -1
-        for v in members:
-            common &= self.adjacent[v]
-        bare = np.zeros(len(self.items), np.int64)  # uncovered conflicts with the clique
-        for v in members:
-            bare[_members(self.bare[v] & common)] += 1
-        grown = []
-        self.left -= START
+def _small_cover(start: IntArray, member: IntArray, edges: IntArray) -> Cliques:
+    """Cover without the kernels; where conflicts are many, as stated."""
+    stated = [member[a:b].tolist() for a, b in pairwise(start)]
+    pairs = list(map(tuple, edges.tolist())) if len(edges) <= MOST else []
+    # items in conflict with each, and those of them whose conflict is not covered yet
+    adjacent, bare = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
+    for a, b in pairs:
+        for one, other in ((a, b), (b, a)):
+            adjacent[one].add(other)
+            bare[one].add(other)
+    cliques: list[list[int]] = []
+    left = LOOKS
+    for seed in [*stated, *pairs]:
+        inside = set(seed)
+        if pairs and not any(bare[v] & inside for v in seed):
+            continue
+        common = (
+            set.intersection(*(adjacent[v] for v in seed)) if left > 0 and pairs else set[int]()
+        )
         while common:
-            candidates = _members(common)
-            equal = candidates[bare[candidates] == bare[candidates].max()][:TIES].tolist()
-            best = max(equal, key=lambda v: ((self.adjacent[v] & common).bit_count(), -v))
-            self.left -= 32 + len(equal)
-            grown.append(best)
-            common &= self.adjacent[best]
-            bare[_members(self.bare[best] & common)] += 1
-        return grown
-
-
-def _members(items: int) -> IntArray:
-    """The members of a set, rising."""
-    raw = items.to_bytes((items.bit_length() + 7) // 8, "little")
-    return np.flatnonzero(np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little"))
+            left -= len(common)
+            best = max(common, key=lambda v: (len(bare[v] & inside), len(adjacent[v] & common), -v))
+            inside.add(best)
+            common &= adjacent[best]
+        for v in inside:
+            bare[v] -= inside
+        cliques.append(sorted(inside))
+    lengths = np.fromiter(map(len, cliques), np.int64, len(cliques))
+    flat = np.fromiter(chain.from_iterable(cliques), np.int64, int(lengths.sum()))
+    if not pairs:  # each conflict is a clique, in a set or not
+        lengths = np.append(lengths, np.full(len(edges), 2))
+        flat = np.append(flat, edges.ravel())
+    return Cliques(np.append(0, np.cumsum(lengths)), flat)

@@ -31,7 +31,7 @@ from bckm.constraints.rules import (
     SizeMin,
     SoftRule,
 )
-from bckm.problem.cliques import clique_cover
+from bckm.problem.cliques import Cliques, clique_cover
 from bckm.problem.columns import Columns
 from bckm.problem.conflicts import ConflictSets, lift
 from bckm.problem.linear import (
@@ -196,9 +196,9 @@ class Structure:
         return self.conflict_sets.edges()
 
     @cached_property
-    def cliques(self) -> tuple[IntArray, ...]:
+    def cliques(self) -> Cliques:
         """Sets of items that are pairwise in conflict and together cover all edges."""
-        return clique_cover(self.conflict_sets, self.edges)
+        return clique_cover(self.conflict_sets.sets, self.edges)
 
     @cached_property
     def neighbors(self) -> Sparse:

@@ -106,11 +106,11 @@ Weights first_weights(const Rules& rules, std::int64_t m, const SumPrices& price
 class Mending {
 public:
     Mending(const Points& points, const Rules& rules, const Soft& soft, const double* centers,
-            const SumPrices& prices, const std::int64_t* items, std::int64_t number,
-            const std::int32_t* first, double effort, int threads,
+            const double* costs, const SumPrices& prices, const std::int64_t* items,
+            std::int64_t number, const std::int32_t* first, double effort, int threads,
             const std::function<bool()>& stop)
-        : items(items), number(items ? number : points.n), points(points), rules(rules),
-          prices(prices), k(rules.k), sums(rules.loads.number + 1),
+        : items(items), number(items ? number : points.n), given(costs), points(points),
+          rules(rules), prices(prices), k(rules.k), sums(rules.loads.number + 1),
           eval_work(static_cast<double>(5 * sums + 10)), no_price(k, 0.0),
           priced(centers, no_price.data(), k, points.dims),
           weights(first_weights(rules, points.n, prices)),
@@ -163,7 +163,8 @@ private:
 
     void costs(std::int64_t j, Row& to) const {
         const Soft& soft = penalty.soft;
-        exact_costs(priced, points.row(j), points.weight(j), to.cost.data());
+        if (given) std::copy_n(given + j * k, k, to.cost.begin());
+        else exact_costs(priced, points.row(j), points.weight(j), to.cost.data());
         if (penalty.affects(j)) penalty.of_item(j, state.label, to.priced.data());
         else std::fill(to.priced.begin(), to.priced.end(), 0.0);
         const std::int64_t r = sums - 1, soft_r = soft.loads.number;
@@ -500,6 +501,7 @@ private:
 
     const std::int64_t* items;
     const std::int64_t number;
+    const double* given;
     const Points& points;
     const Rules& rules;
     const SumPrices& prices;
@@ -532,11 +534,11 @@ private:
 }  // namespace
 
 MendResult mend(const Points& points, const Rules& rules, const Soft& soft, const double* centers,
-                const SumPrices& prices, const std::int64_t* items, std::int64_t number,
-                std::int32_t* label, std::int64_t rounds, double effort, int threads,
-                const std::function<bool()>& stop) {
-    Mending mending(points, rules, soft, centers, prices, items, number, label, effort, threads,
-                    stop);
+                const double* costs, const SumPrices& prices, const std::int64_t* items,
+                std::int64_t number, std::int32_t* label, std::int64_t rounds, double effort,
+                int threads, const std::function<bool()>& stop) {
+    Mending mending(points, rules, soft, centers, costs, prices, items, number, label, effort,
+                    threads, stop);
     return mending.run(rounds, label);
 }
 

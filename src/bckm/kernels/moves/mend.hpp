@@ -34,9 +34,11 @@ struct MendResult {
 // the items. Moves are taken from lists of the items that lose least between two clusters at the
 // prices. Items in no list stay, unless they are in conflict: `items` (null: all of them) says
 // which are.
+//
+// `costs` (m, k), where it is not null, are used instead of distances between points and centers.
 MendResult mend(const Points& points, const Rules& rules, const Soft& soft, const double* centers,
-                const SumPrices& prices, const std::int64_t* items, std::int64_t number,
-                std::int32_t* label, std::int64_t rounds, double effort, int threads,
-                const std::function<bool()>& stop);
+                const double* costs, const SumPrices& prices, const std::int64_t* items,
+                std::int64_t number, std::int32_t* label, std::int64_t rounds, double effort,
+                int threads, const std::function<bool()>& stop);
 
 }  // namespace bckm

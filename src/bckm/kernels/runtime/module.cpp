@@ -16,6 +16,7 @@
 #include "distance/sparse_distances.hpp"
 #include "distance/sweep.hpp"
 #include "distance/totals.hpp"
+#include "links/clique_cover.hpp"
 #include "links/linked.hpp"
 #include "links/placement.hpp"
 #include "moves/anneal.hpp"
@@ -163,7 +164,8 @@ bckm::DescentResult descend(const PointsView& points, const RulesView& rules, co
 bckm::MendResult mend(const PointsView& points, const RulesView& rules, const SoftView& soft,
                       Labels label, Matrix centers, Matrix prices, Matrix soft_prices,
                       Vector row_prices, double unit, std::optional<Integers> items,
-                      std::int64_t rounds, double effort, double seconds, int threads) {
+                      std::optional<Matrix> costs, std::int64_t rounds, double effort,
+                      double seconds, int threads) {
     check_threads(threads);
     check_descent(points, rules, soft, label, centers);
     const auto k = static_cast<std::size_t>(rules.view.k);
@@ -175,12 +177,15 @@ bckm::MendResult mend(const PointsView& points, const RulesView& rules, const So
     require(unit > 0.0 && std::isfinite(unit), "the unit must be positive");
     for (std::size_t p = 0; items && p < items->shape(0); ++p)
         require(0 <= items->data()[p] && items->data()[p] < points.view.n, "items must be points");
+    require(!costs || (costs->shape(1) == k &&
+                       static_cast<std::int64_t>(costs->shape(0)) == points.view.n),
+            "costs of each point in each cluster");
     const bckm::WithoutGil release;
     const std::function<bool()> stop = bckm::StopCheck(seconds);
     const bckm::StopScope scope(stop);
     const bckm::SumPrices paid{prices.data(), soft_prices.data(), row_prices.data(), unit};
-    return bckm::mend(points.view, rules.view, soft.view, centers.data(), paid,
-                      items ? items->data() : nullptr,
+    return bckm::mend(points.view, rules.view, soft.view, centers.data(),
+                      costs ? costs->data() : nullptr, paid, items ? items->data() : nullptr,
                       items ? static_cast<std::int64_t>(items->shape(0)) : 0, label.data(), rounds,
                       effort, threads, stop);
 }
@@ -380,8 +385,8 @@ void add_moves(nb::module_& module) {
         .def_ro("raises", &MendResult::raises)
         .def_ro("work", &MendResult::work);
     module.def("mend", mend, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(), "centers"_a,
-               "prices"_a, "soft_prices"_a, "row_prices"_a, "unit"_a, "items"_a.none(), "rounds"_a,
-               "effort"_a, "seconds"_a, "threads"_a);
+               "prices"_a, "soft_prices"_a, "row_prices"_a, "unit"_a, "items"_a.none(),
+               "costs"_a.none(), "rounds"_a, "effort"_a, "seconds"_a, "threads"_a);
     using bckm::AnnealResult;
     nb::class_<AnnealResult>(module, "AnnealResult")
         .def_ro("proposed", &AnnealResult::proposed)
@@ -419,10 +424,38 @@ bckm::LinkedLabels solve_linked(const bckm::Linked& linked, Out cost, int thread
                         threads);
 }
 
+bckm::CliqueCover clique_cover(std::int64_t nodes, Pairs edges, Integers set_start,
+                               Integers set_member, double effort) {
+    require(nodes >= 0 && set_start.shape(0) > 0, "sets need a start");
+    check_pairs(edges, nodes);
+    const auto number = static_cast<std::int64_t>(edges.shape(0));
+    const std::int64_t* pair = edges.data();
+    for (std::int64_t e = 0; e < number; ++e) {
+        require(pair[2 * e] < pair[2 * e + 1], "pairs must have the smaller item first");
+        require(e == 0 || pair[2 * e - 2] < pair[2 * e] ||
+                    (pair[2 * e - 2] == pair[2 * e] && pair[2 * e - 1] < pair[2 * e + 1]),
+                "pairs must be sorted, each once");
+    }
+    const auto count = static_cast<std::int64_t>(set_start.shape(0)) - 1;
+    check_lists(set_start, set_member, count, nodes, "sets of items");
+    std::vector<std::vector<std::int64_t>> sets(count);
+    for (std::int64_t s = 0; s < count; ++s)
+        sets[s].assign(set_member.data() + set_start.data()[s],
+                       set_member.data() + set_start.data()[s + 1]);
+    const bckm::WithoutGil release;
+    return bckm::clique_cover(nodes, pair, number, sets, effort);
+}
+
 void add_links(nb::module_& module) {
     module.def("place_conflicting", place_conflicting, "conflict_start"_a, "conflict_with"_a,
                "count"_a, "lower"_a, "upper"_a, "samples"_a, "cost"_a.none(), "order"_a,
                "label"_a.noconvert(), "sizes"_a.noconvert(), "blocked"_a.noconvert(), "seconds"_a);
+    using bckm::CliqueCover;
+    nb::class_<CliqueCover>(module, "CliqueCover")
+        .def_prop_ro("start", column(&CliqueCover::start))
+        .def_prop_ro("member", column(&CliqueCover::member));
+    module.def("clique_cover", clique_cover, "nodes"_a, "edges"_a, "set_start"_a, "set_member"_a,
+               "effort"_a);
     using bckm::Linked;
     using bckm::LinkedLabels;
     nb::class_<LinkedLabels>(module, "LinkedLabels")
