@@ -91,22 +91,30 @@ class Resources:
             *s.linear.wide,
         )
 
-    def part(self, items: IntArray) -> Resources:
-        """The same bounds for some of the items, in proportion to what they bring."""
+    def part(
+        self, items: IntArray, held: FloatArray | None = None, whole: FloatArray | None = None
+    ) -> Resources:
+        """The same bounds for some of the items, in proportion to what they bring.
+
+        Where it is known what these items hold, (k, r), when all hold `whole`, the bounds ask for
+        as much more or less.
+        """
         amount = self.amount[items]
-        whole = np.abs(self.amount).sum(axis=0)
-        share = np.where(whole > 0, np.abs(amount).sum(axis=0) / np.maximum(whole, 1e-300), 1.0)
+        total = np.abs(self.amount).sum(axis=0)
+        share = np.where(total > 0, np.abs(amount).sum(axis=0) / np.maximum(total, 1e-300), 1.0)
         share = np.maximum(share, 1e-9)  # infinite bounds stay so
-        k = len(self.lower)
+        more = 0.0 if held is None or whole is None else held - share * whole
+        return self._without_rows(amount, self.lower * share + more, self.upper * share + more)
+
+    def rest(self, items: IntArray, others: FloatArray) -> Resources:
+        """Bounds of some of the items where the others hold so much, (k, r)."""
+        return self._without_rows(self.amount[items], self.lower - others, self.upper - others)
+
+    def _without_rows(self, amount: FloatArray, lower: FloatArray, upper: FloatArray) -> Resources:
+        none = np.empty(0)
+        rows = sp.csc_array((0, amount.shape[0] * len(lower)))
         return Resources(
-            amount,
-            self.lower * share,
-            self.upper * share,
-            self.lower_penalty,
-            self.upper_penalty,
-            sp.csc_array((0, items.size * k)),
-            np.empty(0),
-            np.empty(0),
+            amount, lower, upper, self.lower_penalty, self.upper_penalty, rows, none, none
         )
 
     def none(self) -> Prices:
@@ -116,7 +124,8 @@ class Resources:
     @cached_property
     def mean_amount(self) -> FloatArray:
         """Mean amount of each resource: what a price is multiplied with, about."""
-        return np.asarray(np.abs(self.amount).mean(axis=0) + 1e-300)
+        mean = np.abs(self.amount).sum(axis=0) / max(len(self.amount), 1)
+        return np.where(mean > 0, mean, 1.0)
 
     def refunds(self, prices: Prices) -> FloatArray:
         """What the prices pay each item in each cluster, (m, k)."""
@@ -143,17 +152,13 @@ class Resources:
         sides = np.where(rows > 0, self.row_lower, self.row_upper)
         return float(earned.sum() + (rows[rows != 0] * sides[rows != 0]).sum())
 
-    def magnitude(self, prices: Prices) -> float:
-        """The size of the terms of `constant` and of all refunds: what rounding is relative to."""
+    def earned(self, prices: Prices) -> float:
+        """The size of the terms of `constant`: what its rounding is relative to."""
         each, rows = prices.resources, prices.rows
         sides = np.where(each > 0, self.lower, self.upper)
         row_sides = np.where(rows > 0, self.row_lower, self.row_upper)
         earned = np.abs(each[each != 0] * sides[each != 0]).sum()
-        earned += np.abs(rows[rows != 0] * row_sides[rows != 0]).sum()
-        terms = np.abs(self.amount) @ np.abs(each).T
-        if rows.size:
-            terms += (abs(self.rows).T @ np.abs(rows)).reshape(terms.shape)
-        return float(earned + terms.max(axis=1).sum())
+        return float(earned + np.abs(rows[rows != 0] * row_sides[rows != 0]).sum())
 
     def clipped(self, prices: Prices) -> Prices:
         """Prices that no bound backs, or more than a soft one is worth, are cut off."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._groups import Groups
-from bckm.assign._listed import Choice, ListedItems
+from bckm.assign._listed import Choice, ListedItems, bound_items
 from bckm.assign.base import Assignment
 from bckm.assign.transport import ROWS, TransportAssigner
 from bckm.kernels import missing, native
@@ -42,14 +42,9 @@ def few_links(problem: Problem) -> bool:
     """Whether sizes and links are all, on dense data, and most samples have no links."""
     if missing or problem.sparse or problem.features & ~HANDLES:
         return False
-    s, soft = problem.structure, problem.soft
-    bound = np.zeros(s.n_items, bool)
-    bound[s.edges.ravel()] = True
-    bound[s.forbidden // s.n_clusters] = True
-    if soft.active:
-        bound |= (np.diff(soft.ties.indptr) > 0) | (soft.base_cost > 0)
-        bound |= np.diff(soft.cluster_cost.indptr) > 0
-    return int(np.count_nonzero(~bound & (s.count == 1))) >= FREE * s.item.size
+    s = problem.structure
+    free = ~bound_items(problem) & (s.count == 1)
+    return int(np.count_nonzero(free)) >= FREE * s.item.size
 
 
 class _Part:
@@ -105,7 +100,7 @@ class LinkedTransportAssigner(TransportAssigner):
             prices = state.prices if listed.items.size == 0 else self._free(centers, deadline)
             for _ in range(ROUNDS):
                 state.evaluate(centers, prices, deadline)
-                choice = listed.choose(prices)
+                choice = listed.choose(self._paid(prices))
                 found = self._settled(choice, centers, deadline)
                 if found is None:
                     break
@@ -142,6 +137,9 @@ class LinkedTransportAssigner(TransportAssigner):
         """No subsidy for a cluster that need not hold anything."""
         return np.where(self.lower == 0, np.minimum(prices, 0.0), prices)
 
+    def _paid(self, prices: FloatArray) -> FloatArray:
+        return np.asarray(self.listed.count[:, None] * prices)
+
     def _settled(
         self, choice: Choice, centers: FloatArray, deadline: Deadline
     ) -> Assignment | None:
@@ -170,10 +168,10 @@ class LinkedTransportAssigner(TransportAssigner):
             regret += self._split_regret(centers, prices, settled, part.which)
             totals = self._totals(labels, centers)
             units = self.structure.sizes(labels).astype(np.float64)
-        here = self.listed.choose(prices)
+        here = self.listed.choose(self._paid(prices))
         bound = totals.cost - regret - self.bounds.complementary_slack(units, prices)
         bound += here.value - here.free_value
-        bound -= self._rounding(state) + self.listed.rounding(prices)
+        bound -= self._rounding(state) + self.listed.rounding(self._paid(prices))
         self._ask(here.free_labels, units)
         known = totals if self.problem.cost_weight is self.problem.mass else None
         return Assignment(labels, self._cost(labels, totals.cost), bound, prices, known)

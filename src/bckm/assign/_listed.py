@@ -8,7 +8,7 @@ import numpy as np
 
 from bckm._core.arrays import squared_distances
 from bckm._core.rounding import UNIT
-from bckm._core.types import FloatArray, IntArray
+from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.assign._dual_lp import DIGITS
 from bckm.assign._link_trees import Forest
 from bckm.problem.problem import Problem
@@ -36,6 +36,18 @@ class Choice:
     free_value: float
 
 
+def bound_items(problem: Problem) -> BoolArray:
+    """Items that do not choose freely."""
+    s, soft = problem.structure, problem.soft
+    bound = np.zeros(s.n_items, np.bool_)
+    bound[s.edges.ravel()] = True
+    bound[s.forbidden // s.n_clusters] = True
+    if soft.active:
+        bound |= (np.diff(soft.ties.indptr) > 0) | (soft.base_cost > 0)
+        bound |= np.diff(soft.cluster_cost.indptr) > 0
+    return bound
+
+
 class ListedItems:
     """The items of a problem that links tie, or that some clusters cost more or are forbidden to.
 
@@ -52,23 +64,20 @@ class ListedItems:
     distance_cost: FloatArray
     cost: FloatArray
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, others: IntArray | None = None) -> None:
+        """Find them; `others` are listed too."""
         s, soft = problem.structure, problem.soft
         # soft links are rounded to some digits of about what an item costs
         mass = float(problem.mass.mean())
         self._scale = problem.variance * problem.points.shape[1] * mass or 1.0
         self.problem, self.forest = problem, Forest(s, soft, self._scale)
-        alone = [s.forbidden // s.n_clusters]
-        if soft.has_cluster_costs:
-            alone += [
-                np.flatnonzero(soft.base_cost),
-                np.flatnonzero(np.diff(soft.cluster_cost.indptr)),
-            ]
-        self.items: IntArray = np.unique(np.concatenate([self.forest.items, *alone]))
+        bound = bound_items(problem)
+        bound[others if others is not None else []] = True
+        self.items: IntArray = np.flatnonzero(bound)
         self.count: IntArray = s.count[self.items]
         self._linked: IntArray = np.searchsorted(self.items, self.forest.items)
         self.times = 0  # how often they chose
-        self._alone: IntArray = np.setdiff1d(np.arange(self.items.size), self._linked)
+        self.alone: IntArray = np.setdiff1d(np.arange(self.items.size), self._linked)
 
     def move(self, centers: FloatArray) -> None:
         """Compute the costs at new centers."""
@@ -83,18 +92,17 @@ class ListedItems:
             self.cost = self.cost.copy()
             self.cost[np.searchsorted(items, forbidden // k), forbidden % k] = np.inf
 
-    def choose(self, prices: FloatArray) -> Choice:
-        """Find the best clusters at prices of sizes."""
+    def choose(self, paid: FloatArray) -> Choice:
+        """Find the best clusters, given what prices pay each item in each cluster, (t, k)."""
         self.times += 1
-        paid = self.count[:, None] * prices
         free = self.distance_cost - paid
         free_labels = free.argmin(axis=1)
         value = 0.0
         priced = free if self.cost is self.distance_cost else self.cost - paid
         labels = free_labels.copy()
-        if self._alone.size:
-            part = priced[self._alone]
-            labels[self._alone] = part.argmin(axis=1)
+        if self.alone.size:
+            part = priced[self.alone]
+            labels[self.alone] = part.argmin(axis=1)
             value += float(part.min(axis=1).sum())
         free_value = float(np.take_along_axis(free, free_labels[:, None], axis=1).sum())
         if self._linked.size:
@@ -103,10 +111,9 @@ class ListedItems:
             value += together.cost * self._scale
         return Choice(labels, value, free_labels, free_value)
 
-    def rounding(self, prices: FloatArray) -> float:
+    def rounding(self, paid: FloatArray) -> float:
         """What rounding may have added to the values of a choice."""
-        dearest = float(np.abs(prices).max())
-        terms = float(self.cost.min(axis=1).sum()) + 4 * dearest * float(self.count.sum())
+        terms = float(self.cost.min(axis=1).sum() + 4 * np.abs(paid).max(axis=1).sum())
         steps = self.problem.points.shape[1] + self.items.size / 64 + 16
         ties = len(self.problem.soft.ties.data)
         return float(4 * UNIT * steps * terms + ties * 10.0**-DIGITS * self._scale)

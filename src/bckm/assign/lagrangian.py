@@ -17,6 +17,7 @@ from bckm.assign._dual_lp import DIGITS, Prices, Resources, rounded, trust_regio
 from bckm.assign._link_trees import Forest
 from bckm.assign._linked_transport import LinkedTransportAssigner, few_links
 from bckm.assign._mend import Mender
+from bckm.assign._sums import SumsAssigner, suits
 from bckm.assign.base import Assigner, Assignment, Engine, MatrixAssigner
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
@@ -82,8 +83,8 @@ class LagrangianAssigner(MatrixAssigner):
                 best, total = mended.labels, mended.cost
         self.work += self.mender.work - before
         terms = float(np.abs(point.priced.min(axis=1)).sum())
-        terms += self.resources.magnitude(point.prices)
-        terms += 3 * float(self.resources.refund_terms(point.prices).sum())
+        terms += self.resources.earned(point.prices)
+        terms += 4 * float(self.resources.refund_terms(point.prices).sum())
         # costs were rounded, and sums round
         rounding = 10.0**-DIGITS * (items.size + len(soft.ties.data)) + 1e-14 * terms
         return Assignment(best, total, min((point.value - rounding) * self.cost_scale, total))
@@ -206,6 +207,6 @@ class Lagrangian(Engine):
 
     def prepare(self, problem: Problem) -> Assigner:
         """Prepare; resources are gathered with the first costs."""
-        return (
-            LinkedTransportAssigner(problem) if few_links(problem) else LagrangianAssigner(problem)
-        )
+        if few_links(problem):
+            return LinkedTransportAssigner(problem)
+        return SumsAssigner(problem) if suits(problem) else LagrangianAssigner(problem)

@@ -1,0 +1,204 @@
+"""Items, or a part of them, that choose at prices of resources; and the ascent of their dual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
+from bckm.assign._coordinates import Coordinates
+from bckm.assign._dual_lp import Prices, Resources
+from bckm.assign._listed import Choice, ListedItems
+from bckm.assign._price_newton import Border, newton_step
+from bckm.assign._transport_state import SizeBounds, TransportState
+
+PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility is slow
+RISE = 1e-4  # unless it raises the dual by this share
+MOST, PATIENCE = 40, 2  # steps in all, and slow ones in a row
+TRIES, SHORTER, LESS = 5, (0.05, 0.6), 0.8  # a step that lowers the dual is tried again, shorter
+NEAR = 6.0  # items near borders that a step looks at, for each one in the wrong cluster
+FEWEST = 40  # such items for each cluster, at least
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What items of a level choose at prices; costs in units of the level's coordinates.
+
+    Attributes
+    ----------
+    prices : array (k, r)
+        Of each resource in each cluster.
+    sums : array (k, r)
+        What is in each cluster.
+    dual : float
+        Value of the dual.
+    choice : Choice or None
+        What listed items choose.
+    """
+
+    prices: FloatArray
+    sums: FloatArray
+    dual: float
+    choice: Choice | None
+
+
+class Level:
+    """Some items, their share of the bounds, and what is known of their best clusters.
+
+    Attributes
+    ----------
+    items : array (n,)
+        Items that choose freely.
+    resources : Resources
+        Bounds of this level; amounts are those of `items`, then those of the listed ones.
+    mean : array (r,)
+        Mean amounts of all items: what prices are measured in.
+    """
+
+    def __init__(
+        self,
+        coordinates: Coordinates,
+        items: IntArray,
+        resources: Resources,
+        mean: FloatArray,
+        threads: int,
+        listed: ListedItems | None = None,
+    ) -> None:
+        self.coordinates, self.items, self.resources = coordinates, items, resources
+        self.mean, self.listed = mean, listed
+        k = len(resources.lower)
+        nothing = SizeBounds(np.zeros(k), np.zeros(k))
+        points, supply = coordinates.points(items), coordinates.supply(items)
+        self.state = TransportState(points, supply, nothing, coordinates.extremes, threads)
+        self.squares = coordinates.squares(items)
+        free = resources.amount[: items.size] / mean
+        self._size = np.abs(free).max(axis=1, initial=0.0).astype(np.float32)
+        self._amount = free
+        self.listed_amount = resources.amount[items.size :]
+
+    def look(self, centers: FloatArray, prices: FloatArray, deadline: Deadline) -> Look:
+        """What items choose at these centers and prices."""
+        coordinates, resources = self.coordinates, self.resources
+        places, paid, level = coordinates.centers(centers, prices)
+        self.state.evaluate(places, paid, deadline)
+        totals = self.state.totals_at_centers()
+        sums = coordinates.sums(totals.sums, totals.mass)
+        value = totals.cost - self.squares + float(totals.mass @ level)
+        choice = None
+        if self.listed is not None:
+            choice = self.listed.choose(coordinates.unit * (self.listed_amount @ prices.T))
+            value += choice.value / coordinates.unit
+            for column, amount in enumerate(self.listed_amount.T):
+                sums[:, column] += np.bincount(choice.labels, amount, len(sums))
+        value += resources.constant(Prices(prices, np.empty(0)))
+        return Look(prices, sums, value, choice)
+
+    def losses(self) -> FloatArray:
+        """What free items lose in their second-best cluster, at the last prices, per amount."""
+        state = self.state
+        loss = state.margin + (state.prices[state.label] - state.prices[state.runner]).astype(
+            np.float32
+        )
+        if state.supply is not None:
+            loss = loss * state.supply
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self._size > 0, loss / self._size, np.inf)
+
+    def nearest(self, number: int) -> IntArray:
+        """Places of the free items that have least to lose for what they bring."""
+        loss = self.losses()
+        if number >= loss.size:
+            return np.arange(loss.size)
+        return np.sort(np.argpartition(loss, number)[:number])
+
+    def _border(self, look: Look, number: int) -> Border:
+        state, near = self.state, self.nearest(number)
+        label, runner = (each[near].astype(np.int64) for each in (state.label, state.runner))
+        loss = state.margin[near] + (state.prices[label] - state.prices[runner])
+        if state.supply is not None:
+            loss = loss * state.supply[near]
+        parts = [(label, runner, loss.astype(np.float64), self._amount[near])]
+        if self.listed is not None and look.choice is not None and self.listed.items.size:
+            paid = self.listed_amount @ look.prices.T
+            value = self.listed.cost / self.coordinates.unit - paid
+            own = np.arange(len(value)), look.choice.labels
+            here = value[own]
+            value[own] = np.inf
+            second = value.argmin(axis=1)
+            more = value[np.arange(len(value)), second] - here
+            # one that links keep from its best cluster is not at a border
+            more = np.where(more >= 0, more, np.inf)
+            parts.append((look.choice.labels, second, more, self.listed_amount / self.mean))
+        return Border(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def gradient(self, look: Look) -> FloatArray:
+        """Gradient of the dual in mean amounts, as `SizeBounds.gradient`; soft bounds end it."""
+        resources, prices = self.resources, look.prices
+        short, over = resources.lower - look.sums, resources.upper - look.sums
+        at_zero = np.maximum(short, 0.0) + np.minimum(over, 0.0)
+        gradient = np.where(prices > 0, short, np.where(prices < 0, over, at_zero))
+        ends = ((gradient > 0) & (prices >= resources.lower_penalty)) | (
+            (gradient < 0) & (prices <= -resources.upper_penalty)
+        )
+        return np.where(ends, 0.0, gradient) / self.mean
+
+    def infeasibility(self, look: Look) -> float:
+        """Mean items in the wrong cluster."""
+        return float(np.abs(self.gradient(look)).sum()) / 2
+
+    def ascend(self, look: Look, centers: FloatArray, target: float, deadline: Deadline) -> Look:
+        """Raise the dual until at most `target` items are in the wrong cluster, or it gets slow."""
+        slow = 0
+        for _ in range(MOST):
+            wrong = self.infeasibility(look)
+            if wrong <= target or slow >= PATIENCE or deadline.passed:
+                return look
+            gradient = self.gradient(look)
+            resources, prices = self.resources, look.prices
+            active = (gradient != 0) | (prices != 0) | (resources.lower == resources.upper)
+            number = int(FEWEST * len(prices) + NEAR * wrong)
+            step = newton_step(self._border(look, number), gradient, active)
+            if step is None:
+                return look
+            for _ in range(TRIES):
+                after = self.look(centers, self._walk(prices, step, gradient), deadline)
+                if after.dual > look.dual:
+                    break
+                # prices that went too far go where their derivative, now negative, was zero
+                rising, falling = step * gradient, step * self.gradient(after)
+                over = falling < 0
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    share = np.where(rising > 0, rising / (rising - falling), 0.0)
+                step = step * np.where(over, np.clip(share, *SHORTER), LESS)
+            else:
+                return self.look(centers, prices, deadline)
+            rises = after.dual - look.dual > RISE * abs(after.dual)
+            fewer = self.infeasibility(after) <= PROGRESS * wrong
+            slow = 0 if rises or fewer else slow + 1
+            look = after
+        return look
+
+    def _walk(self, prices: FloatArray, step: FloatArray, gradient: FloatArray) -> FloatArray:
+        """Prices after a step; where the dual has its kink, no price jumps over zero."""
+        resources = self.resources
+        after = prices + step / self.mean
+        side = np.where(prices != 0, prices, gradient)  # from zero, a price goes where it rises
+        crosses = (after * side < 0) & (resources.lower < resources.upper)
+        after = np.where(crosses, 0.0, after)
+        after = np.clip(after, -resources.upper_penalty, resources.lower_penalty)
+        return self._shifted(after)
+
+    def _shifted(self, prices: FloatArray) -> FloatArray:
+        """Prices moved by a constant where that changes no choice; see `SizeBounds.shifted`."""
+        resources = self.resources
+        moved = prices.copy()
+        for column, amount in enumerate(resources.amount.T):
+            hard = np.isinf(resources.lower_penalty[:, column]) & np.isinf(
+                resources.upper_penalty[:, column]
+            )
+            if hard.all():
+                bounds = SizeBounds(resources.lower[:, column], resources.upper[:, column])
+                moved[:, column] = bounds.shifted(prices[:, column], float(amount.sum()))
+        return moved

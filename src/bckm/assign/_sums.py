@@ -1,0 +1,267 @@
+"""Sums, sizes and links at any scale, without the matrix of all costs.
+
+Prices of all that clusters bound are found by Newton steps on parts of the items, then on all of
+them; a look at all items is one at distances (`_coordinates`). A small LP over the items that are
+nearest to a border ends it: its prices give the bound, its labels are mended (`_mend`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bckm._core.arrays import squared_distances
+from bckm._core.arrays import totals as find_totals
+from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.rounding import UNIT
+from bckm._core.types import FloatArray, IntArray
+from bckm.assign._coordinates import Coordinates
+from bckm.assign._dual_lp import Prices, Resources, rounded, trust_region_step
+from bckm.assign._listed import ListedItems, bound_items
+from bckm.assign._mend import Mended, Mender
+from bckm.assign._priced_level import Level, Look
+from bckm.assign.base import STEP, Assigner, Assignment
+from bckm.kernels import missing
+from bckm.problem.linear import sums_of
+from bckm.problem.problem import Problem
+
+SMALL = 10_000  # costs up to which their matrix is no burden
+LISTED = 0.5  # share of the items that links may tie
+COARSER, SMALLEST = 8, 8  # each part is an eighth of the last; items per price in the smallest
+ENOUGH = (1.0, 0.5)  # mean items per price that may be wrong after Newton steps; in parts of them
+COLUMNS = 30  # items of an LP for each price
+MOVABLE = (15, 150, None)  # items for each price that are moved to mend labels; then all
+ROUNDS = 6  # LPs in a step, at most
+CLOSE = 1e-5  # improvement of the bound, relative, that ends them
+COLUMN = 4e3  # work of an item in an LP
+
+
+@dataclass(frozen=True, eq=False)
+class _Dual:
+    """A look with the labels of all items."""
+
+    look: Look
+    labels: IntArray
+
+
+def suits(problem: Problem) -> bool:
+    """Whether this is the way for a problem: large, dense, most items without links."""
+    s = problem.structure
+    if missing or problem.sparse or s.linear.number or s.n_items * s.n_clusters <= SMALL:
+        return False
+    return int(np.count_nonzero(bound_items(problem))) <= LISTED * s.n_items
+
+
+class SumsAssigner(Assigner):
+    """See the module; prices are kept from step to step."""
+
+    levels: list[Level]
+    coordinates: Coordinates
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.levels = []
+
+    def assign(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
+        """Assign; see the module."""
+        centers = np.ascontiguousarray(centers, np.float64)
+        problem = self.problem
+        total = problem.within(start, centers)
+        best = Assignment(start, total, 0.0)
+        if not self.levels:
+            self._begin(centers)
+        evaluated = sum(level.state.evaluated for level in self.levels)
+        try:
+            self.listed.move(centers)
+            dual, labels = self._end(self._approach(centers, deadline), centers, deadline)
+            self.prices = dual.look.prices
+            best = Assignment(start, total, min(self._bound(dual, centers), total))
+            mended = self._mended(dual, labels, centers, deadline)
+            if mended is not None:
+                self._learn(mended.labels)
+                if mended.cost < total:
+                    best = Assignment(mended.labels, mended.cost, min(best.bound, mended.cost))
+        except TimeUp:
+            pass
+        evaluated = sum(level.state.evaluated for level in self.levels) - evaluated
+        k, d = len(centers), self.coordinates.data.shape[1]
+        self.work += STEP + evaluated * (0.15 * k * d + 30.0)
+        self.counters["looked"] += evaluated
+        return best
+
+    def _begin(self, centers: FloatArray) -> None:
+        """Gather what does not change between steps, in units of what items cost at first."""
+        problem = self.problem
+        each = problem.nearest(centers)[1]
+        unit = float(each.mean()) or problem.variance * problem.points.shape[1] or 1.0
+        amount = Resources.of(problem).amount
+        self.coordinates = Coordinates(problem, amount, unit)
+        self.resources = Resources.of(problem, self.coordinates.unit)
+        self.listed = ListedItems(problem, np.flatnonzero(self.coordinates.odd))
+        self.mender = Mender(problem, self.resources)
+        k, r = self.resources.lower.shape
+        self.prices = np.zeros((k, r))
+        free = np.setdiff1d(np.arange(len(amount)), self.listed.items)
+        both = np.concatenate([free, self.listed.items])
+        mean, threads = self.resources.mean_amount, problem.threads
+        whole = self.resources.part(both)
+        self.levels.append(Level(self.coordinates, free, whole, mean, threads, self.listed))
+        step = COARSER
+        while free[::step].size >= SMALLEST * k * max(r, 1):
+            part = free[::step]
+            bounds = self.resources.part(part)
+            self.levels.append(Level(self.coordinates, part, bounds, mean, threads))
+            step *= COARSER
+
+    def _approach(self, centers: FloatArray, deadline: Deadline) -> Look:
+        """Prices that few items are wrong at, coarse parts first."""
+        prices = self.prices
+        for depth, level in reversed(list(enumerate(self.levels))):
+            look = level.look(centers, prices, deadline)
+            if depth == len(self.levels) - 1 and prices.any():
+                none = level.look(centers, np.zeros_like(prices), deadline)
+                if level.infeasibility(none) <= level.infeasibility(look):
+                    look = none
+                else:
+                    look = level.look(centers, prices, deadline)
+            look = self._ascended(depth, look, centers, deadline)
+            prices = look.prices
+        return look
+
+    def _ascended(self, depth: int, look: Look, centers: FloatArray, deadline: Deadline) -> Look:
+        target = ENOUGH[depth > 0] * look.prices.size
+        return self.levels[depth].ascend(look, centers, target, deadline)
+
+    def _end(self, look: Look, centers: FloatArray, deadline: Deadline) -> tuple[_Dual, IntArray]:
+        """The best prices, by LPs over few items; and labels that nearly keep the bounds."""
+        best = _Dual(look, self._labels(look))
+        labels = best.labels
+        number = COLUMNS * look.prices.size
+        for _ in range(ROUNDS):
+            found = self._program(best, number, centers, deadline)
+            if found is None:
+                break
+            prices, offered, inside = found
+            look = self.levels[0].look(centers, prices, deadline)
+            if not inside:
+                number *= 2
+                look = self._ascended(0, look, centers, deadline)
+            rise = look.dual - best.look.dual
+            close = abs(rise) <= CLOSE * abs(best.look.dual)
+            if rise > 0 or close:
+                labels = offered
+            if rise > 0:
+                best = _Dual(look, self._labels(look))
+            if inside and close:
+                break
+            if rise <= 0:  # what the LP did not see was worth more: a shorter step
+                number //= 4
+        return best, labels
+
+    def _labels(self, look: Look) -> IntArray:
+        level = self.levels[0]
+        labels = np.empty(self.structure.n_items, np.int64)
+        labels[level.items] = level.state.label
+        if look.choice is not None:
+            labels[self.listed.items] = look.choice.labels
+        return labels
+
+    def _program(
+        self, dual: _Dual, number: int, centers: FloatArray, deadline: Deadline
+    ) -> tuple[FloatArray, IntArray, bool] | None:
+        """Prices and labels of an LP over the items nearest to a border; the others stay."""
+        level, problem, unit = self.levels[0], self.problem, self.coordinates.unit
+        if level.items.size == 0 or self.prices.size == 0 or deadline.passed:
+            return None
+        near, alone = level.nearest(max(number, 1)), self._nearest_alone(dual, max(number, 1))
+        items = np.concatenate([level.items[near], self.listed.items[alone]])
+        losses = level.losses()[near]
+        radius = float(losses[np.isfinite(losses)].max(initial=0.0))
+        amount = self.resources.amount[items]
+        cost = squared_distances(problem.points[level.items[near]], centers)
+        cost *= problem.cost_weight[level.items[near], None]
+        cost = rounded(np.concatenate([cost, self.listed.cost[alone]]) / unit)
+        held = sums_of(self.resources.amount, dual.labels, len(centers))
+        others = held - sums_of(amount, dual.labels[items], len(centers))
+        part = self.resources.rest(items, others)
+        at = Prices(dual.look.prices, np.empty(0))
+        priced = cost - part.refunds(at)
+        step = trust_region_step(
+            part, cost, priced, dual.labels[items], max(radius / 2, 1e-9), at, deadline
+        )
+        if step is None:
+            return None
+        self.counters["rounds"] += 1
+        self.work += COLUMN * step.items.size
+        labels = dual.labels.copy()
+        most = step.share > 0.5
+        labels[items[step.items[most]]] = step.to[most]
+        return step.prices.resources, labels, step.inside
+
+    def _nearest_alone(self, dual: _Dual, number: int) -> IntArray:
+        """Places of listed items without links that have least to lose for what they bring."""
+        alone, listed = self.listed.alone, self.listed
+        if alone.size == 0:
+            return alone
+        amount = self.levels[0].listed_amount[alone]
+        value = listed.cost[alone] / self.coordinates.unit - amount @ dual.look.prices.T
+        two = np.partition(value, min(1, value.shape[1] - 1), axis=1)[:, :2]
+        size = np.abs(amount / self.resources.mean_amount).max(axis=1, initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            loss = np.where(size > 0, (two[:, -1] - two[:, 0]) / size, np.inf)
+        return np.sort(alone[np.argsort(loss, kind="stable")[:number]])
+
+    def _mended(
+        self, dual: _Dual, labels: IntArray, centers: FloatArray, deadline: Deadline
+    ) -> Mended | None:
+        """Labels that obey, with moves of few items; of more where these are not enough."""
+        level, prices, work = self.levels[0], Prices(self.prices, np.empty(0)), self.mender.work
+        for number in MOVABLE:
+            items = None
+            if number:
+                near = level.nearest(number * self.prices.size)
+                alone = self._nearest_alone(dual, number * self.prices.size)
+                items = np.sort(np.concatenate([level.items[near], self.listed.items[alone]]))
+            mended = self.mender(labels, centers, prices, self.coordinates.unit, deadline, items)
+            self.work += self.mender.work - work
+            work = self.mender.work
+            if mended is not None:
+                return mended
+        return None
+
+    def _bound(self, dual: _Dual, centers: FloatArray) -> float:
+        """The dual value, computed anew from the labels, less what rounding may have added."""
+        problem, look, unit = self.problem, dual.look, self.coordinates.unit
+        labels, listed, prices = dual.labels, self.listed, look.prices
+        total = find_totals(problem.points, problem.cost_weight, labels, centers, problem.threads)
+        value, amount = total.cost / unit, self.levels[0].listed_amount
+        held = sums_of(self.resources.amount, labels, len(centers))
+        if look.choice is not None and listed.items.size:
+            rows = np.arange(listed.items.size)
+            value -= float(listed.distance_cost[rows, look.choice.labels].sum()) / unit
+            held -= sums_of(amount, look.choice.labels, len(centers))
+            value += look.choice.value / unit
+        value -= float((prices * held).sum())
+        value += self.resources.constant(Prices(prices, np.empty(0)))
+        paid = Prices(prices, np.empty(0))
+        terms = total.cost / unit + self.levels[0].squares
+        terms += self.resources.earned(paid) + 4 * float(self.resources.refund_terms(paid).sum())
+        level = self.coordinates.centers(centers, prices)[2]
+        terms += float(np.abs(level).max() * problem.mass.sum())
+        steps = self.coordinates.data.shape[1] + labels.size / 1024 + 64
+        lost = 4 * UNIT * steps * terms
+        if listed.items.size:
+            lost += listed.rounding(unit * (amount @ prices.T)) / unit
+        return float(value - lost) * unit
+
+    def _learn(self, labels: IntArray) -> None:
+        """Teach parts how they differ from all items, as `TransportAssigner` does."""
+        k, whole = len(self.prices), self.resources
+        held = sums_of(whole.amount, labels, k)
+        step = 1
+        free = self.levels[0].state.label
+        for level in self.levels[1:]:
+            step *= COARSER
+            part = sums_of(level.resources.amount, free[::step].astype(np.int64), k)
+            level.resources = whole.part(level.items, part, held)

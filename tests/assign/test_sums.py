@@ -1,0 +1,167 @@
+"""Sums as coordinates: prices by Newton steps and a small LP, without the matrix of all costs."""
+
+import numpy as np
+import pytest
+
+import bckm
+from bckm._core.deadline import Deadline
+from bckm.feasibility import feasible_start
+from bckm.fit.seeding import spread
+from bckm.kernels import missing
+from bckm.problem.problem import Problem
+from tests.support.instances import draw, obeying
+
+if missing:
+    pytest.skip("needs the compiled kernels", allow_module_level=True)
+
+from bckm.assign._coordinates import Coordinates
+from bckm.assign._dual_lp import Prices, Resources
+from bckm.assign._price_newton import Border, newton_step
+from bckm.assign._sums import SumsAssigner
+from bckm.assign.lagrangian import Lagrangian, LagrangianAssigner
+
+BATCH, BATCHES = 40, 12
+
+
+def loaded(seed, n=3000, k=12, weights=False):
+    """Capacities within bounds of each cluster, quotas, sizes, links; some of it soft."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) + 3 * rng.normal(size=(k, 3))[rng.integers(k, size=n)]
+    amounts = rng.integers(1, 20, n).astype(float)
+    mean = amounts.sum() / k
+    order = rng.permutation(n)
+    together, apart = np.split(order[: 4 * (n // 40)].reshape(-1, 2), 2)
+    share = rng.uniform(0.9, 1.0, k)
+    asked = bckm.Constraints(
+        must_link=together.tolist(),
+        cannot_link=apart.tolist(),
+        capacities={"load": bckm.Capacity(amounts, 0.9 * mean * share, 1.1 * mean / share)},
+        quotas=bckm.Quota(rng.integers(2, size=n), "±5%"),
+        size_min=n // k // 2,
+    )
+    asked &= bckm.Constraints(size_max=n // k + 20).soft(confidence=0.2)
+    weight = np.where(rng.random(n) < 0.01, 0.0, rng.uniform(0.5, 2, n)) if weights else None
+    return X, k, asked, weight
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_labels_obey_and_bounds_hold(batch):
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        drawn = draw(seed)
+        allowed = obeying(drawn)
+        if not len(allowed):
+            continue
+        problem = Problem.build(drawn.X, drawn.k, drawn.constraints, drawn.weight)
+        if problem.structure.linear.number:
+            continue
+        start = feasible_start(problem.structure, problem.rules, Deadline())
+        rng = np.random.default_rng(seed)
+        assigner = SumsAssigner(problem)
+        for _ in range(2):  # each call begins where the last one ended
+            centers = rng.normal(size=(drawn.k, problem.points.shape[1]))
+            cost = problem.cost(centers) / problem.structure.count[:, None]
+            of_sample = cost[problem.structure.item]
+            every = np.arange(len(drawn.X))
+            best = of_sample[every, allowed].sum(axis=1).min()
+            found = assigner(centers, start, Deadline())
+            labels = problem.structure.expand(found.labels)
+            assert (allowed == labels).all(axis=1).any(), seed
+            assert found.cost == pytest.approx(of_sample[every, labels].sum(), abs=1e-12), seed
+            assert found.bound <= best * (1 + 1e-9) + 1e-14, seed
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_a_look_finds_what_the_matrix_of_costs_says(weights):
+    X, k, asked, weight = loaded(1, n=400, weights=weights)
+    problem = Problem.build(X, k, asked, weight)
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(k, 3))
+    assigner = SumsAssigner(problem)
+    assigner._begin(centers)
+    level, resources = assigner.levels[0], assigner.resources
+    assigner.listed.move(centers)
+    wild = rng.normal(size=resources.lower.shape) / resources.mean_amount
+    prices = resources.clipped(Prices(wild, np.empty(0)))
+    look = level.look(centers, prices.resources, Deadline())
+    priced = problem.cost(centers) / assigner.coordinates.unit - resources.refunds(prices)
+    np.testing.assert_array_equal(level.state.label, priced[level.items].argmin(axis=1))
+    labels = assigner._labels(look)
+    np.testing.assert_allclose(look.sums, resources.sums(labels), rtol=1e-9, atol=1e-9)
+    alone = priced[level.items].min(axis=1).sum() + resources.constant(prices)
+    tied = look.choice.value / assigner.coordinates.unit
+    assert look.dual == pytest.approx(alone + tied, rel=1e-9)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_it_agrees_with_the_matrix_of_costs(weights):
+    X, k, asked, weight = loaded(2, weights=weights)
+    problem = Problem.build(X, k, asked, weight)
+    assert isinstance(Lagrangian().prepare(problem), SumsAssigner)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    centers = spread(problem, np.random.default_rng(0), Deadline()).centers
+    found = SumsAssigner(problem)(centers, start, Deadline())
+    other = LagrangianAssigner(problem)(centers, start, Deadline())
+    for one, two in ((found, other), (other, found)):
+        assert problem.structure.feasible(one.labels)
+        assert one.cost == pytest.approx(problem.within(one.labels, centers))
+        assert one.bound <= two.cost
+    assert found.cost - found.bound < 5e-3 * found.cost
+
+
+def test_partition_does_not_depend_on_threads_or_scale():
+    X, k, asked, _ = loaded(3)
+    options = {"search": "none", "random_state": 0, "max_iter": 5}
+    found = bckm.kmeans(X, k, asked, n_jobs=1, **options)
+    for scale, jobs in ((1.0, 2), (2.0**30, 1), (2.0**-30, 1)):
+        # a price in units of the inertia would change its meaning: rules here have none
+        other = bckm.kmeans(scale * X, k, asked, n_jobs=jobs, **options)
+        np.testing.assert_array_equal(found.labels, other.labels)
+
+
+def test_without_time_the_labels_at_hand_are_returned():
+    X, k, asked, _ = loaded(4, n=1000)
+    problem = Problem.build(X, k, asked)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    centers = spread(problem, np.random.default_rng(0), Deadline()).centers
+    found = SumsAssigner(problem)(centers, start, Deadline.after(0))
+    np.testing.assert_array_equal(found.labels, start)
+    assert found.cost == pytest.approx(problem.within(start, centers))
+
+
+def test_one_share_for_all_needs_no_feature():
+    problem = Problem.build(np.random.default_rng(0).normal(size=(50, 2)), 3)
+    amount = np.stack([problem.mass, np.arange(50.0), 2 * problem.mass], axis=1)
+    assert Coordinates(problem, amount, 1.0).data.shape == (50, 3)
+
+
+def test_a_newton_step_moves_what_is_too_much_to_the_neighbor():
+    """Items lie evenly along a border of two clusters; 10 of 100 are too many in the first."""
+    loss = (np.arange(200) + 0.5) / 100
+    label = np.repeat([0, 1], 100)
+    loss = np.concatenate([loss[:100], loss[:100]])
+    border = Border(label, 1 - label, loss, np.ones((200, 1)))
+    gradient = np.array([[-10.0], [10.0]])
+    step = newton_step(border, gradient, np.ones((2, 1), bool))
+    assert step is not None
+    assert step[1, 0] - step[0, 0] == pytest.approx(0.1, rel=0.1)
+    assert (
+        newton_step(
+            Border(*(a[:0] for a in (label, label, loss)), np.ones((0, 1))),
+            gradient,
+            np.ones((2, 1), bool),
+        )
+        is None
+    )
+
+
+def test_soft_bounds_end_prices():
+    X, k, asked, _ = loaded(5, n=1000)
+    problem = Problem.build(X, k, asked)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    centers = spread(problem, np.random.default_rng(0), Deadline()).centers
+    assigner = SumsAssigner(problem)
+    assigner(centers, start, Deadline())
+    resources = Resources.of(problem, assigner.coordinates.unit)
+    assert (assigner.prices <= resources.lower_penalty).all()
+    assert (assigner.prices >= -resources.upper_penalty).all()
