@@ -31,7 +31,7 @@ LISTED = 0.5  # share of the items that links may tie
 COARSER, SMALLEST = 8, 8  # each part is an eighth of the last; items per price in the smallest
 ENOUGH = (1.0, 0.5)  # mean items per price that may be wrong after Newton steps; in parts of them
 COLUMNS = 30  # items of an LP for each price
-MOVABLE = (15, 150, None)  # items for each price that are moved to mend labels; then all
+MOVABLE = (5, 50, None)  # items for each price that are moved to mend labels; then all
 ROUNDS = 6  # LPs in a step, at most
 CLOSE = 1e-5  # improvement of the bound, relative, that ends them
 COLUMN = 4e3  # work of an item in an LP
@@ -137,7 +137,7 @@ class SumsAssigner(Assigner):
         """The best prices, by LPs over few items; and labels that nearly keep the bounds."""
         best = _Dual(look, self._labels(look))
         labels = best.labels
-        number = COLUMNS * look.prices.size
+        number = COLUMNS * self._busy(look.prices)
         for _ in range(ROUNDS):
             found = self._program(best, number, centers, deadline)
             if found is None:
@@ -158,6 +158,10 @@ class SumsAssigner(Assigner):
             if rise <= 0:  # what the LP did not see was worth more: a shorter step
                 number //= 4
         return best, labels
+
+    def _busy(self, prices: FloatArray) -> int:
+        """Prices of resources that are not free everywhere."""
+        return len(prices) * max(1, int(np.count_nonzero(prices.any(axis=0))))
 
     def _labels(self, look: Look) -> IntArray:
         level = self.levels[0]
@@ -220,8 +224,8 @@ class SumsAssigner(Assigner):
         for number in MOVABLE:
             items = None
             if number:
-                near = level.nearest(number * self.prices.size)
-                alone = self._nearest_alone(dual, number * self.prices.size)
+                number *= self._busy(self.prices)
+                near, alone = level.nearest(number), self._nearest_alone(dual, number)
                 items = np.sort(np.concatenate([level.items[near], self.listed.items[alone]]))
             mended = self.mender(labels, centers, prices, self.coordinates.unit, deadline, items)
             self.work += self.mender.work - work
