@@ -1,13 +1,13 @@
 """The checker, rule by rule, against answers written by hand."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from bckm import Capacity, Constraints, LinearRows, Violation, verify
+from bckm import Capacity, Constraints, LinearRows, Violation, verification, verify
 from bckm.constraints.rules import (
     CannotLink,
     CapacityBound,
@@ -336,3 +336,33 @@ def test_labels_of_any_integer_type(labels):
 def test_number_of_clusters_is_checked(k):
     with pytest.raises((TypeError, ValueError), match="n_clusters"):
         verify([0, 0, 0], k, Constraints())
+
+
+@pytest.mark.parametrize("part", [1, 4, 1000])
+def test_many_links_are_checked_like_each_alone(monkeypatch, part):
+    monkeypatch.setattr(verification, "_PART", part)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        n, k = 12, 3
+        labels = rng.integers(0, k, n)
+        sets = [
+            rng.choice(n, int(rng.integers(2, 5 if seed % 2 else 3)), replace=False).tolist()
+            for _ in range(12)
+        ]
+        links = {"must_link": sets[:6], "cannot_link": sets[6:]}
+        alone = [
+            str(found)
+            for kind, those in links.items()
+            for link in those
+            for found in verify(labels, k, Constraints(**{kind: [link]}, size_min=0))
+        ]
+        assert list(map(str, verify(labels, k, Constraints(**links, size_min=0)))) == alone
+        pairs = [
+            str(found)
+            for kind, those in links.items()
+            for link in those
+            for pair in combinations(link, 2)
+            for found in verify(labels, k, Constraints(**{kind: [pair]}, size_min=0))
+        ]
+        wishes = Constraints(**links).soft(price=1.0)
+        assert list(map(str, verify(labels, k, wishes, soft=True))) == pairs

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from bckm.constraints import Constraints
 
 
+_SPARSE = 16  # numbers per sample, in a table of all
+
+
 class Positions:
     """Where samples are, by their names: a list of any ids, or an array of numbers."""
 
@@ -43,6 +46,18 @@ class Positions:
         order = np.argsort(names, kind="stable")
         return names[order], order
 
+    @cached_property
+    def _table(self) -> NDArray[np.int32] | None:
+        """The position of each number, if names are numbers from 0 that are not far apart."""
+        if self._numbers is None:
+            return None
+        names, order = self._numbers
+        if names.size == 0 or names[0] < 0 or names[-1] > _SPARSE * names.size:
+            return None
+        table = np.full(int(names[-1]) + 1, -1, np.int32)
+        table[names] = order
+        return table
+
     def of(self, samples: NDArray[Any]) -> NDArray[np.int32]:
         """The position of each sample; -1 where there is none."""
         found = np.empty(samples.size, np.int32)
@@ -55,6 +70,10 @@ class Positions:
         if samples.dtype == object or self._numbers is None:
             known = map(self.by_name.get, samples.tolist(), repeat(-1))
             return np.fromiter(known, np.int64, samples.size)
+        table = self._table
+        if table is not None and samples.min() >= 0:
+            beyond = samples >= table.size
+            return np.where(beyond, -1, table[np.where(beyond, 0, samples)])
         names, order = self._numbers
         at = np.searchsorted(names, samples).clip(max=names.size - 1)
         return np.where(names[at] == samples, order[at], -1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from bckm._core.types import IntArray
+from bckm._core.types import IntArray, Sparse
 from bckm.constraints.links import PART, Block
 from bckm.constraints.rule_list import LinkRules, Rules
 
@@ -132,6 +133,13 @@ def _lifted(sets: Block, item: IntArray) -> tuple[list[Set], IntArray]:
 def _parts(pairs: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.integer]]]:
     for begin in range(0, len(pairs), PART):
         yield begin, pairs[begin : begin + PART]
+
+
+def symmetric(a: NDArray[Any], b: NDArray[Any], value: NDArray[Any], m: int) -> Sparse:
+    """A symmetric array (m, m) in CSR, from its entries above the diagonal, sorted by row."""
+    starts = np.searchsorted(a, np.arange(m + 1)).astype(np.int32)
+    upper = sp.csr_array((value, b.astype(np.int32), starts), (m, m))
+    return upper + upper.T.tocsr()
 
 
 def distinct_pairs(

@@ -29,6 +29,7 @@ from bckm.constraints.rules import (
     SizeMin,
     SoftRule,
 )
+from bckm.problem.conflicts import symmetric
 from bckm.problem.linear import Loads, as_sum, power_of_two, slack
 
 # Penalties of one rule, in units of `Problem.cost` (where samples cost about 1) and in those of the
@@ -108,15 +109,7 @@ class Soft:
                     sums.add(rule, price)
                 case _:  # pragma: no cover - refused by Constraints
                     raise AssertionError(rule)
-        pull, push = together.matrix(m), apart.matrix(m)
-        # a pair that is to be together and apart breaks one of the two, whatever the labels
-        both = pull.minimum(push)
-        ties = (pull - push).tocsr()
-        ties.setdiag(0)
-        ties.eliminate_zeros()
-        ties.sort_indices()
-        inside = float(push.diagonal().sum())
-        crossed = float(both.sum() - both.diagonal().sum()) / 2
+        ties, unavoidable = _ties(together, apart, m)
         return cls(
             ties=ties,
             base_cost=alone.base_cost(),
@@ -124,7 +117,7 @@ class Soft:
             loads=sums.loads(),
             lower_penalty=sums.penalties("lower_penalty"),
             upper_penalty=sums.penalties("upper_penalty"),
-            constant=inside + crossed,
+            constant=unavoidable,
         )
 
     @classmethod
@@ -238,14 +231,30 @@ class _Pairs:
         self.pairs.append(pairs)
         self.price.append(price)
 
-    def matrix(self, m: int) -> Sparse:
-        """Symmetric; the diagonal holds pairs inside items, once."""
+    def summed(self, m: int) -> tuple[IntArray, FloatArray]:
+        """Each pair once, as the smaller item times m plus the larger, rising; and its price."""
         if not self.pairs:
-            return sp.csr_array((m, m))
-        item = self.item.astype(np.int32)
-        a, b = (np.concatenate([item[pairs[:, side]] for pairs in self.pairs]) for side in (0, 1))
-        upper = sp.coo_array((np.concatenate(self.price), (a, b)), (m, m)).tocsr()
-        return (upper + upper.T - sp.diags_array(upper.diagonal())).tocsr()
+            return np.empty(0, np.int64), np.empty(0)
+        a, b = (np.concatenate([self.item[p[:, side]] for p in self.pairs]) for side in (0, 1))
+        code, which = np.unique(np.minimum(a, b) * m + np.maximum(a, b), return_inverse=True)
+        price = np.bincount(which, np.concatenate(self.price))
+        return code, price.astype(np.float64, copy=False)
+
+
+def _ties(together: _Pairs, apart: _Pairs, m: int) -> tuple[Sparse, float]:
+    """The ties of items, and what all labels have to pay for links."""
+    (pulled, pull_price), (pushed, push_price) = together.summed(m), apart.summed(m)
+    code = np.sort(np.concatenate([pulled, pushed]), kind="stable")
+    code = code[np.append(True, np.diff(code) > 0)[: code.size]]
+    pull, push = np.zeros(code.size), np.zeros(code.size)
+    pull[np.searchsorted(code, pulled)] = pull_price
+    push[np.searchsorted(code, pushed)] = push_price
+    a, b = np.divmod(code, m)
+    within = a == b
+    # a pair that is to be together and apart breaks one of the two, whatever the labels
+    unavoidable = push[within].sum() + np.minimum(pull, push)[~within].sum()
+    tied = np.flatnonzero(~within & (pull != push))
+    return symmetric(a[tied], b[tied], (pull - push)[tied], m), float(unavoidable)
 
 
 class _ClusterCosts:

@@ -33,7 +33,7 @@ from bckm.constraints.rules import (
 )
 from bckm.problem.cliques import Cliques, clique_cover
 from bckm.problem.columns import Columns
-from bckm.problem.conflicts import ConflictSets, lift
+from bckm.problem.conflicts import ConflictSets, lift, symmetric
 from bckm.problem.linear import (
     Linear,
     Loads,
@@ -204,10 +204,7 @@ class Structure:
     def neighbors(self) -> Sparse:
         """Symmetric conflict graph (m, m), in CSR."""
         a, b = self._pairs.T
-        starts = np.searchsorted(a, np.arange(self.n_items + 1)).astype(np.int32)
-        shape = (self.n_items, self.n_items)
-        upper = sp.csr_array((np.ones(a.size, np.int8), np.ascontiguousarray(b), starts), shape)
-        return upper + upper.T.tocsr()
+        return symmetric(a, b, np.ones(a.size, np.int8), self.n_items)
 
     @cached_property
     def _few_rows(self) -> Linear:
