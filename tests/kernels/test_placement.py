@@ -70,7 +70,7 @@ def test_labels_sizes_and_blocked_clusters_are_written():
     assert kernels.native.place_conflicting(**asked)
     assert asked["label"].tolist() == [0, 1, -1]
     assert asked["sizes"].tolist() == [1, 1]
-    assert asked["blocked"].tolist() == [[False, True], [True, False], [False, False]]
+    assert asked["blocked"].tolist() == [[False, False], [True, False], [False, False]]
 
 
 @pytest.mark.parametrize(

@@ -41,34 +41,39 @@ std::int64_t best_cluster(const Placing& asked, const Placed& placed, std::int64
 bool place_conflicting(const Placing& asked, const std::int64_t* order, std::int64_t number,
                        Placed& placed, const std::function<bool()>& stop) {
     const std::int64_t k = asked.k;
-    std::vector<std::int32_t> rank(asked.items);
-    std::vector<std::int32_t> taken(number);  // blocked clusters of each, by rank
+    // of each item, side by side: edges lead to items all over memory
+    struct Item {
+        std::int32_t rank, taken;  // place in the order, blocked clusters
+    };
+    std::vector<Item> items(asked.items);
     // Free clusters and rank in one number: the least is next. Items of which no cluster is blocked
     // are not queued: they come last, in their order.
     using Entry = std::uint64_t;
-    const auto entry = [&](std::int64_t at) {
-        return static_cast<Entry>(k - taken[at]) << 32U | static_cast<Entry>(at);
+    const auto entry = [&](const Item& item) {
+        return static_cast<Entry>(k - item.taken) << 32U | static_cast<Entry>(item.rank);
     };
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     for (std::int64_t at = 0; at < number; ++at) {
         const bool* blocked = placed.blocked + order[at] * k;
-        rank[order[at]] = static_cast<std::int32_t>(at);
-        taken[at] = static_cast<std::int32_t>(std::count(blocked, blocked + k, true));
-        if (taken[at] > 0) queue.push(entry(at));
+        Item& item = items[order[at]];
+        item.rank = static_cast<std::int32_t>(at);
+        item.taken = static_cast<std::int32_t>(std::count(blocked, blocked + k, true));
+        if (item.taken > 0) queue.push(entry(item));
     }
     const auto place = [&](std::int64_t item) {
         const std::int64_t to = best_cluster(asked, placed, item);
         placed.label[item] = to;
         placed.sizes[to] += asked.count[item];
         placed.remaining -= asked.count[item];
+        items[item].rank = -1;  // it has a label
         for (std::int32_t e = asked.conflict_start[item]; e < asked.conflict_start[item + 1]; ++e) {
             const std::int64_t other = asked.conflict_with[e];
+            if (items[other].rank < 0) continue;
             bool& blocked = placed.blocked[other * k + to];
             if (blocked) continue;
             blocked = true;
-            const std::int64_t there = rank[other];
-            ++taken[there];
-            if (placed.label[other] < 0) queue.push(entry(there));
+            ++items[other].taken;
+            queue.push(entry(items[other]));
         }
     };
     std::int64_t steps = 0;
@@ -77,12 +82,12 @@ bool place_conflicting(const Placing& asked, const std::int64_t* order, std::int
             if (steps++ % listen == 0 && stop()) return false;
             const Entry next = queue.top();
             queue.pop();
-            const auto there = static_cast<std::int64_t>(next & 0xffffffffU);
-            // not if it was blocked more since
-            if (placed.label[order[there]] < 0 && next == entry(there)) place(order[there]);
+            const std::int64_t item = order[next & 0xffffffffU];
+            // not if it has a label, or was blocked more since
+            if (items[item].rank >= 0 && next == entry(items[item])) place(item);
         }
         if (steps++ % listen == 0 && stop()) return false;
-        if (placed.label[order[at]] < 0) place(order[at]);
+        if (items[order[at]].rank >= 0) place(order[at]);
     }
     return true;
 }

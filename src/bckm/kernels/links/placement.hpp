@@ -20,7 +20,7 @@ struct Placing {
 };
 
 // What is known so far, and changes: each item that is placed counts in its cluster, and blocks it
-// for the items in conflict with it.
+// for the items in conflict with it that have no label yet.
 struct Placed {
     std::int64_t* label;     // -1: not yet
     std::int64_t* sizes;     // (k,)
