@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.sparse.csgraph import breadth_first_order
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from bckm._core.types import IntArray
+from bckm.constraints.links import PART
 from bckm.constraints.rule_list import LinkRules, Rules
 from bckm.constraints.rules import CannotLink, MustLink, Rule
 from bckm.feasibility._proof import MustLinkGraph, Names, Proof, unique
@@ -83,31 +85,31 @@ def odd_cycle(rules: Rules, s: Structure) -> Proof | None:
     """Two clusters: conflicts must alternate, so a cycle of odd length contradicts itself."""
     if s.n_clusters != 2 or not s.edges.size:
         return None
-    seen = np.zeros(s.n_items, bool)
-    for root in np.unique(s.edges):
-        if seen[root]:
-            continue
-        order, before = breadth_first_order(s.neighbors, root, directed=False)
-        seen[order] = True
-        depth = np.full(s.n_items, -1)
-        depth[root] = 0
-        for j in order[1:]:
-            depth[j] = depth[before[j]] + 1
-        a, b = s.edges.T
-        odd = np.flatnonzero((depth[a] >= 0) & (depth[a] % 2 == depth[b] % 2))
-        if odd.size:
-            at = odd[np.argmin(depth[a[odd]] + depth[b[odd]])]
-            ring = _ring(int(a[at]), int(b[at]), before)
-            story = story_of(rules, s, list(zip(ring, ring[1:] + ring[:1], strict=True)))
-            samples = Names(story.rules)(*(story.seen[j] for j in ring))
-            return Proof(
-                story.rules,
-                story.plain,  # a cycle of pairs is a path, hence feasible, without any of them
-                f"{len(ring)} cannot-links form a cycle of odd length ({samples}), "
-                "which 2 clusters cannot separate",
-                "use at least 3 clusters or remove one of these links",
-            )
-    return None
+    # with each item twice, once for each side, an odd cycle joins the two
+    sides = sp.block_array([[None, s.neighbors], [s.neighbors, None]], format="csr")
+    part = connected_components(sides, directed=False)[1]
+    crossed = np.flatnonzero(part[: s.n_items] == part[s.n_items :])
+    if not crossed.size:
+        return None
+    root = crossed[0]
+    order, before = breadth_first_order(s.neighbors, root, directed=False)
+    depth = np.full(s.n_items, -1)
+    depth[root] = 0
+    for j in order[1:]:
+        depth[j] = depth[before[j]] + 1
+    a, b = s.edges.T
+    odd = np.flatnonzero((depth[a] >= 0) & (depth[a] % 2 == depth[b] % 2))
+    at = odd[np.argmin(depth[a[odd]] + depth[b[odd]])]
+    ring = _ring(int(a[at]), int(b[at]), before)
+    story = story_of(rules, s, list(zip(ring, ring[1:] + ring[:1], strict=True)))
+    samples = Names(story.rules)(*(story.seen[j] for j in ring))
+    return Proof(
+        story.rules,
+        story.plain,  # a cycle of pairs is a path, hence feasible, without any of them
+        f"{len(ring)} cannot-links form a cycle of odd length ({samples}), "
+        "which 2 clusters cannot separate",
+        "use at least 3 clusters or remove one of these links",
+    )
 
 
 def _ring(a: int, b: int, before: IntArray) -> list[int]:
@@ -144,11 +146,14 @@ def _between(apart: LinkRules, s: Structure, members: set[int]) -> list[Link]:
             inside = np.add.reduceat(here[s.item[sets.samples]], sets.starts[:-1], dtype=int)
             at = larger[inside > 1].tolist()
         pairs, numbers = entry.links.pairs()
-        a, b = s.item[pairs[:, 0]], s.item[pairs[:, 1]]
-        rows = np.flatnonzero(here[a] & here[b])
-        code = np.minimum(a, b)[rows] * s.n_items + np.maximum(a, b)[rows]
-        rows = rows[np.unique(code, return_index=True)[1]]
-        at += (rows if numbers is None else numbers[rows]).tolist()
+        first: dict[int, int] = {}
+        for begin in range(0, len(pairs), PART):
+            items = s.item[pairs[begin : begin + PART]]
+            rows = np.flatnonzero(here[items].all(axis=1))
+            code = items[rows].min(axis=1) * s.n_items + items[rows].max(axis=1)
+            known, row = np.unique(code, return_index=True)
+            first = dict(zip(known.tolist(), (begin + rows[row]).tolist(), strict=True)) | first
+        at += list(first.values()) if numbers is None else numbers[list(first.values())].tolist()
         found += map(entry.__getitem__, sorted(at))
     return sorted(found, key=lambda rule: -len(rule.samples))
 
