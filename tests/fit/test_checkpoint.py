@@ -16,7 +16,7 @@ import bckm
 from bckm._storage.container import read_container, write_container
 from bckm.fit import checkpoint
 from bckm.fit.lloyd import Run
-from bckm.fit.search import attempt, explore
+from bckm.fit.search import explore, making
 from bckm.fit.search.state import State
 from bckm.kernels import missing
 from tests.support.as_json import tell
@@ -219,10 +219,11 @@ def test_time_limits_leave_no_trace(seconds, solver, tmp_path, monkeypatch):
 
 @compiled
 def test_what_is_left_out_for_want_of_time_is_not_kept(tmp_path, monkeypatch):
-    path, fit = tmp_path / "fit.bckm", fit_of("transport", "global", time_limit=1e6)
+    path = tmp_path / "fit.bckm"
+    fit = fit_of("transport", "global", time_limit=1e6, n_init=1)
     whole = timeless(fit())
     with monkeypatch.context() as patched:
-        patched.setattr(attempt, "LOOPS", 1e15)  # no child is worth so much time
+        patched.setattr(making, "LOOPS", 1e15)  # no child is worth so much time
         cut_short = timeless(fit(checkpoint=path))
     assert cut_short != whole
     assert timeless(fit(checkpoint=path)) == whole
@@ -251,7 +252,7 @@ def test_more_populations_within_a_limit(solver, tmp_path):
     """Killed anywhere in them; the limit itself is never reached."""
     fit, steps = fit_of(solver, "global", time_limit=1e6), []
     whole = timeless(fit(on_step=steps.append))
-    assert max(step.start for step in steps) > 3 * 3  # several populations
+    assert max(step.start for step in steps) > 2 * 3  # several populations
     for at in range(3, len(steps), 1 + len(steps) // 5):
         path = tmp_path / f"{at}.bckm"
         with pytest.raises(Killed):

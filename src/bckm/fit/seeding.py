@@ -54,6 +54,8 @@ class Starts:
         What `n_init` came to; given centers are one start, whatever it is.
     population : int
         Starts that a global search breeds from.
+    automatic : bool
+        Whether `n_init` left their number open.
     """
 
     seeds: tuple[Callable[[], Seeds], ...]
@@ -61,6 +63,7 @@ class Starts:
     rng: np.random.Generator
     number: int = 1
     population: int = 1
+    automatic: bool = False
 
     def generator(self, number: int) -> np.random.Generator:
         """The generator of this number: what was drawn from others does not change it."""
@@ -99,7 +102,8 @@ def starts_of(
     if tied and given is None:
         raise ValueError("label_bounds='given' ties label i to center i: pass an array as init.")
     number = number_of_starts(n_init, init, problem)
-    population = max(number, RANDOM_STARTS) if n_init == "auto" else number
+    automatic = isinstance(n_init, str)
+    population = max(number, RANDOM_STARTS) if automatic else number
     *generators, rng = _generators(random_state, number + 1)
     choose: Callable[..., Seeds]
     if callable(init):
@@ -117,7 +121,7 @@ def starts_of(
         return choose(problem, deepcopy(generators[at]), deadline, at == 0)
 
     first = tuple(partial(seeds, at) for at in range(number))
-    return Starts(first, fresh, rng, number, population)
+    return Starts(first, fresh, rng, number, population, automatic)
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:

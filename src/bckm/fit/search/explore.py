@@ -15,12 +15,14 @@ import numpy as np
 from bckm._core.deadline import TimeUp
 from bckm._core.status import Status
 from bckm.fit.lloyd import Run
-from bckm.fit.search.attempt import DISPLACE, MOST_TRIALS, SEARCH, Attempt
+from bckm.fit.search.attempt import DISPLACE, MOST_TRIALS, Attempt
+from bckm.fit.search.making import SEARCH
 from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.problem.problem import Problem
 
 PATIENCE = 200  # children in a row that find nothing better before a population ends
+COOLED = 4  # populations of annealing, each of twice the work, if no time limit says how many
 AGREE = 3  # populations that find the same best before a global search ends within its time
 
 
@@ -64,9 +66,16 @@ def explore(search: Search, state: State, note: Callable[[State], None] | None =
 
 def phase(search: Search, state: State) -> Phase:
     """What comes after a state."""
-    again = np.isfinite(search.limits.deadline.at) and state.n_agree < AGREE
+    timed = np.isfinite(search.limits.deadline.at)
+    again = search.kind == "global" and state.n_agree < AGREE
+    if search.annealing is not None:
+        again = again and (timed or state.n_populations < COOLED)
+    else:
+        again = again and timed
     if state.stopped or (state.n_populations and not again):
         return Phase.DONE
+    if search.annealing is not None:
+        return Phase.START if state.n_starts < search.n_starts else Phase.CLOSE
     by_default = search.as_default(state) and not search.without_engine
     if by_default or not search.has_children:
         if state.n_starts < len(search.starts.seeds):

@@ -9,6 +9,7 @@ from functools import cached_property
 from bckm.assign.base import Engine
 from bckm.fit.lloyd import Limits
 from bckm.fit.result import Step
+from bckm.fit.search.anneal import Annealing
 from bckm.fit.search.local import LocalSearch
 from bckm.fit.search.reserve import MANY
 from bckm.fit.search.state import State
@@ -19,6 +20,11 @@ from bckm.problem.problem import Problem
 BETTER = 1e-9  # relative improvement that counts
 ROUNDING = 1e-30  # share of the inertia around one center that counts as none
 SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than steps of any engine
+ANNEALED = 10_000  # items up to which annealing comes before a slow engine
+ANNEALED_STARTS = 4  # where n_init does not say how many
+FIRST, FINAL = 0.1, 0.6  # share of the effort for each of them, and for the best of them
+# work of annealing: in all, for each item, and not more for each pair of items
+BASE, EACH, EACH_PAIR = 2e8, 3e5, 1.5e4
 PAIRS = 200  # clusters whose pairs are few enough to think of displacing any center
 
 
@@ -69,11 +75,33 @@ class Search:
     @property
     def without_engine(self) -> bool:
         """Whether starts are made by moves alone: an answer soon, without a slow engine."""
-        return self.has_children and self.kind == "global" and not self.engine.cheap_step
+        slow = not self.engine.cheap_step and self.annealing is None
+        return self.has_children and self.kind == "global" and slow
+
+    @cached_property
+    def annealing(self) -> Annealing | None:
+        """Annealing, where it comes before the engine: that one sees but the best clustering."""
+        few = self.problem.structure.n_items <= ANNEALED
+        wanted = self.has_children and few and not self.engine.cheap_step
+        return Annealing(self.problem) if wanted else None
+
+    def effort(self, state: State) -> float:
+        """Work of annealing in a population: twice that of the last one."""
+        m = self.problem.structure.n_items
+        return float(min(BASE + EACH * m, EACH_PAIR * m * m) * 2**state.n_populations)
+
+    @property
+    def n_first(self) -> int:
+        """Starts by default."""
+        if self.annealing is not None and self.starts.automatic:
+            return ANNEALED_STARTS
+        return len(self.starts.seeds)
 
     @property
     def n_starts(self) -> int:
         """Starts of a population."""
+        if self.annealing is not None:
+            return self.n_first
         number = self.starts.population
         # given centers also get all steps: never worse than what they lead to
         return 2 if number == 1 and self.without_engine else number
