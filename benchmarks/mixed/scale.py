@@ -20,9 +20,9 @@ from typing import Any
 for _name in ("OMP", "OPENBLAS", "MKL"):  # before NumPy starts threads
     os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
 
-import numpy as np
+import numpy as np  # noqa: E402
 
-import bckm
+import bckm  # noqa: E402
 
 DATASETS = Path(__file__).parents[3] / "shared" / "datasets"
 
