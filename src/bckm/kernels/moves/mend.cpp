@@ -184,7 +184,7 @@ private:
 
     double row_work() const {
         return static_cast<double>(k) *
-               (0.5 * static_cast<double>(points.dims) + 5.0 + static_cast<double>(sums));
+               (0.5 * static_cast<double>(points.dims) + 20.0 + static_cast<double>(sums));
     }
 
     void list(std::int64_t j, Scratch& scratch) {
@@ -259,7 +259,7 @@ private:
             ++out.raises;
             row_violation = state.rows();
             // lists run dry where many leave
-            if (out.moves - listed >= losses.length / 2) scan();
+            if (raises % patience == 0 && out.moves - listed >= losses.length / 2) scan();
             const bool everywhere = row_violation > 0.0;
             for (std::int64_t i = 0; i < k; ++i) dirty[i] = everywhere || state.of(i) > 0.0;
         }
