@@ -17,7 +17,7 @@ constexpr double digits = 1e9;    // of costs: round-off decides nothing
 constexpr double least = 1e-8;    // smaller changes do not count
 constexpr double timid = 0.05;    // first weight of a mean amount beyond a bound without a price
 constexpr double conflict = 0.5;  // first weight of a conflict
-constexpr std::int64_t most_raises = 60;
+constexpr std::int64_t most_raises = 60, most_scans = 8;
 constexpr std::int64_t patience = 4;       // raises after which longer moves are tried
 constexpr std::int64_t entries = 1 << 19;  // of all lists, about
 constexpr std::int64_t longest = 32;       // list
@@ -116,13 +116,12 @@ public:
           weights(first_weights(rules, points.n, prices)),
           state(rules, std::vector<std::int32_t>(first, first + points.n), weights),
           penalty(soft, points.n, k), losses(k), dirty(k, true), worth(k), effort(effort),
-          threads(threads), stop(stop), row(k), parted(k), scratch(k) {
+          threads(threads), stop(stop), gone(k), row(k), parted(k), scratch(k) {
         if (penalty.active) penalty.refresh(state.label);
     }
 
     MendResult run(std::int64_t rounds, std::int32_t* label) {
         scan();
-        effort += out.work;
         std::vector<std::int32_t> best;
         double least_cost = infinity;
         for (std::int64_t round = 0; round < rounds; ++round) {
@@ -225,7 +224,8 @@ private:
     void scan() {
         std::vector<std::vector<std::int64_t>> members(k);
         losses.clear();
-        listed = out.moves;
+        std::fill(gone.begin(), gone.end(), 0);
+        ++scans;
         for (std::int64_t p = 0; p < number; ++p) {
             const std::int64_t j = items ? items[p] : p;
             members[state.label[j]].push_back(j);
@@ -239,6 +239,7 @@ private:
             out.stopped = true;
         }
         out.work += static_cast<double>(number) * row_work();
+        effort += static_cast<double>(number) * row_work();  // it is beyond that
     }
 
     bool going_on() {
@@ -259,7 +260,8 @@ private:
             ++out.raises;
             row_violation = state.rows();
             // lists run dry where many leave
-            if (raises % patience == 0 && out.moves - listed >= losses.length / 2) scan();
+            const bool dry = *std::max_element(gone.begin(), gone.end()) >= losses.length / 2;
+            if (raises % patience == 0 && dry && scans < most_scans) scan();
             const bool everywhere = row_violation > 0.0;
             for (std::int64_t i = 0; i < k; ++i) dirty[i] = everywhere || state.of(i) > 0.0;
         }
@@ -472,6 +474,7 @@ private:
         for (int h = 0; h < best.number; ++h) {
             const std::int64_t j = best.hops[h].item, a = state.label[j];
             unlist(j);
+            ++gone[a];
             dirty[a] = dirty[best.hops[h].to] = true;
             state.apply(j, best.hops[h].to);
         }
@@ -523,7 +526,8 @@ private:
     const int threads;
     const std::function<bool()>& stop;
     double next_look = 0.0;
-    std::int64_t listed = 0;  // moves before the lists were made
+    std::int64_t scans = 0;
+    std::vector<std::int64_t> gone;  // items that left each cluster since the lists were made
     std::vector<std::int64_t> touched;
     Row row, parted;
     Scratch scratch;
