@@ -24,14 +24,14 @@ public:
             bool better = false;
             for (const std::int64_t v : items) {
                 if (!broken(v)) continue;
-                if (part(v)) better = true;
-                else good = false;
+                if (move(v)) better = true;
+                good &= !broken(v);
             }
             if (!better) break;
         }
         for (int pass = 0; pass < polish; ++pass) {
             bool better = false;
-            for (const std::int64_t v : items) better |= cheaper(v);
+            for (const std::int64_t v : items) better |= move(v);
             if (!better) break;
         }
         return std::none_of(items.begin(), items.end(),
@@ -55,27 +55,29 @@ private:
             if (link->tie == -never) ++ways.conflicts[label[link->with]];
             else add_tie(link->tie, label[link->with], k, ways.cost.data());
         }
-        work += static_cast<double>(4 * k + 2 * graph.degree(v));
+        work += static_cast<double>(6 * k + 5 * graph.degree(v));
     }
 
     bool broken(std::int64_t v) {
-        work += static_cast<double>(graph.degree(v));
+        work += static_cast<double>(2 * graph.degree(v));
         for (const Link* link = graph.begin(v); link != graph.end(v); ++link)
             if (link->tie == -never && label[link->with] == label[v]) return true;
         return false;
     }
 
-    // Fewer conflicts, at least cost: alone, or with the one item that is in the way.
-    bool part(std::int64_t v) {
+    // An item goes where it has no conflict and costs less (or had one before), alone or with the
+    // one item that is in its way; if there is no such place, to one with fewer conflicts.
+    bool move(std::int64_t v) {
         look(v, here);
         const std::int64_t a = label[v];
-        std::int64_t to = -1;
+        const bool broken = here.conflicts[a] > 0;
+        double best = broken ? never : here.cost[a] - least * std::fabs(here.cost[a]);
+        std::int64_t to = -1, ejected = -1, ejected_to = -1;
         for (std::int64_t i = 0; i < k; ++i)
-            if (here.conflicts[i] == 0 && here.cost[i] < never &&
-                (to < 0 || here.cost[i] < here.cost[to]))
+            if (here.conflicts[i] == 0 && here.cost[i] < best) {
+                best = here.cost[i];
                 to = i;
-        double best = to < 0 ? never : here.cost[to];
-        std::int64_t ejected = -1, ejected_to = -1;
+            }
         for (const Link* link = graph.begin(v); link != graph.end(v); ++link) {
             const std::int64_t l = link->with, b = label[l];
             if (link->tie != -never || b == a || here.conflicts[b] != 1 || here.cost[b] >= best)
@@ -92,27 +94,11 @@ private:
                 ejected_to = c;
             }
         }
-        if (to < 0) {  // at least fewer than now
-            for (std::int64_t i = 0; i < k; ++i)
-                if (here.cost[i] < never && here.conflicts[i] < here.conflicts[a] &&
-                    (to < 0 || here.conflicts[i] < here.conflicts[to]))
-                    to = i;
-            if (to < 0) return false;
-        }
+        for (std::int64_t i = 0; to < 0 && broken && i < k; ++i)
+            if (here.cost[i] < never && here.conflicts[i] < here.conflicts[a]) to = i;
+        if (to < 0) return false;
         label[v] = to;
         if (ejected >= 0) label[ejected] = ejected_to;
-        return true;
-    }
-
-    bool cheaper(std::int64_t v) {
-        look(v, here);
-        const std::int64_t a = label[v];
-        std::int64_t to = a;
-        for (std::int64_t i = 0; i < k; ++i)
-            if (here.conflicts[i] <= here.conflicts[a] && here.cost[i] < here.cost[to]) to = i;
-        const double gain = here.cost[a] - here.cost[to];
-        if (to == a || !(gain > least * std::fabs(here.cost[to]))) return false;
-        label[v] = to;
         return true;
     }
 
