@@ -53,8 +53,8 @@ def _first_repeated(block: Block) -> int | None:
     pairs, numbers = block.pairs()
     found = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     first = [] if not found.size else [int(found[0] if numbers is None else numbers[found[0]])]
-    sets, numbers = block.larger()
-    if len(sets):
+    if block.starts is not None:
+        sets, numbers = block.larger()
         if sets.samples.dtype == object:
             twice = [at for at, link in enumerate(sets) if len(set(link)) < len(link)]
         else:
