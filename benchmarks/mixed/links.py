@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import argparse
 import gc
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ import bckm
 from bckm._core.deadline import Deadline
 from bckm.feasibility import feasible_start
 from bckm.problem.structure import Structure, contract
+from bckm.study import views
 
 K = 10  # classes, and clusters
 
@@ -53,6 +56,7 @@ def at_random(number: int) -> tuple[int, Pairs, Pairs, Any]:
 
 def doors(n: int, same: Pairs, apart: Pairs, y: Any) -> Iterator[tuple[str, Any, Any]]:
     """The ways to state the same links: keywords, and the ids of samples."""
+    yield "none", {}, None  # what as many samples cost without links
     yield "array", {"must_link": same, "cannot_link": apart}, None
     told = {
         "must_link": list(map(tuple, same.tolist())),
@@ -112,6 +116,24 @@ def measure(asked: Any, names: Any, n: int, number: int) -> None:
     )
 
 
+def afterwards(n: int, same: Pairs, apart: Pairs, y: Any) -> None:
+    """What links cost once there are labels: checking, drawing, saving and loading them."""
+    labels = np.where(y < 0, 0, y)
+    rules = bckm.Constraints(must_link=same, cannot_link=apart)
+    study = bckm.Study.of(bckm.kmeans(np.zeros((n, 1)), 1), np.zeros((n, 1)), rules.soft(price=1.0))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "study.bckm")
+        for name, call in {
+            "verify": lambda: bckm.verify(labels, K, rules),
+            "views.links": lambda: views.links(study),
+            "save": lambda: bckm.save(study, path),
+            "load": lambda: bckm.load(path),
+        }.items():
+            begin = time.process_time()
+            call()
+            print(f"{name:12} {time.process_time() - begin:6.2f} s")
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -132,6 +154,9 @@ def main() -> None:
                 if options.only in (None, door):
                     print(f"{kind.__name__:12} {number:10,} {door:12}", end="")
                     measure(asked, names, n, len(same) + len(apart))
+    if options.only is None:
+        print(f"links of {number:,} random pairs, with labels:")
+        afterwards(n, same, apart, y)
 
 
 if __name__ == "__main__":

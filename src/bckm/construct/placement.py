@@ -62,7 +62,8 @@ class _Placer:
         large = s.count if self.room is None else self.room.share
         constrained = (degree > 0) | (saturation > 0)
         hard = np.flatnonzero(constrained)
-        hard = hard[np.lexsort((-regret[hard], -large[hard], -degree[hard]))]
+        costly = [-regret[hard]] if regret.any() else []
+        hard = hard[np.lexsort((*costly, -large[hard], -degree[hard]))]
         if kernels.missing or self.room is not None or self.row_gain is not None:
             self._place_conflicting(hard, saturation)
         else:
