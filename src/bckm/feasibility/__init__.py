@@ -75,6 +75,10 @@ _UNCONFIRMED = (
     "undecided: the solver's answer could not be confirmed (the solver alone is not trusted, and "
     "the complete search reached its work limit); relax the rules."
 )
+_TIRED = (
+    "undecided: within a limit of work neither labels that obey the rules nor a proof that none "
+    "exist was found; give a time_limit, which is then used, or relax the rules."
+)
 _UNDECIDED = (
     "undecided within the time limit: neither labels that obey the rules nor a proof that none "
     "exist was found; raise time_limit or relax the rules."
@@ -103,8 +107,9 @@ def check(
         Id of each sample, for rules with ``by="sample_id"``; by default the index of a pandas
         frame. Ignored by rules about positions.
     time_limit : float, optional
-        Time limit in seconds. Even without one the answer can be "unknown", if a solver finds the
-        rules infeasible but the complete search to confirm it reaches its work limit.
+        Time limit in seconds. Even without one the answer can be "unknown": where nothing is found
+        within a limit of work, or where a solver finds the rules infeasible but the complete search
+        to confirm it reaches its limit.
 
     Returns
     -------
@@ -153,7 +158,7 @@ def feasible_start(structure: Structure, rules: Rules, deadline: Deadline) -> In
     if decision.labels is not None:
         return decision.labels
     if decision.verdict is Verdict.UNKNOWN:
-        raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
+        raise UndecidedError(_UNDECIDED if deadline.passed else _TIRED)
     proof = decision.proof
     conflict: Sequence[Rule] = rules
     minimal = False

@@ -14,17 +14,21 @@ from bckm.assign.greedy import construct
 from bckm.constraints.links import Block
 from bckm.constraints.rule_list import LinkRules, RuleBlock, Rules
 from bckm.constraints.rules import Rule
+from bckm.construct.oscillation import oscillate
 from bckm.construct.placement import place
 from bckm.feasibility import _exhaustive
 from bckm.feasibility._proof import Proof
 from bckm.feasibility._proofs import find_proof
 from bckm.feasibility._reduced import Reduced
+from bckm.feasibility._share_proofs import counted
 from bckm.feasibility._solver import FeasibilityProgram
 from bckm.problem.structure import Structure, contract
 
 QUICK_NODES = 500
 CONFIRM_NODES = 400_000
 TRIES = 4
+# work of mending: at first, and for each item; for each conflict; and at most
+QUICK_WORK, ITEM_WORK, EDGE_WORK, MOST_WORK = 1e7, 500.0, 1e5, 1e9
 GRACE = 0.3  # seconds that first labels, or a cheap proof, are worth whatever the deadline
 
 
@@ -78,6 +82,7 @@ def _decide(
     structure: Structure, rules: Rules, deadline: Deadline, confirm: bool, tries: int
 ) -> Decision:
     grace = deadline.at_least(GRACE) if tries > 1 else deadline  # once, not for every question
+    labels = np.zeros(structure.n_items, np.int64)
     if not structure.contradictions:
         labels = place(structure, None, grace)
         if structure.feasible(labels):
@@ -86,25 +91,35 @@ def _decide(
     if proof is not None:
         return Decision(Verdict.INFEASIBLE, proof=proof)
     deadline.check()
-    reduced = Reduced.of(structure)
+    found = oscillate(structure, labels, QUICK_WORK + ITEM_WORK * structure.n_items, deadline)
+    if found is not None:
+        return Decision(Verdict.FEASIBLE, found)
+    equal = counted(rules, structure)
+    reduced = Reduced.of(equal)
     decision = _search(reduced, rules, deadline, QUICK_NODES)
     if decision is not None:
         return decision
-    rng = np.random.default_rng(0)
     if tries > 1:
-        repaired = construct(structure, None, deadline)
-        if repaired is not None:
-            return Decision(Verdict.FEASIBLE, repaired)
+        # an LP of many conflicts takes long
+        effort = min(10 * QUICK_WORK + EDGE_WORK * len(structure.edges), MOST_WORK)
+        found = oscillate(structure, labels, effort, deadline, 1)
+        if found is None:
+            found = construct(equal, None, deadline)
+        if found is not None:
+            return Decision(Verdict.FEASIBLE, found)
     deadline.check()
     program = FeasibilityProgram(reduced)
     if program.proven_infeasible(deadline):
         proof = Proof(rules, False, "a weighted sum of these rules contradicts itself", _ANY)
         return Decision(Verdict.INFEASIBLE, proof=proof)
+    rng = np.random.default_rng(0)
+    found = oscillate(equal, labels, MOST_WORK if tries > 1 else 10 * QUICK_WORK, deadline, 2)
     for number in range(tries > 1, tries):
         deadline.check()
-        repaired = construct(structure, None, deadline, rng if number else None)
-        if repaired is not None:
-            return Decision(Verdict.FEASIBLE, repaired)
+        if found is None:
+            found = construct(equal, None, deadline, rng if number else None)
+    if found is not None:
+        return Decision(Verdict.FEASIBLE, found)
     outcome = program.solve(deadline)
     if outcome.labels is not None:
         return Decision(Verdict.FEASIBLE, outcome.labels)

@@ -28,7 +28,7 @@ from bckm.problem.structure import Structure
 
 
 @dataclass(eq=False)
-class _Column:
+class Column:
     """A sum that rules bound: what it adds up, and per cluster the rule of each side."""
 
     values: FloatArray
@@ -39,6 +39,13 @@ class _Column:
     @property
     def share(self) -> bool:
         return isinstance(self.first, QuotaBound) and self.first.share
+
+    @property
+    def words(self) -> str:
+        """What it is."""
+        if isinstance(self.first, CapacityBound):
+            return f"sums of {self.first.source.name}"
+        return f"numbers of {self.first.source.categories[self.first.category]!r}"
 
     def amount(self, value: float) -> str:
         """So much of it, in words: 120 kg, 3 of 'red'."""
@@ -55,12 +62,13 @@ class _Column:
         return gap > allowed(0.0, 0.0, held)
 
 
-def _columns(rules: Rules, k: int) -> Iterator[_Column]:
-    columns: dict[tuple[object, ...], _Column] = {}
+def columns(rules: Rules, k: int) -> Iterator[Column]:
+    """All sums that rules bound."""
+    columns: dict[tuple[object, ...], Column] = {}
     for rule in rules.others:
         if isinstance(rule, CapacityBound | QuotaBound):
             total = as_sum(rule)
-            column = columns.setdefault(total.key, _Column(total.values, rule))
+            column = columns.setdefault(total.key, Column(total.values, rule))
             cluster = rule.cluster if isinstance(rule, CapacityBound) else None
             side = column.lower if rule.side == "min" else column.upper
             side.update(dict.fromkeys(range(k) if cluster is None else [cluster], rule))
@@ -69,7 +77,7 @@ def _columns(rules: Rules, k: int) -> Iterator[_Column]:
 
 def totals(rules: Rules, s: Structure) -> Proof | None:
     """The sums of all clusters add up to the total."""
-    for column in _columns(rules, s.n_clusters):
+    for column in columns(rules, s.n_clusters):
         values = column.values.tolist()
         total = math.fsum(values)
         for bounds, high in ((column.upper, True), (column.lower, False)):
@@ -104,7 +112,7 @@ def _reach(mean: float, values: list[float], up: bool) -> str:
     return f"{toward(mean / unit) * unit:.6g}"
 
 
-def _share_of_all(column: _Column, used: tuple[Rule, ...], s: Structure) -> Proof:
+def _share_of_all(column: Column, used: tuple[Rule, ...], s: Structure) -> Proof:
     rule = column.first
     assert isinstance(rule, QuotaBound)
     held = int((rule.source.values == rule.category).sum())
@@ -122,7 +130,7 @@ def _share_of_all(column: _Column, used: tuple[Rule, ...], s: Structure) -> Proo
 
 def too_heavy(rules: Rules, s: Structure) -> Proof | None:
     """An item that holds more than any cluster that is open to it may."""
-    for column in _columns(rules, s.n_clusters):
+    for column in columns(rules, s.n_clusters):
         if (column.values < 0).any() or not column.upper:
             continue
         most = np.full(s.n_clusters, np.inf)
@@ -145,7 +153,7 @@ def _forbidden_by_item(s: Structure) -> Iterator[tuple[int, list[int]]]:
             yield j, part.tolist()
 
 
-def _heavy_item(rules: Rules, s: Structure, column: _Column, j: int, room: float) -> Proof:
+def _heavy_item(rules: Rules, s: Structure, column: Column, j: int, room: float) -> Proof:
     links = MustLinkGraph(rules, s.item.size)
     inside = np.flatnonzero(s.item == j)
     start = int(inside[column.values[inside].argmax()])
@@ -187,7 +195,7 @@ def _heavy_item(rules: Rules, s: Structure, column: _Column, j: int, room: float
     )
 
 
-def _sum(column: _Column, samples: set[int]) -> float:
+def _sum(column: Column, samples: set[int]) -> float:
     return math.fsum(column.values[list(samples)].tolist())
 
 
@@ -198,7 +206,7 @@ def overloaded(rules: Rules, s: Structure) -> Proof | None:
         return None
     samples = np.array(list(fixed))
     cluster = np.array([rule.cluster for rule in fixed.values()])
-    for column in _columns(rules, s.n_clusters):
+    for column in columns(rules, s.n_clusters):
         if (column.values < 0).any():
             continue
         sums = group_sums(column.values[samples], cluster, s.n_clusters)

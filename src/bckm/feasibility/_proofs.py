@@ -5,9 +5,11 @@ from __future__ import annotations
 from bckm._core.deadline import Deadline
 from bckm.constraints.rule_list import Rules
 from bckm.feasibility import _bound_proofs as bounds
+from bckm.feasibility import _divisor_proofs as divisors
 from bckm.feasibility import _fixed_proofs as fixed
 from bckm.feasibility import _link_proofs as links
 from bckm.feasibility import _load_proofs as sums
+from bckm.feasibility import _share_proofs as shares
 from bckm.feasibility._proof import Proof
 from bckm.problem.structure import Structure
 
@@ -31,6 +33,8 @@ def find_proof(rules: Rules, s: Structure, deadline: Deadline) -> Proof | None:
         sums.too_heavy,
         sums.totals,
         sums.overloaded,
+        shares.whole_samples,
+        divisors.groups_do_not_divide,
     ):
         deadline.check()
         proof = search(rules, s)

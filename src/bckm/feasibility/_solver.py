@@ -13,6 +13,7 @@ from bckm.feasibility._reduced import Reduced
 from bckm.programs.highs import Model
 from bckm.programs.program import Program
 
+MOST_WORK = 1e10  # of an integer program that nothing else ends
 SAFETY = 1e-10  # share of the sum of all terms by which a dual proof must clear zero
 
 
@@ -75,7 +76,7 @@ class FeasibilityProgram:
         return bool(terms.sum() > SAFETY * (np.abs(terms).sum() + lost))
 
     def solve(self, deadline: Deadline) -> SolverOutcome:
-        """Ask HiGHS for labels."""
+        """Ask HiGHS for labels; without a deadline its work has a limit."""
         t, k = self._shape
         limit = np.repeat(self._reduced.weight.astype(float), k).reshape(t, k)
         s = self._reduced.structure
@@ -87,7 +88,8 @@ class FeasibilityProgram:
         model = Model(
             self._matrix, self._lower, self._upper, integer=True, column_upper=limit.ravel()
         )
-        solution = model.solve(np.zeros(t * k), deadline)
+        work = np.inf if np.isfinite(deadline.at) else MOST_WORK
+        solution = model.solve(np.zeros(t * k), deadline, max_work=work)
         if solution.values is None:
             return SolverOutcome(None, solution.infeasible)
         amounts = np.rint(solution.values).astype(np.int64).reshape(t, k)
