@@ -20,7 +20,7 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm.assign.base import Engine
-from bckm.assign.choose import AUTO_EFFORT
+from bckm.assign.choose import MOST_EFFORT
 from bckm.assign.exact import Exact
 from bckm.assign.lagrangian import Lagrangian
 from bckm.assign.transport import Transport
@@ -82,7 +82,7 @@ def measured(name: str, problem: Problem, steps: int) -> Iterator[Row]:
     first = problem.points[np.sort(rng.choice(s.n_items, s.n_clusters, replace=False))]
     engines: list[Engine] = [Transport(), Lagrangian()]
     if s.n_items * s.n_clusters <= LARGEST:
-        engines.append(Exact(AUTO_EFFORT))
+        engines.append(Exact(MOST_EFFORT))
     labels, centers = start, first
     for engine in engines:
         if problem.features & ~engine.handles:

@@ -21,7 +21,9 @@ ENGINES: dict[str, type[Engine]] = {
     engine.name: engine for engine in (Nearest, Transport, Exact, Lagrangian, Pump, Greedy)
 }
 
-AUTO_EFFORT = 3e8  # work: within a fit, a step need not be proven optimal at any price
+# Work of the tree searches of a step within a fit, which need not be proven optimal at any price:
+# for each cost, and at least and at most.
+COST_EFFORT, LEAST_EFFORT, MOST_EFFORT = 2e4, 3e7, 3e8
 
 
 # the first one that can express what a problem asks; nearest is quicker without kernels, and on
@@ -52,7 +54,9 @@ def _auto(problem: Problem) -> Engine:
         most = EXACT_SOFT
     if s.n_items * s.n_clusters > EXACT_FEW_LINKS and few_links(problem):
         return Lagrangian()
-    return Exact(effort=AUTO_EFFORT) if s.n_items * s.n_clusters <= most else Lagrangian()
+    costs = s.n_items * s.n_clusters
+    effort = min(max(COST_EFFORT * costs, LEAST_EFFORT), MOST_EFFORT)
+    return Exact(effort) if costs <= most else Lagrangian()
 
 
 def _counts(problem: Problem) -> bool:
