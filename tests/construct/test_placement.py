@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from bckm import Constraints, Stay, check
+from bckm import Capacity, Constraints, Stay, check
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign.greedy import place
 from bckm.problem.problem import Problem
@@ -68,3 +68,17 @@ def test_feasibility_of_many_samples_is_quick():
     sizes = np.bincount(answer.labels, minlength=500)
     assert sizes.min() >= 1990
     assert sizes.max() <= 2010
+
+
+def test_many_items_in_conflict_are_spread_evenly_where_sums_are_bounded():
+    rng = np.random.default_rng(0)
+    n, k = 3000, 10
+    amount = rng.integers(1, 20, n)
+    mean = amount.sum() / k
+    pairs = rng.permutation(n)[:2400].reshape(-1, 2)
+    load = Capacity(amount, min=0.99 * mean, max=1.01 * mean)
+    asked = Constraints(cannot_link=pairs, capacities={"kg": load})
+    s = Problem.build(np.zeros((n, 1)), k, asked).structure
+    labels = place(s, None, Deadline())
+    assert (labels[pairs[:, 0]] != labels[pairs[:, 1]]).all()
+    assert s.feasible(labels)

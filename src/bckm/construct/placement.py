@@ -14,6 +14,7 @@ from bckm._core.types import FloatArray, IntArray, Sparse
 from bckm.problem.structure import Structure
 
 LISTEN = 1024  # items between two looks at the clock
+MANY, LARGEST = 500, 20_000_000  # items in conflict beside sums; numbers in a table of costs
 
 
 def place(
@@ -64,10 +65,11 @@ class _Placer:
         hard = np.flatnonzero(constrained)
         costly = [-regret[hard]] if regret.any() else []
         hard = hard[np.lexsort((*costly, -large[hard], -degree[hard]))]
-        if kernels.missing or self.room is not None or self.row_gain is not None:
-            self._place_conflicting(hard, saturation)
+        plain = self.room is None and self.row_gain is None
+        if not kernels.missing and (plain or self._many(hard)):
+            self._place_compiled(hard, self.cost if plain else self._in_turn(hard))
         else:
-            self._place_compiled(hard)
+            self._place_conflicting(hard, saturation)
         # then large items, which need most room; then costly ones
         at_once = ~constrained & (s.count == 1)
         if self.cost is not None or self.room is not None or self.row_gain is not None:
@@ -87,9 +89,22 @@ class _Placer:
         labels[at_once] = _fill(s, self.sizes, int(at_once.sum()))
         return labels
 
-    def _place_compiled(self, hard: IntArray) -> None:
-        """The same as `_place_conflicting` where only conflicts and sizes matter."""
-        s, cost = self.s, self.cost
+    def _many(self, hard: IntArray) -> bool:
+        """Whether items in conflict are too many to look at the sums for each of them."""
+        if self.cost is not None or self.row_gain is not None:
+            return False
+        return hard.size > MANY and self.blocked.size <= LARGEST
+
+    def _in_turn(self, hard: IntArray) -> FloatArray:
+        """Costs that bring items into all clusters in turn: so sums grow about evenly."""
+        k = self.s.n_clusters
+        cost = np.zeros((self.s.n_items, k))
+        cost[hard] = (np.arange(hard.size)[:, None] + np.arange(k)) % k
+        return cost
+
+    def _place_compiled(self, hard: IntArray, cost: FloatArray | None) -> None:
+        """The same as `_place_conflicting` where only conflicts, sizes and costs matter."""
+        s = self.s
         done = kernels.native.place_conflicting(
             s.neighbors.indptr.astype(np.int32, copy=False),
             s.neighbors.indices.astype(np.int32, copy=False),
@@ -107,6 +122,8 @@ class _Placer:
         if not done:
             raise TimeUp
         self.remaining -= int(s.count[hard].sum())
+        if self.room is not None:
+            self.room.add(hard, self.labels[hard])
 
     def _place_conflicting(self, hard: IntArray, saturation: IntArray) -> None:
         """Items in conflict: fewest choices first (DSATUR)."""
@@ -303,7 +320,7 @@ class LoadRoom:
         short = np.maximum(still - np.maximum(self.left - amount, 0) * (1 + 1e-12), 0)
         return np.asarray((over + short) @ self._unit)
 
-    def add(self, items: list[int], clusters: list[int]) -> None:
+    def add(self, items: list[int] | IntArray, clusters: list[int] | IntArray) -> None:
         """Place items."""
         amount = self.amount[items]
         np.add.at(self.sums, clusters, amount)
