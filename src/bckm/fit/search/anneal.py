@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from bckm._core.deadline import Deadline
+from bckm._core.memory import require
 from bckm._core.types import FloatArray, IntArray
 from bckm.fit.search.local import Descent
 from bckm.kernels import native
@@ -21,8 +22,10 @@ from bckm.problem.compiled import native_rules, native_soft
 from bckm.problem.problem import Problem
 
 KINDS: Final = ("proposed", "relocated", "swapped", "ejected")
-HOT, COLD = 0.5, 0.03  # first and last temperature, in what a median item loses elsewhere
-CYCLES = 4  # how often it cools down
+PAIR = 16  # bytes for a pair of clusters
+HOT, COLD = 0.5, 0.02  # first and last temperature, in what a median item loses elsewhere
+QUICK = 1e5  # work per item below which it begins less hot
+CYCLE = 8e3  # work per item of a cycle, times the root of their number: how long cooling takes
 
 
 class Annealing:
@@ -30,6 +33,12 @@ class Annealing:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        k = problem.structure.n_clusters
+        require(
+            PAIR * k * k,
+            f"the moves between {k:,} clusters",
+            "Use search='none', or fewer clusters.",
+        )
         self._points = native.Points(problem.points, cost_weight=problem.mass)
         self._rules = native_rules(problem.structure)
         self._soft = native_soft(problem.soft)
@@ -51,6 +60,7 @@ class Annealing:
         its given one. With `fixed` centers do not follow the labels.
         """
         after = labels.astype(np.int32)
+        each = effort / after.size
         outcome = native.anneal(
             self._points,
             self._rules,
@@ -58,9 +68,9 @@ class Annealing:
             after,
             np.ascontiguousarray(centers),
             fixed,
-            HOT,
+            max(COLD, HOT * min(1.0, each / QUICK) ** 0.25),
             COLD,
-            CYCLES,
+            max(1, round(each / (CYCLE * after.size**0.5))),
             effort,
             seed,
             min(deadline.left, 1e9),

@@ -4,7 +4,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <utility>
+
+#include "moves/prospects.hpp"
 
 namespace bckm {
 namespace {
@@ -14,16 +15,19 @@ constexpr double first_fine = 1.0;  // for a mean item, in units of what it gain
 constexpr double least_fine = 0.3, most_fine = 1e4;
 constexpr double dearer = 1.3, cheaper = 1.0 / 1.2;  // a fine that is too low, or too high
 constexpr double rarely = 0.05, often = 0.4;         // shares of the time that all rules hold
-constexpr double loose = 0.3;          // part of a cycle in which some rules are violated:
-constexpr double most_broken = 0.5;    // by this share of the clusters at first,
-constexpr double least_broken = 0.3;   // or less than so much of it, if fines are high
-constexpr double price_step = 0.1;     // per window
-constexpr double windows = 60.0;       // in a cycle: times at which fines and prices change
-constexpr double cooler = 0.97;        // hot temperature of a cycle, in that of the one before
-constexpr std::int64_t block = 64;     // proposals between two looks at the schedule
-constexpr std::int64_t nearest = 8;    // clusters that an item is offered
-constexpr std::int64_t around = 24;    // clusters near its own, of which these are chosen
-constexpr int candidates = 3;          // items of which the best one is offered for a swap
+constexpr double loose = 0.3;         // part of a cycle in which some rules are violated:
+constexpr double settled = 0.6;       // part after which fines only rise
+constexpr double most_broken = 0.5;   // by this share of the clusters at first,
+constexpr double least_broken = 0.3;  // or less than so much of it, if fines are high
+constexpr double margin = 0.7;        // of the room that bounds leave, at the beginning of a cycle
+constexpr double price_step = 0.1;    // per window
+constexpr double windows = 60.0;      // in a cycle: times at which fines and prices change
+constexpr double cooler = 0.97;       // hot temperature of a cycle, in that of the one before
+constexpr std::int64_t block = 64;    // proposals between two looks at the schedule
+constexpr double reach = 4.0;  // temperatures by which a hop that is worth a try makes things worse
+constexpr int listed = 12;     // of 16 items, so many are drawn from hops that are worth a try
+constexpr int swapping = 8;    // of 16 proposals
+constexpr int candidates = 6;  // items of which the best one is offered for a swap
 constexpr double refreshes = 20.0;     // of near clusters in a cycle, at most
 constexpr double refresh_share = 0.1;  // of the work, at most
 
@@ -103,14 +107,14 @@ class Annealer {
 public:
     Annealer(RelaxedClustering& c, const AnnealSchedule& schedule,
              const std::function<bool()>& stop)
-        : c(c), schedule(schedule), stop(stop), random(schedule.seed), best(c.label),
-          width(std::min(nearest, c.k)), near(c.m * width), waits(4096) {
+        : c(c), schedule(schedule), stop(stop), random(schedule.seed), best(c.label), prospects(c),
+          waits(4096) {
         for (std::size_t q = 0; q < waits.size(); ++q)
             waits[q] =
                 -std::log((static_cast<double>(q) + 0.5) / static_cast<double>(waits.size()));
         for (std::size_t q = 0; q < slots.size(); ++q) {
             const double u = (static_cast<double>(q) + 0.5) / static_cast<double>(slots.size());
-            slots[q] = static_cast<std::int32_t>(static_cast<double>(width) * u * u);
+            slots[q] = static_cast<std::int32_t>(static_cast<double>(prospects.width) * u * u);
         }
     }
 
@@ -129,6 +133,10 @@ public:
 
 private:
     void begin() {
+        cycle_work = schedule.effort / static_cast<double>(schedule.cycles);
+        const double each = propose_work() + candidates * candidate_work();
+        window = std::max<std::int64_t>(
+            1, static_cast<std::int64_t>(cycle_work / (windows * each)) / block);
         rebuild();
         if (c.feasible()) {
             best_cost = cost;
@@ -143,39 +151,46 @@ private:
         const auto number = static_cast<double>(std::max<std::size_t>(asked.size(), 1));
         too_rarely = std::pow(rarely, 1.0 / number);
         too_often = std::pow(often, 1.0 / number);
-        const double proposals = schedule.effort / propose_work();
-        window = std::max<std::int64_t>(
-            1,
-            static_cast<std::int64_t>(proposals / static_cast<double>(schedule.cycles) / windows) /
-                block);
     }
 
     // Everything anew from the labels, with the clusters near each item.
     void rebuild() {
         cost = c.refresh();
-        find_near();
+        const double work = prospects.find(reach * temperature, stop);
+        spend(work);
+        unit = prospects.unit();
+        if (!(unit > 0.0)) unit = cost > 0.0 ? cost / static_cast<double>(c.m) : 1.0;
+        rebuild_every = std::max(work / refresh_share, cycle_work / refreshes);
         if (!fines.empty()) set_fines();
         since_rebuilt = 0.0;
     }
 
-    double propose_work() const { return 120.0 + 12.0 * static_cast<double>(c.dims); }
+    // About nanoseconds of a quick machine: of a proposal, and of a candidate for a swap.
+    double propose_work() const {
+        return 30.0 + 4.0 * static_cast<double>(c.dims) + 4.0 * static_cast<double>(c.kinds());
+    }
+    double candidate_work() const {
+        return 3.0 * static_cast<double>(c.dims) + 4.0 * static_cast<double>(c.kinds());
+    }
+    double conflict_work(std::int64_t j) const {
+        return 10.0 + 2.0 * static_cast<double>(c.degree(j));
+    }
 
     void plan() {
-        const double phase = out.work / schedule.effort * static_cast<double>(schedule.cycles);
+        const double phase = out.work / cycle_work;
         const auto now = static_cast<std::int64_t>(phase);
-        if (now != cycle) {
-            cycle = now;
-            if (out.feasible) {
-                c.label = best.kept;
-                best.restart();
-            }
-            rebuild();
-        }
-        if (since_rebuilt > rebuild_every) rebuild();
-        const double hot = std::max(schedule.hot * std::pow(cooler, static_cast<double>(cycle)),
+        const double part = phase - static_cast<double>(now);
+        const double hot = std::max(schedule.hot * std::pow(cooler, static_cast<double>(now)),
                                     std::min(4.0 * schedule.cold, schedule.hot));
-        temperature = unit * hot * std::pow(schedule.cold / hot, phase - static_cast<double>(now));
-        learn(phase - static_cast<double>(now));
+        temperature = unit * hot * std::pow(schedule.cold / hot, part);
+        const bool again = now != cycle;
+        cycle = now;
+        if (again && out.feasible) {
+            c.label = best.kept;
+            best.restart();
+        }
+        if (again || since_rebuilt > rebuild_every) rebuild();
+        learn(part);
     }
 
     // Fines and prices follow what was violated, and how often.
@@ -189,15 +204,20 @@ private:
         for (const std::int64_t kind : asked) {
             const double holds = static_cast<double>(held[kind]) / number;
             const double share = broken[kind] / number;
-            if (part > loose ? holds < too_rarely : share > most) fines[kind] *= dearer;
-            else if (part > loose ? holds > too_often : share < least_broken * most)
-                fines[kind] *= cheaper;
+            if (part > loose) {
+                if (holds < too_rarely) fines[kind] *= dearer;
+                else if (holds > too_often && part < settled) fines[kind] *= cheaper;
+            } else {
+                if (share > most) fines[kind] *= dearer;
+                else if (share < least_broken * most) fines[kind] *= cheaper;
+            }
             fines[kind] = std::clamp(fines[kind], least_fine, most_fine);
             held[kind] = 0;
             broken[kind] = 0.0;
         }
         looks = 0;
         if (part < loose) c.adjust_prices(price_step * unit);
+        c.set_margin(margin * (1.0 - part));
         set_fines();
     }
 
@@ -206,31 +226,36 @@ private:
         c.update_fines();
     }
 
-    void find_near();
-
     void propose() {
         const std::uint64_t bits = random.bits();
-        const std::int64_t j = draw_item(bits & 3U);
-        const std::int64_t a = c.label[j];
-        const std::int64_t b = draw_cluster(j, bits >> 2U);
+        const Hop hop = draw_hop(bits);
+        const std::int64_t j = hop.item, a = c.label[j], b = hop.to;
         spend(propose_work());
+        if (c.rules.conflict_start) spend(conflict_work(j));
         if (b == a) return;
         const double wait = temperature * waits[(bits >> 40U) & 4095U];
-        const bool swaps = ((bits >> 52U) & 15U) < 10U;
+        const bool swaps = static_cast<int>((bits >> 52U) & 15U) < swapping;
         if (swaps && !c.members[b].empty()) {
-            const std::int64_t l = draw_partner(j, a, b);
-            out.swapped += accept(Relay::swap(j, a, l, b), wait);
+            spend(candidates * candidate_work());
+            out.swapped += accept(Relay::swap(j, a, draw_partner(j, a, b), b), wait);
             return;
         }
         std::int64_t blocker = -1;
         if (c.degree(j) > 0 && c.blockers(j, b, blocker) == 1) {
-            std::int64_t d = draw_cluster(blocker, random.bits());
+            const std::int64_t d = draw_cluster(blocker, random.bits());
             if (d == b) return;
             out.ejected += accept(
                 d == a ? Relay::swap(j, a, blocker, b) : Relay::path(j, a, blocker, b, d), wait);
             return;
         }
         out.relocated += accept(Relay::relocation(j, a, b), wait);
+    }
+
+    Hop draw_hop(std::uint64_t bits) {
+        if (static_cast<int>(bits & 15U) < listed && !prospects.hops.empty())
+            return random.of(prospects.hops);
+        const std::int64_t j = draw_item((bits >> 4U) & 3U);
+        return {j, draw_cluster(j, bits >> 6U)};
     }
 
     // Where rules are violated, half of the items are drawn from there.
@@ -245,21 +270,24 @@ private:
 
     std::int64_t draw_cluster(std::int64_t j, std::uint64_t bits) {
         if ((bits & 15U) == 0) return random.below(c.k);
+        const std::int32_t* near = prospects.near.data() + j * prospects.width;
         const std::int64_t slot = slots[(bits >> 4U) & 63U];
-        const std::int64_t b = near[j * width + slot];
-        return b != c.label[j] ? b : near[j * width + (slot + 1) % width];
+        return near[slot] != c.label[j] ? near[slot] : near[(slot + 1) % prospects.width];
     }
 
-    // Of some items of b, the one that is best off in a.
+    // Of some items of b, most of which are worth a try, the one that is best off in a.
     std::int64_t draw_partner(std::int64_t j, std::int64_t a, std::int64_t b) {
         double least = std::numeric_limits<double>::infinity();
         std::int64_t partner = -1;
+        const std::int32_t* pair = prospects.start.data() + b * c.k + a;
         for (int t = 0; t < candidates; ++t) {
-            const std::int64_t l = random.of(c.members[b]);
-            const double gain = c.mass(l) * (c.distance(l, a) - c.distance(l, b)) +
-                                c.sums_change(Relay::swap(j, a, l, b));
-            if (gain < least || partner < 0) {
-                least = gain;
+            std::int64_t l = -1;
+            if (t > 0 && pair[1] > pair[0])
+                l = prospects.returning[pair[0] + random.below(pair[1] - pair[0])];
+            if (l < 0 || c.label[l] != b) l = random.of(c.members[b]);
+            const double change = c.gain(l, b, a) + c.swap_sums_change(j, a, l, b);
+            if (change < least || partner < 0) {
+                least = change;
                 partner = l;
             }
         }
@@ -292,60 +320,20 @@ private:
     const std::function<bool()>& stop;
     Random random;
     Incumbent best;
-    const std::int64_t width;
-    std::vector<std::int32_t> near;  // nearest clusters of each item, (m, width)
-    std::vector<double> waits;       // what a proposal may cost, in temperatures
+    Prospects prospects;
+    std::vector<double> waits;  // what a proposal may cost, in temperatures
     std::array<std::int32_t, 64> slots{};
     std::vector<std::int64_t> asked;  // kinds of rules
     std::vector<double> fines;        // in units of what a mean item gains
     std::vector<std::int64_t> held;   // how often each kind held,
     std::vector<double> broken;       // and by what share of the clusters it did not, in all
     double cost = 0.0, best_cost = std::numeric_limits<double>::infinity();
-    double unit = 1.0, temperature = 0.0, too_rarely = 0.0, too_often = 0.0;
-    double since_rebuilt = 0.0, rebuild_every = 0.0;
+    double unit = 1.0, temperature = std::numeric_limits<double>::infinity();
+    double too_rarely = 0.0, too_often = 0.0;
+    double since_rebuilt = 0.0, rebuild_every = 0.0, cycle_work = 0.0;
     std::int64_t cycle = 0, window = 1, looks = 0;
     AnnealResult out;
 };
-
-// The nearest clusters of each item, the nearest first; where clusters are many, out of those
-// around its own.
-void Annealer::find_near() {
-    const bool few = c.k <= around;
-    const std::int64_t number = few ? c.k : around;
-    std::vector<std::int32_t> pool(c.k * number);
-    std::vector<std::pair<double, std::int32_t>> order(c.k);
-    double work = 0.0;
-    std::vector<double> gains(c.m);
-    if (c.k < 2) return;
-    for (std::int64_t a = 0; a < c.k; ++a) {
-        for (std::int64_t b = 0; b < c.k; ++b)
-            order[b] = {few ? static_cast<double>(b)
-                            : squared_distance(c.centers.data() + a * c.dims,
-                                               c.centers.data() + b * c.dims, c.dims),
-                        static_cast<std::int32_t>(b)};
-        if (!few) std::partial_sort(order.begin(), order.begin() + number, order.end());
-        for (std::int64_t q = 0; q < number; ++q) pool[a * number + q] = order[q].second;
-        if ((a & 15) == 0 && (out.stopped = out.stopped || stop())) return;
-    }
-    const auto kk = static_cast<double>(c.k), dims = static_cast<double>(c.dims);
-    work += few ? 0.0 : kk * kk * (dims + 4.0);
-    for (std::int64_t j = 0; j < c.m; ++j) {
-        if ((j & 1023) == 0 && (out.stopped = out.stopped || stop())) return;
-        const std::int32_t* from = pool.data() + c.label[j] * number;
-        for (std::int64_t q = 0; q < number; ++q) order[q] = {c.distance(j, from[q]), from[q]};
-        std::partial_sort(order.begin(), order.begin() + width, order.begin() + number);
-        for (std::int64_t q = 0; q < width; ++q) near[j * width + q] = order[q].second;
-        const std::int64_t other = order[0].second == c.label[j] ? 1 : 0;
-        gains[j] = c.mass(j) * std::fabs(order[other].first - c.distance(j, c.label[j]));
-    }
-    std::nth_element(gains.begin(), gains.begin() + c.m / 2, gains.end());
-    unit = gains[c.m / 2];
-    if (!(unit > 0.0)) unit = cost > 0.0 ? cost / static_cast<double>(c.m) : 1.0;
-    work += static_cast<double>(c.m * number) * (dims + 8.0);
-    spend(work);
-    rebuild_every = std::max(work / refresh_share,
-                             schedule.effort / static_cast<double>(schedule.cycles) / refreshes);
-}
 
 }  // namespace
 

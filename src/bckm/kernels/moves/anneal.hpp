@@ -9,8 +9,9 @@
 
 namespace bckm {
 
-// Temperatures are in units of what a median item loses in its second-best cluster; each cycle begins with the best labels and
-// cools down from `hot`, which is less in each further cycle, to `cold`.
+// Temperatures are in units of what a median item loses in its second-best cluster; each cycle
+// begins with the best labels and cools down from `hot`, which is less in each further cycle, to
+// `cold`.
 struct AnnealSchedule {
     double hot, cold;
     std::int64_t cycles;

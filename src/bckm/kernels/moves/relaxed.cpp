@@ -16,6 +16,8 @@ constexpr double mass_rounding = 1e-15;
 constexpr double mass_lost = 1e-6;
 // Whole numbers are within bounds that are this much wider, whatever rounding is allowed for.
 constexpr double size_margin = 1e-3;
+// Mean items between two bounds that are too narrow for any margin.
+constexpr double narrow = 3.0;
 // Mean items beyond a bound that its price follows, at most.
 constexpr double most_over = 2.0;
 
@@ -26,11 +28,11 @@ RelaxedClustering::RelaxedClustering(const Points& points, const Rules& rules, c
     : points(points), rules(rules), m(points.n), k(rules.k), dims(points.dims), fixed(fixed),
       label(first, first + points.n), centers(start, start + k * dims), members(k),
       broken_clusters(k), clashing(rules.conflict_start ? m : 0), penalty(soft, m, k),
-      sums(1 + rules.loads.number), amount(m * sums), sum(k * sums), exact(k * sums),
-      broken(k * sums), broken_in(k), broken_of(sums), broken_row(rules.rows), weight(k),
-      with_mass(k), position(m), clash(rules.conflict_start ? m : 0), activity(rules.rows),
-      fined(k), unit(kinds(), 1.0), row_unit(rules.rows, 1.0), fine(kinds()),
-      row_after(rules.rows) {
+      sums(1 + rules.loads.number), amount(m * sums), zero(sums), sum(k * sums), lower(k * sums),
+      upper(k * sums), room(sums), exact(k * sums), broken(k * sums), broken_in(k), broken_of(sums),
+      broken_row(rules.rows), weight(k), with_mass(k), position(m),
+      clash(rules.conflict_start ? m : 0), activity(rules.rows), fined(k), unit(kinds(), 1.0),
+      row_unit(rules.rows, 1.0), fine(kinds()), row_after(rules.rows) {
     const std::int64_t r = rules.loads.number;
     for (std::int64_t j = 0; j < m; ++j) {
         amount[j * sums] = static_cast<double>(rules.count[j]);
@@ -38,11 +40,12 @@ RelaxedClustering::RelaxedClustering(const Points& points, const Rules& rules, c
             amount[j * sums + 1 + q] = rules.loads.amount[j * r + q];
     }
     for (std::int64_t i = 0; i < k; ++i) {
-        sum[i * sums] = {0.0, static_cast<double>(rules.lower[i]) - size_margin,
-                         static_cast<double>(rules.upper[i]) + size_margin, 0.0};
-        for (std::int64_t q = 0; q < r; ++q)
-            sum[i * sums + 1 + q] = {0.0, rules.loads.lower[i * r + q],
-                                     rules.loads.upper[i * r + q], 0.0};
+        lower[i * sums] = static_cast<double>(rules.lower[i]) - size_margin;
+        upper[i * sums] = static_cast<double>(rules.upper[i]) + size_margin;
+        for (std::int64_t q = 0; q < r; ++q) {
+            lower[i * sums + 1 + q] = rules.loads.lower[i * r + q];
+            upper[i * sums + 1 + q] = rules.loads.upper[i * r + q];
+        }
     }
     for (std::int64_t q = 0; q < sums; ++q) {
         double total = 0.0;
@@ -52,7 +55,9 @@ RelaxedClustering::RelaxedClustering(const Points& points, const Rules& rules, c
             number += amount[j * sums + q] != 0.0;
         }
         if (total > 0.0) unit[q] = total / static_cast<double>(number);
+        room[q] = room_of(q);
     }
+    set_margin(0.0);
     if (rules.rows == 0) return;
     std::vector<std::int64_t> number(rules.rows);
     std::fill(row_unit.begin(), row_unit.end(), 0.0);
@@ -130,11 +135,32 @@ bool RelaxedClustering::asked(std::int64_t kind) const {
     if (kind > sums) return rules.rows > 0;
     const std::int64_t all = std::accumulate(rules.count, rules.count + m, std::int64_t{0});
     for (std::int64_t i = 0; i < k; ++i) {
-        const Sum& s = sum[i * sums + kind];
         // sizes between none and all of the samples ask for nothing
-        if (kind > 0 || s.lower > 0.0 || rules.upper[i] < all) return true;
+        if (kind > 0 || rules.lower[i] > 0 || rules.upper[i] < all) return true;
     }
     return false;
+}
+
+double RelaxedClustering::room_of(std::int64_t q) const {
+    double total = 0.0, below = 0.0, above = 0.0, least = unit[q];
+    for (std::int64_t j = 0; j < m; ++j) total += amount[j * sums + q];
+    for (std::int64_t i = 0; i < k; ++i) {
+        below += lower[i * sums + q];
+        above += upper[i * sums + q];
+        const double width = upper[i * sums + q] - lower[i * sums + q];
+        least = std::min(least, width < narrow * unit[q] ? 0.0 : width / 4);
+    }
+    const auto clusters = static_cast<double>(k);
+    return std::max(
+        0.0, std::min({least, (total - below) / (2 * clusters), (above - total) / (2 * clusters)}));
+}
+
+void RelaxedClustering::set_margin(double share) {
+    for (std::int64_t i = 0; i < k; ++i)
+        for (std::int64_t q = 0; q < sums; ++q) {
+            sum[i * sums + q].lower = lower[i * sums + q] + share * room[q];
+            sum[i * sums + q].upper = upper[i * sums + q] - share * room[q];
+        }
 }
 
 void RelaxedClustering::set_fine(std::int64_t kind, double value) {
@@ -221,22 +247,33 @@ double RelaxedClustering::sums_change(const Relay& move) const {
 
 double RelaxedClustering::prices_change(const Exchange& e) const {
     const Sum* s = sum.data() + e.cluster * sums;
-    const double* in = e.in < 0 ? nullptr : amount.data() + e.in * sums;
-    const double* out = e.out < 0 ? nullptr : amount.data() + e.out * sums;
+    const double *in = amounts(e.in), *out = amounts(e.out);
     double total = 0.0;
-    for (std::int64_t q = 0; q < sums; ++q)
-        total += s[q].price * ((in ? in[q] : 0.0) - (out ? out[q] : 0.0));
+    for (std::int64_t q = 0; q < sums; ++q) total += s[q].price * (in[q] - out[q]);
     return total;
 }
 
 double RelaxedClustering::charge(const Exchange& e) const {
     const Sum* s = sum.data() + e.cluster * sums;
-    const double* in = e.in < 0 ? nullptr : amount.data() + e.in * sums;
-    const double* out = e.out < 0 ? nullptr : amount.data() + e.out * sums;
+    const double *in = amounts(e.in), *out = amounts(e.out);
     double total = 0.0;
     for (std::int64_t q = 0; q < sums; ++q) {
-        const double more = (in ? in[q] : 0.0) - (out ? out[q] : 0.0);
+        const double more = in[q] - out[q];
         total += s[q].price * more + fine[q] * s[q].beyond(s[q].held + more);
+    }
+    return total;
+}
+
+// The same as sums_change, in one loop.
+double RelaxedClustering::swap_sums_change(std::int64_t j, std::int64_t a, std::int64_t l,
+                                           std::int64_t b) const {
+    const Sum *from = sum.data() + a * sums, *to = sum.data() + b * sums;
+    const double *goes = amounts(j), *comes = amounts(l);
+    double total = -fined[a] - fined[b];
+    for (std::int64_t q = 0; q < sums; ++q) {
+        const double more = goes[q] - comes[q];
+        total += (to[q].price - from[q].price) * more +
+                 fine[q] * (to[q].beyond(to[q].held + more) + from[q].beyond(from[q].held - more));
     }
     return total;
 }
@@ -339,7 +376,7 @@ void RelaxedClustering::apply(const Relay& move) {
 void RelaxedClustering::note_sum(std::int64_t i, std::int64_t q) {
     Sum& s = sum[i * sums + q];
     s.held = exact[i * sums + q].value();
-    const char now = !within(exact[i * sums + q], s.lower, s.upper);
+    const char now = !within(exact[i * sums + q], lower[i * sums + q], upper[i * sums + q]);
     if (now == broken[i * sums + q]) return;
     const int sign = now ? 1 : -1;
     broken[i * sums + q] = now;

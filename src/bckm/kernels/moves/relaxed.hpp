@@ -1,6 +1,7 @@
 // Labels that may violate hard rules, with everything that follows from them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -82,6 +83,7 @@ public:
     // By how much a move changes prices and fines: of sums alone, of everything, and the least that
     // this can be.
     double sums_change(const Relay& move) const;
+    double swap_sums_change(std::int64_t j, std::int64_t a, std::int64_t l, std::int64_t b) const;
     double charge_change(const Relay& move);
     double least_charge_change(const Relay& move) const;
 
@@ -107,6 +109,10 @@ public:
     void set_fine(std::int64_t kind, double value);
     void update_fines();  // after all were set
 
+    // Fines sums from a margin on that stays within their bounds: this share of the room that they
+    // leave on average, or of a mean item.
+    void set_margin(double share);
+
     // Lets the prices of all sums follow their violations: up by `step` where a mean item is too
     // much, down where there is room.
     void adjust_prices(double step);
@@ -114,6 +120,23 @@ public:
     double mass(std::int64_t j) const { return points.weight(j); }
     double distance(std::int64_t j, std::int64_t i) const {
         return squared_distance(points.row(j), centers.data() + i * dims, dims);
+    }
+    double between(std::int64_t a, std::int64_t b) const {  // |c_a - c_b|^2
+        return squared_distance(centers.data() + a * dims, centers.data() + b * dims, dims);
+    }
+    // What j pays more in b than in a: |x - c|^2 times its mass; and at the prices of sums.
+    double gain(std::int64_t j, std::int64_t a, std::int64_t b) const {
+        const double *x = points.row(j), *p = centers.data() + a * dims,
+                     *q = centers.data() + b * dims;
+        double total = 0.0;
+        for (std::int64_t t = 0; t < dims; ++t) total += (p[t] - q[t]) * (2 * x[t] - p[t] - q[t]);
+        return mass(j) * total;
+    }
+    double price_change(std::int64_t j, std::int64_t a, std::int64_t b) const {
+        double total = 0.0;
+        for (std::int64_t q = 0; q < sums; ++q)
+            total += amount[j * sums + q] * (sum[b * sums + q].price - sum[a * sums + q].price);
+        return total;
     }
     std::int64_t degree(std::int64_t j) const {
         return rules.conflict_start ? rules.conflict_start[j + 1] - rules.conflict_start[j] : 0;
@@ -133,21 +156,25 @@ public:
     Penalty penalty;
 
 private:
-    // The sum of a cluster, with its bounds.
+    // The sum of a cluster, with the bounds beyond which it is fined.
     struct Sum {
         double held, lower, upper;
-        double price;  // of each unit held
-        double beyond(double value) const {
-            return value < lower ? lower - value : value > upper ? value - upper : 0.0;
+        double price;                        // of each unit held
+        double beyond(double value) const {  // without branches
+            return std::max(std::max(lower - value, value - upper), 0.0);
         }
     };
 
     double distance_change(const Exchange& exchange) const;
     double charge(const Exchange& exchange) const;
     double prices_change(const Exchange& exchange) const;
+    const double* amounts(std::int64_t j) const {
+        return j < 0 ? zero.data() : amount.data() + j * sums;
+    }
     std::int64_t clash_change(const Relay& move) const;
     double row_change(const Relay& move);
     double beyond_row(std::int64_t r, double value) const;
+    double room_of(std::int64_t q) const;
     void recenter(std::int64_t i);
     void note_sum(std::int64_t i, std::int64_t q);
     void update_center(const Exchange& exchange);
@@ -158,7 +185,10 @@ private:
 
     const std::int64_t sums;              // sizes and loads
     std::vector<double> amount;           // of each item, (m, sums)
+    std::vector<double> zero;             // amounts of no item, (sums,)
     std::vector<Sum> sum;                 // (k, sums)
+    std::vector<double> lower, upper;     // bounds of the sums, (k, sums)
+    std::vector<double> room;             // by how much those of each sum can be tightened
     std::vector<Compensated> exact;       // the same sums, (k, sums)
     std::vector<char> broken;             // (k, sums)
     std::vector<std::int32_t> broken_in;  // sums of each cluster that are beyond their bounds
