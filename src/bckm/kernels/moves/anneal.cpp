@@ -28,8 +28,9 @@ constexpr double reach = 4.0;  // temperatures by which a hop that is worth a tr
 constexpr int listed = 12;     // of 16 items, so many are drawn from hops that are worth a try
 constexpr int swapping = 8;    // of 16 proposals
 constexpr int candidates = 6;  // items of which the best one is offered for a swap
-constexpr double refreshes = 20.0;     // of near clusters in a cycle, at most
-constexpr double refresh_share = 0.1;  // of the work, at most
+constexpr double cache_bytes = 0x1p19, miss_work = 40.0;  // a miss is dearer where data are many
+constexpr double refreshes = 20.0;                        // of near clusters in a cycle, at most
+constexpr double refresh_share = 0.1;                     // of the work, at most
 
 // xoshiro256++ (Blackman, Vigna), seeded by splitmix64
 class Random {
@@ -134,7 +135,9 @@ public:
 private:
     void begin() {
         cycle_work = schedule.effort / static_cast<double>(schedule.cycles);
-        const double each = propose_work() + candidates * candidate_work();
+        each_proposal = propose_work();
+        each_candidate = candidate_work();
+        const double each = each_proposal + candidates * each_candidate;
         window = std::max<std::int64_t>(
             1, static_cast<std::int64_t>(cycle_work / (windows * each)) / block);
         rebuild();
@@ -167,10 +170,16 @@ private:
 
     // About nanoseconds of a quick machine: of a proposal, and of a candidate for a swap.
     double propose_work() const {
-        return 30.0 + 4.0 * static_cast<double>(c.dims) + 4.0 * static_cast<double>(c.kinds());
+        return 30.0 + 4.0 * static_cast<double>(c.dims + c.kinds()) + row_work();
     }
     double candidate_work() const {
-        return 3.0 * static_cast<double>(c.dims) + 4.0 * static_cast<double>(c.kinds());
+        return 3.0 * static_cast<double>(c.dims) + 4.0 * static_cast<double>(c.kinds()) +
+               row_work();
+    }
+    // Rows that are not in the cache are slow to come.
+    double row_work() const {
+        const auto bytes = static_cast<double>(8 * c.m * (c.dims + c.kinds()));
+        return miss_work * std::max(0.0, std::log2(bytes / cache_bytes));
     }
     double conflict_work(std::int64_t j) const {
         return 10.0 + 2.0 * static_cast<double>(c.degree(j));
@@ -230,13 +239,13 @@ private:
         const std::uint64_t bits = random.bits();
         const Hop hop = draw_hop(bits);
         const std::int64_t j = hop.item, a = c.label[j], b = hop.to;
-        spend(propose_work());
+        spend(each_proposal);
         if (c.rules.conflict_start) spend(conflict_work(j));
         if (b == a) return;
         const double wait = temperature * waits[(bits >> 40U) & 4095U];
         const bool swaps = static_cast<int>((bits >> 52U) & 15U) < swapping;
         if (swaps && !c.members[b].empty()) {
-            spend(candidates * candidate_work());
+            spend(candidates * each_candidate);
             out.swapped += accept(Relay::swap(j, a, draw_partner(j, a, b), b), wait);
             return;
         }
@@ -331,6 +340,7 @@ private:
     double unit = 1.0, temperature = std::numeric_limits<double>::infinity();
     double too_rarely = 0.0, too_often = 0.0;
     double since_rebuilt = 0.0, rebuild_every = 0.0, cycle_work = 0.0;
+    double each_proposal = 0.0, each_candidate = 0.0;
     std::int64_t cycle = 0, window = 1, looks = 0;
     AnnealResult out;
 };
