@@ -3,13 +3,12 @@
 ``python -m benchmarks.mixed.scale`` prints a Markdown table of all rows; names of rows select some.
 Each row is a fit under rules and the fit it is compared with, in one process, with one thread. The
 gap is the largest of any step of the engine. ``--search`` is that of both fits; MNIST is read from
-the folder ``--datasets``.
+the folder ``--datasets``. Set OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -17,12 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-for _name in ("OMP", "OPENBLAS", "MKL"):  # before NumPy starts threads
-    os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-import bckm  # noqa: E402
+import bckm
 
 DATASETS = Path(__file__).parents[3] / "shared" / "datasets"
 

@@ -22,6 +22,7 @@ from bckm.problem.problem import Problem
 from bckm.programs.highs import Model
 
 DIGITS = 9  # of costs, whose mean is about 1
+BUILT = 1e3  # work of a column while the LP is written
 MOST = 3  # other clusters of an item that an LP looks at
 
 
@@ -184,7 +185,7 @@ class DualStep:
     """The best prices within the radius, and the choices of items that they leave open.
 
     `inside` says that the radius did not bind; item `items[c]` goes to cluster `to[c]` with
-    `share[c]`.
+    `share[c]`; `work` is what it took, see `Assigner.work`.
     """
 
     prices: Prices
@@ -192,6 +193,7 @@ class DualStep:
     to: IntArray
     share: FloatArray
     inside: bool
+    work: float
 
 
 def trust_region_step(
@@ -228,19 +230,6 @@ def trust_region_step(
     k, r = priced.shape[1], resources.amount.shape[1]
     items, to = _choices(resources, priced, labels, radius, linked)
     columns, own = np.arange(items.size), labels[items]
-    # rows: cluster * r + resource, then linear rows
-    resource = np.arange(r)[:, None]
-    value = resources.amount[items].T
-    matrix = sp.csr_array(
-        (
-            np.concatenate([value.ravel(), -value.ravel()]),
-            (
-                np.concatenate([(to * r + resource).ravel(), (own * r + resource).ravel()]),
-                np.tile(columns, 2 * r),
-            ),
-        ),
-        (k * r, columns.size),
-    )
     number = Columns(k)
     change = resources.rows[:, number.of(items, to)] - resources.rows[:, number.of(items, own)]
     activity = np.asarray(resources.rows[:, number.used(labels)].sum(axis=1)).ravel()
@@ -258,19 +247,31 @@ def trust_region_step(
         [resources.upper_penalty.ravel(), np.where(np.isfinite(resources.row_upper), np.inf, 0)]
     )
     bound = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
-    limit = _once(items)
-    beyond = sp.hstack([sp.eye_array(bound.size), -sp.eye_array(bound.size)])
-    free = sp.csr_array((limit.shape[0], 2 * bound.size))
+    several, once = _once(items)
+    # rows: cluster * r + resource, then linear rows, as far as there are bounds; then items once
+    place = np.full(lower.size, -1)
+    place[bound] = np.arange(bound.size)
+    value, resource, rest = resources.amount[items], np.arange(r), np.arange(bound.size)
+    ones, change = np.ones(bound.size), change.tocoo()
+    parts = [
+        (place[to[:, None] * r + resource], columns[:, None], value),
+        (place[own[:, None] * r + resource], columns[:, None], -value),
+        (place[k * r + change.coords[0]], change.coords[1], change.data),
+        (bound.size + once, several, np.ones(several.size)),
+        (rest, columns.size + rest, ones),
+        (rest, columns.size + bound.size + rest, -ones),
+    ]
+    row, column, entry = (
+        np.concatenate([np.broadcast_to(part[at], part[2].shape).ravel() for part in parts])
+        for at in range(3)
+    )
+    used = (row >= 0) & (entry != 0)
+    limits = int(once.max(initial=-1)) + 1
+    shape = (bound.size + limits, columns.size + 2 * bound.size)
     model = Model(
-        sp.vstack(
-            [
-                sp.hstack([sp.vstack([matrix, change], format="csr")[bound], beyond]),
-                sp.hstack([limit, free]),
-            ],
-            format="csc",
-        ),
-        np.concatenate([lower[bound], np.full(limit.shape[0], -np.inf)]),
-        np.concatenate([upper[bound], np.ones(limit.shape[0])]),
+        sp.csc_array((entry[used], (row[used], column[used])), shape),
+        np.concatenate([lower[bound], np.full(limits, -np.inf)]),
+        np.concatenate([upper[bound], np.ones(limits)]),
         column_upper=np.concatenate([np.ones(columns.size), np.full(2 * bound.size, np.inf)]),
         presolve=False,  # few rows, many bounded columns: it takes longer than the simplex
     )
@@ -292,6 +293,7 @@ def trust_region_step(
         to,
         solution.values[: columns.size],
         inside=not (np.abs(after - before) >= 0.999 * widths).any(),
+        work=solution.work + BUILT * columns.size,
     )
 
 
@@ -325,10 +327,8 @@ def _choices(
     return items, to
 
 
-def _once(items: IntArray) -> Sparse:
-    """Rows that let an item of several choices take at most one."""
-    number, times = np.unique(items, return_counts=True)
-    several = number[times > 1]
-    at = np.flatnonzero(np.isin(items, several))
-    row = np.searchsorted(several, items[at])
-    return sp.csr_array((np.ones(at.size), (row, at)), (several.size, items.size))
+def _once(items: IntArray) -> tuple[IntArray, IntArray]:
+    """Places of items with several choices, of which they take at most one, and their number."""
+    _, inverse, times = np.unique(items, return_inverse=True, return_counts=True)
+    at = np.flatnonzero(times[inverse] > 1)
+    return at, np.unique(items[at], return_inverse=True)[1]

@@ -12,6 +12,22 @@ from bckm.kernels import native
 
 
 @dataclass(frozen=True, eq=False)
+class Settled:
+    """What `kernels.native.settle` found, or nothing where there was nothing to settle."""
+
+    prices: FloatArray
+    split_point: IntArray
+    split_cluster: IntArray
+    split_units: IntArray
+
+    @classmethod
+    def still(cls, prices: FloatArray) -> Settled:
+        """All is settled at these prices."""
+        none = np.empty(0, np.int64)
+        return cls(prices, none, none, none)
+
+
+@dataclass(frozen=True, eq=False)
 class Groups:
     """Items as points: those that are alike are listed once.
 
@@ -69,7 +85,7 @@ class Groups:
     def expand(
         self,
         label: NDArray[np.int32],
-        settled: native.SettleResult | None = None,
+        settled: native.SettleResult | Settled | None = None,
         points: IntArray | None = None,
     ) -> IntArray:
         """Labels of items from those of points; `points` are those that were settled, else all."""

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import FloatArray, IntArray
-from bckm.assign._groups import Groups
+from bckm.assign._dual_lp import Prices, Resources
+from bckm.assign._groups import Groups, Settled
 from bckm.assign._listed import Choice, ListedItems, bound_items
+from bckm.assign._mend import Mender
 from bckm.assign.base import Assignment
 from bckm.assign.transport import ROWS, TransportAssigner
 from bckm.kernels import missing, native
@@ -34,15 +36,19 @@ HANDLES = (
 )
 FREE = 0.5  # share of samples that must be single and without links: they settle the sizes
 ROUNDS, CLOSE = 4, 2e-5  # steps whose gap is larger are settled again, at most so often
-LOOK = 10.0  # work of a listed item looking at a cluster
 DAMPED = 0.75  # share of the way to the prices of a settling that the next one starts from
 
 
 def few_links(problem: Problem) -> bool:
-    """Whether sizes and links are all, on dense data, and most samples have no links."""
+    """Whether sizes and links are all, on dense data, and most samples have no links.
+
+    Where no sizes are bounded, no sample has to give way: links may be as many as they are.
+    """
     if missing or problem.sparse or problem.features & ~HANDLES:
         return False
     s = problem.structure
+    if not problem.features & Feature.SIZES:
+        return True
     free = ~bound_items(problem) & (s.count == 1)
     return int(np.count_nonzero(free)) >= FREE * s.item.size
 
@@ -64,6 +70,7 @@ class LinkedTransportAssigner(TransportAssigner):
 
     def __init__(self, problem: Problem) -> None:
         self.listed = ListedItems(problem)
+        self.mender: Mender | None = None  # made where it is needed
         super().__init__(problem)
         groups, several = self.groups, self.structure.count > 1
         listed = np.zeros(several.size, bool)
@@ -92,7 +99,7 @@ class LinkedTransportAssigner(TransportAssigner):
 
     def _assigned(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         state, listed = self.levels[0], self.listed
-        evaluated, paths, times = state.evaluated, self.counters["paths"], listed.times
+        evaluated, paths, work = state.evaluated, self.counters["paths"], listed.work
         listed.move(centers)
         best = self._time_cut(centers, start)
         try:
@@ -105,20 +112,47 @@ class LinkedTransportAssigner(TransportAssigner):
                 if found is None:
                     break
                 dual = found if found.bound > best.bound else best
-                if found.cost < best.cost and self.structure.feasible(found.labels):
+                if not self.structure.feasible(found.labels):
+                    found = self._mended(found.labels, start, centers, found, deadline)
+                if found.cost < best.cost:
                     best = found
                 best = replace(best, bound=dual.bound, prices=dual.prices)
-                if best.cost - best.bound <= CLOSE * best.cost or deadline.passed:
+                close = best.cost - best.bound <= CLOSE * best.cost
+                if close or deadline.passed or np.array_equal(prices, state.prices):
                     break
                 prices = prices + DAMPED * (state.prices - prices)
         except TimeUp:
             pass
         self._count(state.evaluated - evaluated, self.counters["paths"] - paths)
-        self.work += LOOK * listed.cost.size * (listed.times - times)
+        self.work += listed.work - work
         # what weightless items add to a bound is known only where they are free
         known = bool((self.problem.mass[listed.items] > 0).all())
         prices_known = best.prices if known else None
         return replace(best, bound=min(best.bound, best.cost), prices=prices_known)
+
+    def _mended(
+        self,
+        labels: IntArray,
+        start: IntArray,
+        centers: FloatArray,
+        found: Assignment,
+        deadline: Deadline,
+    ) -> Assignment:
+        """Labels that obey, from those of linked items that do not; or from those at hand."""
+        if self.mender is None:
+            self.mender = Mender(self.problem, Resources.of(self.problem))
+        assert found.prices is not None
+        number = self.mender.resources.lower.shape[1]
+        prices = Prices(np.repeat(found.prices[:, None], number, axis=1), np.empty(0))
+        unit = found.cost / max(1, labels.size) or 1.0
+        prices = Prices(prices.resources / unit, prices.rows)
+        best, work = Assignment(start, np.inf, 0.0), self.mender.work
+        for offered in (labels, start):
+            mended = self.mender(offered, centers, prices, unit, deadline, self.listed.items)
+            if mended is not None and mended.cost < best.cost:
+                best = Assignment(mended.labels, mended.cost, 0.0)
+        self.work += self.mender.work - work
+        return best
 
     def _free(self, centers: FloatArray, deadline: Deadline) -> FloatArray:
         """Prices at which all items, free of links, have the sizes that they last had so.
@@ -194,7 +228,7 @@ class LinkedTransportAssigner(TransportAssigner):
         centers: FloatArray,
         before: NDArray[np.int32],
         deadline: Deadline,
-    ) -> native.SettleResult | None:
+    ) -> native.SettleResult | Settled | None:
         """Settle some points while all others stay; None if these leave no room for them.
 
         `before` are the labels that the state knows of.
@@ -206,11 +240,14 @@ class LinkedTransportAssigner(TransportAssigner):
         own = np.bincount(state.label[which], supply, k)
         others = (held - own).astype(np.int64)
         lower, upper = np.maximum(self.lower - others, 0), self.upper - others
-        settled = None
-        if (upper >= 0).all() and lower.sum() <= part.units <= upper.sum() and part.units:
+        settled: native.SettleResult | Settled | None = None
+        room = bool((upper >= 0).all()) and lower.sum() <= part.units <= upper.sum()
+        if room and part.units == 0:
+            settled = Settled.still(state.prices)
+        elif room:
             wrong = np.abs(self.bounds.gradient(held, state.prices)).sum() / 2
             label = state.label[which]
-            settled = native.settle(
+            found = native.settle(
                 part.points,
                 centers,
                 state.prices,
@@ -222,14 +259,16 @@ class LinkedTransportAssigner(TransportAssigner):
                 min(deadline.left, 1e9),
                 state.threads,
             )
-            self.counters["paths"] += settled.paths
+            self.counters["paths"] += found.paths
             state.label[which] = label
+            if found.stopped:
+                state.relabel(before)
+                raise TimeUp
+            settled = found
         state.relabel(before)
-        if settled is not None and settled.stopped:
-            raise TimeUp
         return settled
 
-    def _joined(self, settled: native.SettleResult) -> NDArray[np.int32] | None:
+    def _joined(self, settled: native.SettleResult | Settled) -> NDArray[np.int32] | None:
         """Labels of points that must stay whole, if some were split: where most samples are."""
         point = self.free.which[settled.split_point]
         split = np.flatnonzero(np.isin(point, self.several))

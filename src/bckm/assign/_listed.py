@@ -13,6 +13,8 @@ from bckm.assign._dual_lp import DIGITS
 from bckm.assign._link_trees import Forest
 from bckm.problem.problem import Problem
 
+LOOK = 5.0  # work of an item looking at a cluster at given costs
+
 
 @dataclass(frozen=True, eq=False)
 class Choice:
@@ -70,18 +72,24 @@ class ListedItems:
         # soft links are rounded to some digits of about what an item costs
         mass = float(problem.mass.mean())
         self._scale = problem.variance * problem.points.shape[1] * mass or 1.0
-        self.problem, self.forest = problem, Forest(s, soft, self._scale)
+        self.problem, self.forest = problem, Forest(s, soft, self._scale, problem.threads)
         bound = bound_items(problem)
         bound[others if others is not None else []] = True
         self.items: IntArray = np.flatnonzero(bound)
         self.count: IntArray = s.count[self.items]
         self._linked: IntArray = np.searchsorted(self.items, self.forest.items)
-        self.times = 0  # how often they chose
+        self._work = 0.0
         self.alone: IntArray = np.setdiff1d(np.arange(self.items.size), self._linked)
+
+    @property
+    def work(self) -> float:
+        """What all calls took; see `Assigner.work`."""
+        return self._work + self.forest.work
 
     def move(self, centers: FloatArray) -> None:
         """Compute the costs at new centers."""
         problem, items, k = self.problem, self.items, len(centers)
+        self._work += items.size * k * (0.5 * problem.points.shape[1] + 5.0)
         self.distance_cost = squared_distances(problem.points[items], centers)
         self.distance_cost *= problem.cost_weight[items, None]
         self.cost = self.distance_cost
@@ -94,7 +102,7 @@ class ListedItems:
 
     def choose(self, paid: FloatArray) -> Choice:
         """Find the best clusters, given what prices pay each item in each cluster, (t, k)."""
-        self.times += 1
+        self._work += LOOK * self.cost.size
         free = self.distance_cost - paid
         free_labels = free.argmin(axis=1)
         value = 0.0

@@ -30,11 +30,10 @@ SMALL = 10_000  # costs up to which their matrix is no burden
 LISTED = 0.5  # share of the items that links may tie
 COARSER, SMALLEST = 8, 8  # each part is an eighth of the last; items per price in the smallest
 ENOUGH = (1.0, 0.5)  # mean items per price that may be wrong after Newton steps; in parts of them
-COLUMNS = 30  # items of an LP for each price
+COLUMNS = 50  # items of an LP for each price
 MOVABLE = (5, 50, None)  # items for each price that are moved to mend labels; then all
 ROUNDS = 6  # LPs in a step, at most
 CLOSE = 1e-5  # improvement of the bound, relative, that ends them
-COLUMN = 4e3  # work of an item in an LP
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +71,7 @@ class SumsAssigner(Assigner):
         if not self.levels:
             self._begin(centers)
         evaluated = sum(level.state.evaluated for level in self.levels)
+        work = self.listed.work
         try:
             self.listed.move(centers)
             dual, labels = self._end(self._approach(centers, deadline), centers, deadline)
@@ -86,7 +86,7 @@ class SumsAssigner(Assigner):
             pass
         evaluated = sum(level.state.evaluated for level in self.levels) - evaluated
         k, d = len(centers), self.coordinates.data.shape[1]
-        self.work += STEP + evaluated * (0.15 * k * d + 30.0)
+        self.work += STEP + evaluated * (0.15 * k * d + 30.0) + self.listed.work - work
         self.counters["looked"] += evaluated
         return best
 
@@ -186,8 +186,7 @@ class SumsAssigner(Assigner):
         cost = squared_distances(problem.points[level.items[near]], centers)
         cost *= problem.cost_weight[level.items[near], None]
         cost = rounded(np.concatenate([cost, self.listed.cost[alone]]) / unit)
-        held = sums_of(self.resources.amount, dual.labels, len(centers))
-        others = held - sums_of(amount, dual.labels[items], len(centers))
+        others = dual.look.sums - sums_of(amount, dual.labels[items], len(centers))
         part = self.resources.rest(items, others)
         at = Prices(dual.look.prices, np.empty(0))
         priced = cost - part.refunds(at)
@@ -197,7 +196,7 @@ class SumsAssigner(Assigner):
         if step is None:
             return None
         self.counters["rounds"] += 1
-        self.work += COLUMN * step.items.size
+        self.work += step.work
         labels = dual.labels.copy()
         most = step.share > 0.5
         labels[items[step.items[most]]] = step.to[most]

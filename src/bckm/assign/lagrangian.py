@@ -29,7 +29,6 @@ CANDIDATES = 3  # of the last LPs whose labels are mended, at most
 GOOD = 1e-4  # gap, relative, that needs no further ones
 CLOSE = 1e-5  # improvement of the bound, relative, that ends the search for prices
 FAR = 1e-3  # improvement from which on prices are first looked for among some of the items
-COLUMN = 2e3  # work of a column in an LP
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +115,7 @@ class LagrangianAssigner(MatrixAssigner):
             step = trust_region_step(resources, part, priced, labels, radius, current, deadline)
             if step is None:
                 break
-            self.work += COLUMN * step.items.size
+            self.work += step.work
             current = step.prices
             if step.inside:
                 break
@@ -144,7 +143,7 @@ class LagrangianAssigner(MatrixAssigner):
             )
             if step is None:
                 break
-            self.work += COLUMN * step.items.size
+            self.work += step.work
             self.counters["rounds"] += 1
             candidate = best.labels.copy()
             most = step.share > 0.5

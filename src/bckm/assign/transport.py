@@ -20,7 +20,7 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.memory import require
 from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
-from bckm.assign._groups import Groups
+from bckm.assign._groups import Groups, Settled
 from bckm.assign._patch import patched
 from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
@@ -264,7 +264,7 @@ class TransportAssigner(Assigner):
         self,
         centers: FloatArray,
         prices: FloatArray,
-        settled: native.SettleResult,
+        settled: native.SettleResult | Settled,
         points: IntArray | None = None,
     ) -> float:
         """What samples that left the others of their point cost above their best cluster.
