@@ -17,6 +17,7 @@ from bckm.assign._dual_lp import DIGITS, Prices, Resources, rounded, trust_regio
 from bckm.assign._link_trees import Forest
 from bckm.assign._linked_transport import LinkedTransportAssigner, few_links
 from bckm.assign._mend import Mender
+from bckm.assign._staying import StayAssigner, few_may_leave
 from bckm.assign._sums import SumsAssigner, suits
 from bckm.assign.base import Assigner, Assignment, Engine, MatrixAssigner
 from bckm.problem.feature import Feature
@@ -199,13 +200,15 @@ class Lagrangian(Engine):
     cheap_bound = True
 
     def adapted(self, problem: Problem) -> Lagrangian:
-        """A step under sizes and links costs little more than a look at all items."""
+        """Under sizes and links, or few moves, a step costs little more than a look at items."""
         engine = Lagrangian()
-        engine.cheap_step = few_links(problem)
+        engine.cheap_step = few_links(problem) or few_may_leave(problem)
         return engine
 
     def prepare(self, problem: Problem) -> Assigner:
         """Prepare; resources are gathered with the first costs."""
         if few_links(problem):
             return LinkedTransportAssigner(problem)
+        if few_may_leave(problem):
+            return StayAssigner(problem)
         return SumsAssigner(problem) if suits(problem) else LagrangianAssigner(problem)
