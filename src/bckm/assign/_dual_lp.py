@@ -88,7 +88,8 @@ class Resources:
             upper,
             np.where(np.isfinite(lower), lower_penalty, 0.0),
             np.where(np.isfinite(upper), upper_penalty, 0.0),
-            s.linear.by_column,
+            # without rows no columns either: already those would be many
+            s.linear.by_column if s.linear.number else sp.csc_array((0, 0)),
             *s.linear.wide,
         )
 
@@ -112,8 +113,7 @@ class Resources:
         return self._without_rows(self.amount[items], self.lower - others, self.upper - others)
 
     def _without_rows(self, amount: FloatArray, lower: FloatArray, upper: FloatArray) -> Resources:
-        none = np.empty(0)
-        rows = sp.csc_array((0, amount.shape[0] * len(lower)))
+        none, rows = np.empty(0), sp.csc_array((0, 0))
         return Resources(
             amount, lower, upper, self.lower_penalty, self.upper_penalty, rows, none, none
         )
@@ -230,9 +230,11 @@ def trust_region_step(
     k, r = priced.shape[1], resources.amount.shape[1]
     items, to = _choices(resources, priced, labels, radius, linked)
     columns, own = np.arange(items.size), labels[items]
-    number = Columns(k)
-    change = resources.rows[:, number.of(items, to)] - resources.rows[:, number.of(items, own)]
-    activity = np.asarray(resources.rows[:, number.used(labels)].sum(axis=1)).ravel()
+    number, change, activity = Columns(k), sp.coo_array((0, items.size)), np.empty(0)
+    if resources.row_lower.size:
+        rows = resources.rows
+        change = (rows[:, number.of(items, to)] - rows[:, number.of(items, own)]).tocoo()
+        activity = np.asarray(rows[:, number.used(labels)].sum(axis=1)).ravel()
     held = np.concatenate([resources.sums(labels).ravel(), activity])
     lower = np.concatenate([resources.lower.ravel(), resources.row_lower]) - held
     upper = np.concatenate([resources.upper.ravel(), resources.row_upper]) - held
@@ -252,7 +254,7 @@ def trust_region_step(
     place = np.full(lower.size, -1)
     place[bound] = np.arange(bound.size)
     value, resource, rest = resources.amount[items], np.arange(r), np.arange(bound.size)
-    ones, change = np.ones(bound.size), change.tocoo()
+    ones = np.ones(bound.size)
     parts = [
         (place[to[:, None] * r + resource], columns[:, None], value),
         (place[own[:, None] * r + resource], columns[:, None], -value),

@@ -66,7 +66,9 @@ class _Mending:
             resources.row_lower,
             resources.row_upper,
         )
-        self.activity = np.asarray(self.rows[:, s.columns.used(labels)].sum(axis=1)).ravel()
+        self.activity = np.empty(0)
+        if self.row_lower.size:
+            self.activity = np.asarray(self.rows[:, s.columns.used(labels)].sum(axis=1)).ravel()
 
     def rows_beyond(self, activity: FloatArray) -> FloatArray:
         """How far values of all rows (..., q) are beyond their bounds, in all."""

@@ -31,7 +31,7 @@ LISTED = 0.5  # share of the items that links may tie
 COARSER, SMALLEST = 8, 8  # each part is an eighth of the last; items per price in the smallest
 ENOUGH = (1.0, 0.5)  # mean items per price that may be wrong after Newton steps; in parts of them
 COLUMNS = 50  # items of an LP for each price
-MOVABLE = (5, 50, None)  # items for each price that are moved to mend labels; then all
+MOVABLE = (8, 60, None)  # items for each price that are moved to mend labels; then all
 ROUNDS = 6  # LPs in a step, at most
 CLOSE = 1e-5  # improvement of the bound, relative, that ends them
 
@@ -102,7 +102,9 @@ class SumsAssigner(Assigner):
         self.mender = Mender(problem, self.resources)
         k, r = self.resources.lower.shape
         self.prices = np.zeros((k, r))
-        free = np.setdiff1d(np.arange(len(amount)), self.listed.items)
+        listed = np.zeros(len(amount), np.bool_)
+        listed[self.listed.items] = True
+        free = np.flatnonzero(~listed)
         both = np.concatenate([free, self.listed.items])
         mean, threads = self.resources.mean_amount, problem.threads
         whole = self.resources.part(both)
@@ -153,7 +155,7 @@ class SumsAssigner(Assigner):
                 labels = offered
             if rise > 0:
                 best = _Dual(look, self._labels(look))
-            if inside and close:
+            if close:
                 break
             if rise <= 0:  # what the LP did not see was worth more: a shorter step
                 number //= 4
