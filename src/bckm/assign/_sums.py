@@ -7,7 +7,7 @@ nearest to a border ends it: its prices give the bound, its labels are mended (`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,7 @@ COLUMNS = 50  # items of an LP for each price
 MOVABLE = (8, 60, None)  # items for each price that are moved to mend labels; then all
 ROUNDS = 6  # LPs in a step, at most
 CLOSE = 1e-5  # improvement of the bound, relative, that ends them
+AGAIN, GAP = 3, 5e-5  # where the gap is larger, and LPs were too small: so often with larger ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,14 @@ class _Dual:
 
     look: Look
     labels: IntArray
+
+
+class _End:
+    """The end of a step: the best prices so far, labels near the bounds, and the size of LPs."""
+
+    def __init__(self, dual: _Dual, number: int) -> None:
+        self.dual, self.labels, self.number = dual, dual.labels, number
+        self.inside = False  # whether the last LP found the best prices
 
 
 def suits(problem: Problem) -> bool:
@@ -74,14 +83,22 @@ class SumsAssigner(Assigner):
         work = self.listed.work
         try:
             self.listed.move(centers)
-            dual, labels = self._end(self._approach(centers, deadline), centers, deadline)
-            self.prices = dual.look.prices
-            best = Assignment(start, total, min(self._bound(dual, centers), total))
-            mended = self._mended(dual, labels, centers, deadline)
-            if mended is not None:
-                self._learn(mended.labels)
-                if mended.cost < total:
-                    best = Assignment(mended.labels, mended.cost, min(best.bound, mended.cost))
+            look = self._approach(centers, deadline)
+            end = _End(_Dual(look, self._labels(look)), COLUMNS * self._busy(look.prices))
+            for _ in range(AGAIN):
+                self._settle_prices(end, centers, deadline)
+                self.prices = end.dual.look.prices
+                bound = max(best.bound, self._bound(end.dual, centers))
+                best = replace(best, bound=min(bound, best.cost))
+                mended = self._mended(end.dual, end.labels, centers, deadline)
+                if mended is not None:
+                    self._learn(mended.labels)
+                    if mended.cost < best.cost:
+                        best = Assignment(mended.labels, mended.cost, min(bound, mended.cost))
+                done = end.inside or end.number >= self.levels[0].items.size
+                if done or best.cost - best.bound <= GAP * best.cost or deadline.passed:
+                    break
+                end.number *= 4
         except TimeUp:
             pass
         evaluated = sum(level.state.evaluated for level in self.levels) - evaluated
@@ -135,31 +152,27 @@ class SumsAssigner(Assigner):
         target = ENOUGH[depth > 0] * look.prices.size
         return self.levels[depth].ascend(look, centers, target, deadline)
 
-    def _end(self, look: Look, centers: FloatArray, deadline: Deadline) -> tuple[_Dual, IntArray]:
+    def _settle_prices(self, end: _End, centers: FloatArray, deadline: Deadline) -> None:
         """The best prices, by LPs over few items; and labels that nearly keep the bounds."""
-        best = _Dual(look, self._labels(look))
-        labels = best.labels
-        number = COLUMNS * self._busy(look.prices)
         for _ in range(ROUNDS):
-            found = self._program(best, number, centers, deadline)
+            found = self._program(end.dual, end.number, centers, deadline)
             if found is None:
-                break
-            prices, offered, inside = found
+                return
+            prices, offered, end.inside = found
             look = self.levels[0].look(centers, prices, deadline)
-            if not inside:
-                number *= 2
+            if not end.inside:
+                end.number *= 2
                 look = self._ascended(0, look, centers, deadline)
-            rise = look.dual - best.look.dual
-            close = abs(rise) <= CLOSE * abs(best.look.dual)
-            if rise > 0 or close:
-                labels = offered
-            if rise > 0:
-                best = _Dual(look, self._labels(look))
+            before = end.dual.look.dual
+            close = abs(look.dual - before) <= CLOSE * abs(before)
+            if look.dual > before or close:
+                end.labels = offered
+            if look.dual > before:
+                end.dual = _Dual(look, self._labels(look))
             if close:
-                break
-            if rise <= 0:  # what the LP did not see was worth more: a shorter step
-                number //= 4
-        return best, labels
+                return
+            if look.dual <= before:  # what the LP did not see was worth more: a shorter step
+                end.number //= 4
 
     def _busy(self, prices: FloatArray) -> int:
         """Prices of resources that are not free everywhere."""
