@@ -37,20 +37,16 @@ class Attempt(Making):
         """Make a start of this population."""
         search, state = self._search, self._state
         starts, number = search.starts, state.n_starts
-        every_step = search.n_starts > starts.population and number == len(starts.seeds)
-        if state.n_populations == 0 and (number < len(starts.seeds) or every_step):
-            seeds = starts.seeds[number % len(starts.seeds)]()
+        if state.n_populations == 0 and number < len(starts.seeds):
+            seeds = starts.seeds[number]()
         elif search.annealing is not None and number == 0:
             seeds = Seeds(displaced(search.problem, state.best.centers, self._draw()))
         else:
             assert starts.fresh is not None
             seeds = starts.fresh(self._draw())
         self._update(time_cut=self._state.time_cut or not seeds.complete)
-        if search.annealing is not None:
-            after = self._cool(seeds.centers)
-        else:
-            after = self._begin(seeds.centers, every_step=every_step)
-        return replace(after, n_starts=number + 1)
+        make = self._begin if search.annealing is None else self._cool
+        return replace(make(seeds.centers), n_starts=number + 1)
 
     def _cool(self, centers: FloatArray) -> State:
         """A start by annealing: the engine sees but the best of them, see `close`."""
@@ -59,9 +55,9 @@ class Attempt(Making):
             centers = match(search.problem, centers)
         labels = search.problem.nearest(centers)[0]
         run = self._annealed(labels, centers, FIRST * search.effort(self._state))
-        return self._kept(
-            self._moved(self._approach(Child(centers, start)) if run is None else run)
-        )
+        if run is None:  # from labels that obey
+            run = self._approach(Child(centers, start))
+        return self._kept(self._moved(run))
 
     def child(self) -> State:
         """Make a child of two members of the population."""
@@ -121,7 +117,8 @@ class Attempt(Making):
 
     def settle(self) -> State:
         """All steps and moves for the best clustering: the default ends here."""
-        self._finish(self._state.best)
+        if self._search.displaces or self._state.best.bound is None:
+            self._finish(self._state.best)
         return replace(self._state, settled=1, n_stale=0)
 
     def close(self) -> State:
@@ -159,10 +156,10 @@ class Attempt(Making):
             self._update(best=seen)
         self._state = self._kept(self._improved(assigner, seen), assigner)
 
-    def _begin(self, centers: FloatArray, *, every_step: bool) -> State:
+    def _begin(self, centers: FloatArray) -> State:
         search, before = self._search, self._state
         problem, deadline = search.problem, search.limits.deadline
-        if search.without_engine and not every_step:
+        if before.settled and not search.engine.cheap_step:  # by moves alone
             matched = match(problem, centers) if search.free else centers
             return self._grow(Child(matched, before.start))
         if before.n_runs == 0:

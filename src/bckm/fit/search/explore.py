@@ -66,18 +66,14 @@ def explore(search: Search, state: State, note: Callable[[State], None] | None =
 
 def phase(search: Search, state: State) -> Phase:
     """What comes after a state."""
-    timed = np.isfinite(search.limits.deadline.at)
-    again = search.kind == "global" and state.n_agree < AGREE
-    if search.annealing is not None:
-        again = again and (timed or state.n_populations < COOLED)
-    else:
-        again = again and timed
+    most = 1 if search.annealing is None else COOLED
+    more = np.isfinite(search.limits.deadline.at) or state.n_populations < most
+    again = search.kind == "global" and state.n_agree < AGREE and more
     if state.stopped or (state.n_populations and not again):
         return Phase.DONE
     if search.annealing is not None:
         return Phase.START if state.n_starts < search.n_starts else Phase.CLOSE
-    by_default = search.as_default(state) and not search.without_engine
-    if by_default or not search.has_children:
+    if search.as_default(state) or not search.has_children:
         if state.n_starts < len(search.starts.seeds):
             return Phase.START
         return _default_phase(search, state) if search.has_children else Phase.DONE

@@ -72,12 +72,6 @@ class Search:
         local = self.kind == "local" or self.moves is None
         return not local and self.starts.fresh is not None
 
-    @property
-    def without_engine(self) -> bool:
-        """Whether starts are made by moves alone: an answer soon, without a slow engine."""
-        slow = not self.engine.cheap_step and self.annealing is None
-        return self.has_children and self.kind == "global" and slow
-
     @cached_property
     def annealing(self) -> Annealing | None:
         """Annealing, where it comes before the engine: that one sees but the best clustering."""
@@ -102,9 +96,7 @@ class Search:
         """Starts of a population."""
         if self.annealing is not None:
             return self.n_first
-        number = self.starts.population
-        # given centers also get all steps: never worse than what they lead to
-        return 2 if number == 1 and self.without_engine else number
+        return self.starts.population
 
     @cached_property
     def displaces(self) -> bool:
