@@ -96,7 +96,8 @@ SETTINGS = (
         "count",
         "auto",
         'Number of starts; the best is kept. "auto" is 10 for "random" and a callable; for '
-        '"k-means++" it is 1, but up to 20 for small problems, where starts are cheap.',
+        '"k-means++" it is 1, but up to 20 for small problems, where starts are cheap, and 4 where '
+        "annealing makes them (see `search`).",
         form="int",
         choices=("auto",),
         option="n-init",
@@ -109,8 +110,10 @@ SETTINGS = (
         'How to improve on the alternation of assignments and means. "none": no search. "local": '
         "each start continues with moves of a few samples, whose effect on the inertia is computed "
         'exactly, until none helps. "auto": some of that, plus a few further starts derived from '
-        'the best ones; in total at most about three times as long as "none". "global": further '
-        "starts until 200 in a row bring no improvement; with a `time_limit`, again from new "
+        "the best ones, or centers taken to where they are missing; under rules whose assignments "
+        "are slow, annealing before any of them; in total at most about three times as long as "
+        '"none". "global": the same, then further starts until 200 in a row bring no improvement '
+        "(with annealing: four times, each twice as long); with a `time_limit`, again from new "
         "starts until it is reached or the same best clustering was found three times. With sparse "
         'data or without the compiled kernels, "auto" does nothing, and "local" and "global" '
         "raise an error.",
