@@ -96,8 +96,8 @@ SETTINGS = (
         "count",
         "auto",
         'Number of starts; the best is kept. "auto" is 10 for "random" and a callable; for '
-        '"k-means++" it is 1, but up to 20 for small problems, where starts are cheap, and 4 where '
-        "annealing makes them (see `search`).",
+        '"k-means++" it is 1, but up to 20 for small problems, where starts are cheap, and 4 or '
+        "more where annealing makes them (see `search`).",
         form="int",
         choices=("auto",),
         option="n-init",

@@ -16,7 +16,7 @@ from bckm.fit.search.displace import Displacements, worth_no_more
 from bckm.fit.search.evolve import Child, Population, displaced
 from bckm.fit.search.making import Making
 from bckm.fit.search.reserve import reserved
-from bckm.fit.search.shared import FINAL, FIRST
+from bckm.fit.search.shared import FINAL
 from bckm.fit.search.state import State
 from bckm.fit.seeding import Seeds, match
 
@@ -54,7 +54,7 @@ class Attempt(Making):
         if search.free:
             centers = match(search.problem, centers)
         labels = search.problem.nearest(centers)[0]
-        run = self._annealed(labels, centers, FIRST * search.effort(self._state))
+        run = self._annealed(labels, centers, search.start_effort(self._state))
         if run is None:  # from labels that obey
             run = self._approach(Child(centers, start))
         return self._kept(self._moved(run))

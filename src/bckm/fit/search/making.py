@@ -15,12 +15,13 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.assign.base import Assigner
 from bckm.fit.lloyd import Run, alternate, run_from
 from bckm.fit.result import Step
-from bckm.fit.search.shared import FIRST, Search
+from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.seeding import match
 
 LOOPS = 5  # loops that the time left must suffice for, or a child gets none
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
+DESCENT = 0.1  # work of moves after annealing, in that of annealing
 SPEED = 5e8  # work of a second, at least about
 
 
@@ -169,7 +170,7 @@ class Making:
         if search.moves is None or run.status.stopped or full:
             return run
         if search.annealing is not None:
-            effort = FIRST * search.effort(state)
+            effort = DESCENT * search.effort(state)
         elif search.as_default(state):
             share = SEARCH if state.n_drawn or search.displaces else MOVES
             effort = share * state.start_work - state.search_work

@@ -21,8 +21,9 @@ BETTER = 1e-9  # relative improvement that counts
 ROUNDING = 1e-30  # share of the inertia around one center that counts as none
 SMALL = 20_000  # costs (items x clusters) up to which moves are quicker than steps of any engine
 ANNEALED = 10_000  # items up to which annealing comes before a slow engine
-ANNEALED_STARTS = 4  # where n_init does not say how many
-FIRST, FINAL = 0.1, 0.6  # share of the effort for each of them, and for the best of them
+FEWEST_STARTS, MOST_STARTS = 4, 20  # of annealing, where n_init does not say how many
+STARTS, FINAL = 0.4, 0.6  # share of its work for these, and then for the best of them
+LEAST = 0.03  # for each of them
 # work of annealing: in all, for each item, and not more for each pair of items
 BASE, EACH, EACH_PAIR = 2e8, 3e5, 1.5e4
 PAIRS = 200  # clusters whose pairs are few enough to think of displacing any center
@@ -84,11 +85,18 @@ class Search:
         m = self.problem.structure.n_items
         return float(min(BASE + EACH * m, EACH_PAIR * m * m) * 2**state.n_populations)
 
+    def start_effort(self, state: State) -> float:
+        """Work of annealing for a start."""
+        number = self.n_first if self.starts.automatic else FEWEST_STARTS
+        return max(STARTS / number, LEAST) * self.effort(state)
+
     @property
     def n_first(self) -> int:
         """Starts by default."""
         if self.annealing is not None and self.starts.automatic:
-            return ANNEALED_STARTS
+            s = self.problem.structure
+            number = SMALL // (s.n_items * s.n_clusters)  # small ones have more bad starts
+            return min(max(number, FEWEST_STARTS), MOST_STARTS)
         return len(self.starts.seeds)
 
     @property
