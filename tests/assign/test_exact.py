@@ -5,6 +5,7 @@ import pytest
 
 from bckm import Capacity, Constraints
 from bckm._core.deadline import Deadline
+from bckm.assign import choose
 from bckm.assign.base import STEP, cost_work
 from bckm.assign.exact import Exact
 from bckm.feasibility import feasible_start
@@ -87,3 +88,11 @@ def test_all_programs_are_counted(solved):
     for integral, size, solution in solved:
         if integral:
             assert solution.work >= setup * size + each + by_size * size
+
+
+def test_effort_within_a_fit_follows_the_costs():
+    for n, least, most in ((40, 3e7, 3e7), (1600, 1.9e8, 2e8)):
+        asked = Constraints(cannot_link=[(0, 1)], fixed={0: 0})
+        problem = Problem.build(np.arange(float(n))[:, None], 6, asked)
+        assigner = choose("auto", problem).prepare(problem)
+        assert least <= assigner._effort <= most
