@@ -215,7 +215,7 @@ def test_a_time_limit_leaves_feasible_labels(limit):
 
 
 def test_a_stop_in_the_middle_of_a_fit():
-    X, rules, seen = blobs(0, 5000, 8), even(5000, 8), []
+    X, rules, seen = np.random.default_rng(0).normal(size=(5000, 2)), even(5000, 8), []
 
     def stop(step):
         seen.append(step)

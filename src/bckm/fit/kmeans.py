@@ -133,7 +133,8 @@ def kmeans(
     engine = choose(solver, problem)
     free = not (tied or problem.structure.interchangeable)
     limits = Limits(max_iter, tol, deadline)
-    plan = Search(problem, engine, limits, search, starts, free, on_step, began)
+    named = not isinstance(solver, str) or solver != "auto"
+    plan = Search(problem, engine, limits, search, starts, free, on_step, began, named)
     state = None
     if kept is not None:
         words = {"metric": space.name, "label_bounds": label_bounds}

@@ -110,7 +110,10 @@ class Attempt(Making):
                 break
             self._update(n_runs=self._state.n_runs + 1)
             after = self._loop(assigner, plan.after(pairs), most=few)
-            if after.status.stopped or not self._search.better(after.cost, run.cost):
+            better = self._search.better(after.cost, run.cost)
+            if after.status.stopped:
+                return after if better else replace(run, status=after.status)
+            if not better:
                 break
             run = after
         return run
@@ -168,8 +171,9 @@ class Attempt(Making):
         # a start does not depend on those before it: not even on the last basis of the engine
         assigner = search.engine.prepare(problem)
         if search.displaces and search.as_default(before):
-            placed = self._placed(assigner, centers)
-            run = self._loop(assigner, placed.centers, placed)
+            run = self._placed(assigner, centers)
+            if not run.status.stopped:
+                run = self._loop(assigner, run.centers, run)
         else:
             run = self._loop(assigner, centers)
         work = before.start_work + self._state.search_work - before.search_work

@@ -84,7 +84,7 @@ class Making:
     def _takes(self, run: Run) -> bool:
         """Whether a run becomes the best one."""
         # the same clusters under other labels are not better, whatever rounding says
-        return self._state.n_runs == 0 or self._search.better(run.cost, self._state.best.cost)
+        return not self._state.best.history or self._search.better(run.cost, self._state.best.cost)
 
     def _kept(self, run: Run, assigner: Assigner | None = None) -> State:
         """The state after a run."""

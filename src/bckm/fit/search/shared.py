@@ -47,6 +47,8 @@ class Search:
         Called with each step.
     began : float
         When the fit began.
+    named : bool
+        Whether the person named the engine: then its steps come first by default.
     """
 
     problem: Problem
@@ -57,6 +59,7 @@ class Search:
     free: bool = False
     on_step: Callable[[Step], None] | None = None
     began: float = 0.0
+    named: bool = False
 
     @cached_property
     def moves(self) -> LocalSearch | None:
@@ -78,6 +81,7 @@ class Search:
         """Annealing, where it comes before the engine: that one sees but the best clustering."""
         few = self.problem.structure.n_items <= ANNEALED
         wanted = self.has_children and few and not self.engine.cheap_step
+        wanted = wanted and not (self.named and self.kind == "auto")
         return Annealing(self.problem) if wanted else None
 
     def effort(self, state: State) -> float:
