@@ -154,6 +154,7 @@ class SumsAssigner(Assigner):
 
     def _settle_prices(self, end: _End, centers: FloatArray, deadline: Deadline) -> None:
         """The best prices, by LPs over few items; and labels that nearly keep the bounds."""
+        failed = 0
         for _ in range(ROUNDS):
             found = self._program(end.dual, end.number, centers, deadline)
             if found is None:
@@ -169,9 +170,10 @@ class SumsAssigner(Assigner):
                 end.labels = offered
             if look.dual > before:
                 end.dual = _Dual(look, self._labels(look))
-            if close:
+            failed = failed + 1 if look.dual <= before else 0
+            if close or failed > 1:
                 return
-            if look.dual <= before:  # what the LP did not see was worth more: a shorter step
+            if failed:  # what the LP did not see was worth more: a shorter step
                 end.number //= 4
 
     def _busy(self, prices: FloatArray) -> int:
