@@ -36,21 +36,23 @@ HANDLES = (
 )
 FREE = 0.5  # share of samples that must be single and without links: they settle the sizes
 ROUNDS, CLOSE = 4, 2e-5  # steps whose gap is larger are settled again, at most so often
+ROUND, PASSES = 1e6, 60.0  # work of a round, and for each point, beyond looks and paths
 DAMPED = 0.75  # share of the way to the prices of a settling that the next one starts from
 
 
 def few_links(problem: Problem) -> bool:
-    """Whether sizes and links are all, on dense data, and most samples have no links.
-
-    Where no sizes are bounded, no sample has to give way: links may be as many as they are.
-    """
+    """Whether sizes and links are all, on dense data, and most samples have no links."""
     if missing or problem.sparse or problem.features & ~HANDLES:
         return False
     s = problem.structure
-    if not problem.features & Feature.SIZES:
-        return True
     free = ~bound_items(problem) & (s.count == 1)
     return int(np.count_nonzero(free)) >= FREE * s.item.size
+
+
+def links_alone(problem: Problem) -> bool:
+    """Whether links are all, on dense data: no sample has to give way to others, only to links."""
+    beyond = problem.features & (~HANDLES | Feature.SIZES)
+    return not (missing or problem.sparse or beyond)
 
 
 class _Part:
@@ -106,6 +108,7 @@ class LinkedTransportAssigner(TransportAssigner):
             self._approach(0, centers, state.prices, deadline)
             prices = state.prices if listed.items.size == 0 else self._free(centers, deadline)
             for _ in range(ROUNDS):
+                self.work += ROUND + PASSES * state.points.n
                 state.evaluate(centers, prices, deadline)
                 choice = listed.choose(self._paid(prices))
                 found = self._settled(choice, centers, deadline)

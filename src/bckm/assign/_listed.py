@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from bckm._core.arrays import squared_distances
+from bckm._core.memory import require
 from bckm._core.rounding import UNIT
 from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.assign._dual_lp import DIGITS
 from bckm.assign._link_trees import Forest
 from bckm.problem.problem import Problem
 
+COPIES = 4  # arrays of the size of their costs that are held at a time
 LOOK = 5.0  # work of an item looking at a cluster at given costs
 
 
@@ -77,6 +79,11 @@ class ListedItems:
         bound[others if others is not None else []] = True
         self.items: IntArray = np.flatnonzero(bound)
         self.count: IntArray = s.count[self.items]
+        require(
+            COPIES * 8 * self.items.size * s.n_clusters,
+            f"the costs of {self.items.size:,} linked or priced items in {s.n_clusters:,} clusters",
+            "Use fewer samples, links or clusters.",
+        )
         self._linked: IntArray = np.searchsorted(self.items, self.forest.items)
         self._work = 0.0
         self.alone: IntArray = np.setdiff1d(np.arange(self.items.size), self._linked)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import splu
 
 from bckm._core.types import BoolArray, FloatArray, IntArray
 
@@ -17,7 +18,6 @@ LEAST = 8.0  # items near the border of a cluster from which a curvature is meas
 PER_EXCESS = 2.0  # and more for each one too many or too few
 LONGEST = 3.0  # depths of a cluster that its prices move at most
 RIDGE = 1e-4  # of the mean curvature
-DENSE = 600  # unknowns up to which equations are solved directly
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +130,9 @@ def _solve(
     ridge = np.where(diagonal > 0, RIDGE * diagonal, 0.0)
     ridge += RIDGE * float(diagonal.mean() or 1.0) * (diagonal <= 0) + 1e-300
     right, step = gradient.ravel()[chosen], np.zeros(k * r)
-    if chosen.size <= DENSE:
-        step[chosen] = np.linalg.solve(part.toarray() + np.diag(ridge), right)
-    elif chosen.size:
-        full = part + sp.diags_array(ridge)
-        inverse = sp.diags_array(1.0 / full.diagonal())
-        step[chosen] = sp.linalg.cg(full, right, rtol=1e-3, maxiter=200, M=inverse)[0]
+    if chosen.size:  # a dense solution would wake the threads of BLAS
+        full = (part + sp.diags_array(ridge)).tocsc()
+        step[chosen] = splu(full, options={"SymmetricMode": True}, diag_pivot_thresh=0.0).solve(
+            right
+        )
     return step.reshape(k, r)

@@ -18,6 +18,7 @@ PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility 
 RISE = 1e-4  # unless it raises the dual by this share
 MOST, PATIENCE = 40, 2  # steps in all, and slow ones in a row
 TRIES, SHORTER, LESS = 5, (0.05, 0.6), 0.8  # a step that lowers the dual is tried again, shorter
+LOOK, NEWTON, PASSES = 3e5, 1e6, 20.0  # work of a look, a step, and of a step for each item
 NEAR = 6.0  # items near borders that a step looks at, for each one in the wrong cluster
 FEWEST = 40  # such items for each cluster, at least
 
@@ -72,6 +73,7 @@ class Level:
         nothing = SizeBounds(np.zeros(k), np.zeros(k))
         points, supply = coordinates.points(items), coordinates.supply(items)
         self.state = TransportState(points, supply, nothing, coordinates.extremes, threads)
+        self.work = 0.0  # of looks, beyond distances, and Newton steps; see `Assigner.work`
         self.squares = coordinates.squares(items)
         free = resources.amount[: items.size] / mean
         self._size = np.abs(free).max(axis=1, initial=0.0).astype(np.float32)
@@ -84,6 +86,7 @@ class Level:
         places, paid, level = coordinates.centers(centers, prices)
         self.state.evaluate(places, paid, deadline)
         totals = self.state.totals_at_centers()
+        self.work += LOOK + self.items.size * (10.0 + coordinates.data.shape[1])
         sums = coordinates.sums(totals.sums, totals.mass)
         value = totals.cost - self.squares + float(totals.mass @ level)
         choice = None
@@ -160,6 +163,7 @@ class Level:
             active = (gradient != 0) | (prices != 0) | (resources.lower == resources.upper)
             number = int(FEWEST * len(prices) + NEAR * wrong)
             step = newton_step(self._border(look, number), gradient, active)
+            self.work += NEWTON + PASSES * self.items.size + 300.0 * number
             if step is None:
                 return look
             for _ in range(TRIES):

@@ -82,7 +82,7 @@ class StayAssigner(Assigner):
             bound += price * missing_worth
         k, d = centers.shape
         self.work += STEP + (state.evaluated - evaluated) * (0.15 * k * d + 10.0)
-        self.work += 0.3 * problem.points.size + away.size * (d + 50.0)
+        self.work += problem.points.size + 60.0 * labels.size + away.size * (3.0 * d + 150.0)
         terms = cost + float(loss.sum()) + 2 * price * float(self.worth.sum())
         bound -= 4 * UNIT * (d + 64 + labels.size / 1024) * terms
         if self.structure.feasible(labels):

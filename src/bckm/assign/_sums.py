@@ -31,6 +31,7 @@ LISTED = 0.5  # share of the items that links may tie
 COARSER, SMALLEST = 8, 8  # each part is an eighth of the last; items per price in the smallest
 ENOUGH = (1.0, 0.5)  # mean items per price that may be wrong after Newton steps; in parts of them
 COLUMNS = 50  # items of an LP for each price
+PASSES = 100.0  # work for each item that a step takes beyond looks
 MOVABLE = (8, 60, None)  # items for each price that are moved to mend labels; then all
 ROUNDS = 6  # LPs in a step, at most
 CLOSE = 1e-5  # improvement of the bound, relative, that ends them
@@ -80,7 +81,7 @@ class SumsAssigner(Assigner):
         if not self.levels:
             self._begin(centers)
         evaluated = sum(level.state.evaluated for level in self.levels)
-        work = self.listed.work
+        work = self.listed.work + sum(level.work for level in self.levels)
         try:
             self.listed.move(centers)
             look = self._approach(centers, deadline)
@@ -103,7 +104,8 @@ class SumsAssigner(Assigner):
             pass
         evaluated = sum(level.state.evaluated for level in self.levels) - evaluated
         k, d = len(centers), self.coordinates.data.shape[1]
-        self.work += STEP + evaluated * (0.15 * k * d + 30.0) + self.listed.work - work
+        work = self.listed.work + sum(level.work for level in self.levels) - work
+        self.work += STEP + evaluated * (0.15 * k * d + 10.0) + work + PASSES * len(start)
         self.counters["looked"] += evaluated
         return best
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bckm.assign._linked_transport import few_links
+from bckm.assign._linked_transport import few_links, links_alone
 from bckm.assign.base import Engine
 from bckm.assign.exact import Exact
 from bckm.assign.greedy import Greedy
@@ -34,6 +34,7 @@ _QUICK: tuple[Engine, ...] = (Nearest(), Transport())
 # hardest. Trees of soft links are easy, but LPs of many are large. Where most samples have no
 # links, prices lead to nearly the same labels in a fraction of the time.
 EXACT, EXACT_SOFT, EXACT_SUMS, EXACT_FEW_LINKS = 1_000_000, 20_000, 600, 10_000
+EXACT_LINKS = 200_000  # LPs of links alone are often integral, but long where there are many
 # Sums that only count samples nearly always have integral LPs.
 EXACT_COUNTS = 100_000
 _LINKS_WITH_SIZES = Feature.MUST_LINKS_AND_SIZES | Feature.CONFLICTS
@@ -52,8 +53,10 @@ def _auto(problem: Problem) -> Engine:
         or (problem.features & Feature.SIZES and problem.features & _LINKS_WITH_SIZES)
     ):
         most = EXACT_SOFT
-    if s.n_items * s.n_clusters > EXACT_FEW_LINKS and few_links(problem):
-        return Lagrangian()
+    if few_links(problem):
+        most = min(most, EXACT_FEW_LINKS)
+    elif links_alone(problem):
+        most = min(most, EXACT_LINKS)
     costs = s.n_items * s.n_clusters
     effort = min(max(COST_EFFORT * costs, LEAST_EFFORT), MOST_EFFORT)
     return Exact(effort) if costs <= most else Lagrangian()

@@ -15,7 +15,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._dual_lp import DIGITS, Prices, Resources, rounded, trust_region_step
 from bckm.assign._link_trees import Forest
-from bckm.assign._linked_transport import LinkedTransportAssigner, few_links
+from bckm.assign._linked_transport import LinkedTransportAssigner, few_links, links_alone
 from bckm.assign._mend import Mender
 from bckm.assign._staying import StayAssigner, few_may_leave
 from bckm.assign._sums import SumsAssigner, suits
@@ -202,13 +202,18 @@ class Lagrangian(Engine):
     def adapted(self, problem: Problem) -> Lagrangian:
         """Under sizes and links, or few moves, a step costs little more than a look at items."""
         engine = Lagrangian()
-        engine.cheap_step = few_links(problem) or few_may_leave(problem)
+        engine.cheap_step = _kind(problem) in (LinkedTransportAssigner, StayAssigner)
         return engine
 
     def prepare(self, problem: Problem) -> Assigner:
         """Prepare; resources are gathered with the first costs."""
-        if few_links(problem):
-            return LinkedTransportAssigner(problem)
-        if few_may_leave(problem):
-            return StayAssigner(problem)
-        return SumsAssigner(problem) if suits(problem) else LagrangianAssigner(problem)
+        return _kind(problem)(problem)
+
+
+def _kind(problem: Problem) -> type[Assigner]:
+    """The first that suits a problem; the last always does."""
+    if few_links(problem) or links_alone(problem):
+        return LinkedTransportAssigner
+    if few_may_leave(problem):
+        return StayAssigner
+    return SumsAssigner if suits(problem) else LagrangianAssigner
