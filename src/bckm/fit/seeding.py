@@ -27,6 +27,8 @@ ENOUGH_EACH = 100
 SHARE = 0.3  # of the time that is left, after which the rest of the seeds is drawn at once
 RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most
 SMALL = 20_000  # items x clusters of all starts together, if one alone is not more
+LINKED = 0.03  # share of samples with links from which one start is too few:
+LINKED_STARTS, LINKED_COSTS = 5, 500_000  # so many then, up to so many items x clusters
 SLOWER = 8  # a step where sums are bounded takes so many times as long
 
 
@@ -184,8 +186,15 @@ def number_of_starts(n_init: Any, init: Any, problem: Problem) -> int:
     points = problem.points[heavy]
     distinct = 1 + int((points[1:] != points[:-1]).any(axis=1).sum())  # equal ones are neighbors
     # steps with sums take longer
-    most = SMALL // SLOWER if problem.structure.loads.number else SMALL
-    return int(np.clip(most // (distinct * problem.structure.n_clusters), 1, MOST_STARTS))
+    s = problem.structure
+    most = SMALL // SLOWER if s.loads.number else SMALL
+    fewest = 1
+    if s.n_items * s.n_clusters <= LINKED_COSTS:  # many links: many local optima
+        linked = s.count > 1
+        linked[s.edges.ravel()] = True
+        hard = s.edges.size and s.count[linked].sum() >= LINKED * s.count.sum()
+        fewest = LINKED_STARTS if hard else 1
+    return int(np.clip(most // (distinct * s.n_clusters), fewest, MOST_STARTS))
 
 
 def spread(

@@ -268,6 +268,30 @@ def test_search_is_never_worse_and_often_better(hasty):
     assert min(better.values()) >= 8, better
 
 
+@pytest.mark.parametrize("kind", ["even", "apart", "sums", "all"])
+def test_global_begins_as_the_default_does(kind, hasty):
+    """Step by step: so it is never worse, once it had the time."""
+    X, asked = kinds(16)
+    fit = partial(heard, X, K, asked[kind], random_state=1)
+    (auto, steps), (best, more) = fit(search="auto"), fit(search="global")
+    assert timeless(more)[: len(steps)] == timeless(steps)
+    assert best.inertia <= auto.inertia * (1 + 1e-9)
+
+
+def test_with_a_slow_engine_annealing_comes_first():
+    """The engine sees but the best clustering, and the result has its bound."""
+    X, asked = kinds(17)
+    found, steps = heard(X, K, asked["all"], solver="lagrangian", random_state=0)
+    first = [step.kind for step in steps].index("assign") if found.n_iter > 1 else len(steps)
+    starts = {step.start for step in steps[:first]}
+    assert len(starts) >= 4
+    assert all(step.kind == "moves" for step in steps[:first])
+    assert len({step.start for step in steps[first:]}) <= 1
+    assert found.lower_bound > 0.3 * found.inertia
+    _, one = heard(X, K, asked["all"], solver="lagrangian", n_init=1, random_state=0)
+    assert {step.start for step in one} == {0}
+
+
 def test_global_goes_on_where_auto_ends():
     lower = 0
     for seed in range(3):
@@ -1037,6 +1061,8 @@ def test_the_estimator_hands_search_on(search, hasty):
         (2000, {"n_init": 3}, 3),
         (6000, {}, 1),
         (6000, {"search": "global"}, 1),  # it begins as the default does
+        (6000, {"constraints": Constraints(cannot_link=[range(5)] * 40)}, 1),
+        (6000, {"constraints": Constraints([range(100, 300)], [(0, 100)])}, 5),  # many have links
     ],
 )
 def test_number_of_starts(n, options, starts, monkeypatch):
