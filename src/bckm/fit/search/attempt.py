@@ -21,12 +21,13 @@ from bckm.fit.search.state import State
 from bckm.fit.seeding import Seeds, match
 
 SCREENING = 2  # steps of the loop, or of moves, for a child that may not be worth more
-DISPLACE = 1.0  # work that "auto" spends on displaced centers, in that of its starts
+DISPLACE = 1.2  # work that "auto" spends on displaced centers, in that of its starts
 CHILD = 3e5  # work of a child beyond its moves and steps
 TRIALS = 8  # displacements that are tried in a run,
 MOST_TRIALS = 60  # and after the same estimate
 EARLY = 4  # rounds of displacements before a start gets all steps,
 MUCH = 0.01  # of those that promise so much of the cost each
+EARLY_GAIN = 0.1  # and that bring so much in all: steps alone bring some, too
 GAIN = 1e-5  # relative improvement from which a displacement is worth a new estimate
 
 
@@ -110,10 +111,9 @@ class Attempt(Making):
                 break
             self._update(n_runs=self._state.n_runs + 1)
             after = self._loop(assigner, plan.after(pairs), most=few)
-            better = self._search.better(after.cost, run.cost)
             if after.status.stopped:
-                return after if better else replace(run, status=after.status)
-            if not better:
+                return after if after.cost < run.cost else replace(run, status=after.status)
+            if not after.cost < (1 - EARLY_GAIN) * run.cost:
                 break
             run = after
         return run
