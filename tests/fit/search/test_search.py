@@ -281,15 +281,21 @@ def test_global_begins_as_the_default_does(kind, hasty):
 def test_with_a_slow_engine_annealing_comes_first():
     """The engine sees but the best clustering, and the result has its bound."""
     X, asked = kinds(17)
-    found, steps = heard(X, K, asked["all"], solver="lagrangian", random_state=0)
+    found, steps = heard(X, K, asked["all"], random_state=0)
     first = [step.kind for step in steps].index("assign") if found.n_iter > 1 else len(steps)
     starts = {step.start for step in steps[:first]}
     assert len(starts) >= 4
     assert all(step.kind == "moves" for step in steps[:first])
     assert len({step.start for step in steps[first:]}) <= 1
     assert found.lower_bound > 0.3 * found.inertia
-    _, one = heard(X, K, asked["all"], solver="lagrangian", n_init=1, random_state=0)
+    _, one = heard(X, K, asked["all"], n_init=1, random_state=0)
     assert {step.start for step in one} == {0}
+
+
+def test_an_engine_that_is_named_makes_the_first_steps():
+    X, asked = kinds(17)
+    _, steps = heard(X, K, asked["all"], solver="lagrangian", random_state=0)
+    assert steps[0].kind == "assign"
 
 
 def test_global_goes_on_where_auto_ends():
