@@ -59,7 +59,6 @@ ENGINES = {
     "exact": ["nothing", "sizes", "unequal", "links", "all", "rows", "soft"],
     "pump": ["sizes", "links", "all"],
     "greedy": ["sizes", "links", "all", "rows"],
-    "lagrangian": ["links"],  # where bounds bind, labels are mended, and only dense points compiled
     "auto": ["nothing", "sizes", "unequal", "links", "all", "rows", "soft"],
 }
 CASES = [(solver, asked) for solver, kinds in ENGINES.items() for asked in kinds]
@@ -92,7 +91,7 @@ def test_the_same_answer_as_for_dense_data(solver, asked, seed):
     assert bckm.verify(found.labels, K, rules) == []
 
 
-@pytest.mark.parametrize("asked", ["sizes", "all", "rows", "soft"])
+@pytest.mark.parametrize("asked", ["sizes", "links", "all", "rows", "soft"])
 def test_prices_of_sparse_data_are_nearly_those_of_dense_data(asked):
     dense, rules = words(1), rules_of(1)[asked]
     centers = bckm.kmeans(dense, K, rules, search="none", random_state=0).centers
