@@ -26,6 +26,10 @@ using Integers =
     nb::ndarray<nb::numpy, const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Labels = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+using Out = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class Index>
+using Indices = nb::ndarray<nb::numpy, const Index, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 template <class T> using Array = nb::ndarray<nb::numpy, T>;
 template <class T> using Column = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
@@ -217,6 +221,8 @@ inline void check_finite(const Matrix& centers) {
     for (std::size_t i = 0; i < centers.size(); ++i)
         require(std::isfinite(centers.data()[i]), "centers must be finite");
 }
+
+inline void check_threads(int threads) { require(threads >= 1, "threads must be at least 1"); }
 
 // The input of local search.
 inline void check_descent(const PointsView& points, const RulesView& rules, const SoftView& soft,
