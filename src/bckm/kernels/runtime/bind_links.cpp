@@ -108,9 +108,7 @@ bckm::CliqueCover clique_cover(std::int64_t nodes, Pairs edges, Integers set_sta
     return bckm::clique_cover(nodes, pair, number, sets, effort);
 }
 
-}  // namespace
-
-void bckm::add_links(nb::module_& module) {
+void add_all(nb::module_& module) {
     module.def("place_conflicting", place_conflicting, "conflict_start"_a, "conflict_with"_a,
                "count"_a, "lower"_a, "upper"_a, "samples"_a, "cost"_a.none(), "order"_a,
                "label"_a.noconvert(), "sizes"_a.noconvert(), "blocked"_a.noconvert(), "seconds"_a);
@@ -144,3 +142,7 @@ void bckm::add_links(nb::module_& module) {
         .def_prop_ro("complete", &Linked::complete)
         .def("solve", solve_linked, "cost"_a.noconvert(), "threads"_a, "search_nodes"_a = 400);
 }
+
+}  // namespace
+
+void bckm::add_links(nb::module_& module) { add_all(module); }

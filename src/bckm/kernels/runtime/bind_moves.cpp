@@ -83,9 +83,7 @@ bckm::AnnealResult anneal(const PointsView& points, const RulesView& rules, cons
     return result;
 }
 
-}  // namespace
-
-void bckm::add_moves(nb::module_& module) {
+void add_all(nb::module_& module) {
     nb::class_<RulesView>(module, "Rules")
         .def(nb::init<Integers, Integers, Integers, Integers, Integers, Integers, Integers, Vector,
                       Vector, Vector, Matrix, Matrix, Matrix>(),
@@ -135,3 +133,7 @@ void bckm::add_moves(nb::module_& module) {
                "centers"_a, "fixed"_a, "hot"_a, "cold"_a, "cycles"_a, "effort"_a, "seed"_a,
                "seconds"_a);
 }
+
+}  // namespace
+
+void bckm::add_moves(nb::module_& module) { add_all(module); }
