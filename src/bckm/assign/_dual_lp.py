@@ -31,6 +31,18 @@ def rounded(values: FloatArray) -> FloatArray:
     return np.round(values, DIGITS)
 
 
+def paid(amount: FloatArray, prices: FloatArray) -> FloatArray:
+    """What prices (k, r) pay for amounts (n, r) in each cluster, (n, k).
+
+    Resources are few: a product by BLAS would wake its threads for nothing.
+    """
+    total = np.zeros((len(amount), len(prices)))
+    for column, price in zip(amount.T, prices.T, strict=True):
+        if price.any():
+            total += np.multiply.outer(column, price)
+    return total
+
+
 @dataclass(frozen=True, eq=False)
 class Resources:
     """Bounds on what items bring to clusters.
@@ -130,7 +142,7 @@ class Resources:
 
     def refunds(self, prices: Prices) -> FloatArray:
         """What the prices pay each item in each cluster, (m, k)."""
-        refunds: FloatArray = self.amount @ prices.resources.T
+        refunds = paid(self.amount, prices.resources)
         if prices.rows.size:
             refunds += (self.rows.T @ prices.rows).reshape(refunds.shape)
         return refunds

@@ -108,31 +108,21 @@ def _solve(
             each = np.bincount(place, weight * amount[:, s] * amount[:, t], pair.size)
             product[:, s, t] = product[:, t, s] = each
     low, high = pair // k, pair % k
-    resource = np.arange(r)
-
-    def entries(i: IntArray, j: IntArray) -> tuple[IntArray, IntArray]:
-        row = i[:, None, None] * r + resource[:, None]
-        column = j[:, None, None] * r + resource
-        row, column = np.broadcast_arrays(row, column)
-        return row.ravel(), column.ravel()
-
-    parts = [(entries(low, low), 1), (entries(high, high), 1)]
-    parts += [(entries(low, high), -1), (entries(high, low), -1)]
-    values = np.concatenate([sign * product.ravel() for _, sign in parts])
-    rows = np.concatenate([at[0] for at, _ in parts])
-    columns = np.concatenate([at[1] for at, _ in parts])
-    matrix = sp.coo_array((values, (rows, columns)), (k * r, k * r)).tocsr()
+    curvature = np.zeros((k, k, r, r))  # of clusters, then of resources
+    np.add.at(curvature, (low, low), product)
+    np.add.at(curvature, (high, high), product)
+    curvature[low, high] -= product
+    curvature[high, low] -= product
+    matrix = curvature.transpose(0, 2, 1, 3).reshape(k * r, k * r)
     # where all prices of a resource may rise alike no item changes its mind: that is no step
     gradient = gradient - np.where(active.all(axis=0), gradient.mean(axis=0), 0.0)
     chosen = np.flatnonzero(active.ravel())
-    part = matrix[chosen][:, chosen]
+    part = matrix[np.ix_(chosen, chosen)]
     diagonal = part.diagonal()
-    ridge = np.where(diagonal > 0, RIDGE * diagonal, 0.0)
-    ridge += RIDGE * float(diagonal.mean() or 1.0) * (diagonal <= 0) + 1e-300
+    ridge = np.where(diagonal > 0, RIDGE * diagonal, RIDGE * float(diagonal.mean() or 1.0))
+    part[np.diag_indices(chosen.size)] += ridge + 1e-300
     right, step = gradient.ravel()[chosen], np.zeros(k * r)
     if chosen.size:  # a dense solution would wake the threads of BLAS
-        full = (part + sp.diags_array(ridge)).tocsc()
-        step[chosen] = splu(full, options={"SymmetricMode": True}, diag_pivot_thresh=0.0).solve(
-            right
-        )
+        factors = splu(sp.csc_array(part), options={"SymmetricMode": True}, diag_pivot_thresh=0.0)
+        step[chosen] = factors.solve(right)
     return step.reshape(k, r)

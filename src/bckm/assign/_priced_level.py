@@ -10,6 +10,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._coordinates import Coordinates
 from bckm.assign._dual_lp import Prices, Resources
+from bckm.assign._dual_lp import paid as paid_for
 from bckm.assign._listed import Choice, ListedItems
 from bckm.assign._price_newton import Border, newton_step
 from bckm.assign._transport_state import SizeBounds, TransportState
@@ -91,7 +92,7 @@ class Level:
         value = totals.cost - self.squares + float(totals.mass @ level)
         choice = None
         if self.listed is not None:
-            choice = self.listed.choose(coordinates.unit * (self.listed_amount @ prices.T))
+            choice = self.listed.choose(coordinates.unit * paid_for(self.listed_amount, prices))
             value += choice.value / coordinates.unit
             for column, amount in enumerate(self.listed_amount.T):
                 sums[:, column] += np.bincount(choice.labels, amount, len(sums))
@@ -124,16 +125,20 @@ class Level:
             loss = loss * state.supply[near]
         parts = [(label, runner, loss.astype(np.float64), self._amount[near])]
         if self.listed is not None and look.choice is not None and self.listed.items.size:
-            paid = self.listed_amount @ look.prices.T
+            paid = paid_for(self.listed_amount, look.prices)
             value = self.listed.cost / self.coordinates.unit - paid
             own = np.arange(len(value)), look.choice.labels
             here = value[own]
             value[own] = np.inf
             second = value.argmin(axis=1)
             more = value[np.arange(len(value)), second] - here
-            # one that links keep from its best cluster is not at a border
-            more = np.where(more >= 0, more, np.inf)
-            parts.append((look.choice.labels, second, more, self.listed_amount / self.mean))
+            amount = self.listed_amount / self.mean
+            size = np.abs(amount).max(axis=1, initial=0.0)
+            # no further from a border than the others; one that links keep from its best cluster
+            # is not at one
+            far = float((loss / self._size[near]).max(initial=0.0))
+            close = np.flatnonzero((more >= 0) & (more <= far * size))
+            parts.append((look.choice.labels[close], second[close], more[close], amount[close]))
         return Border(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def gradient(self, look: Look) -> FloatArray:

@@ -17,7 +17,7 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._coordinates import Coordinates
-from bckm.assign._dual_lp import Prices, Resources, rounded, trust_region_step
+from bckm.assign._dual_lp import Prices, Resources, paid, rounded, trust_region_step
 from bckm.assign._listed import ListedItems, bound_items
 from bckm.assign._mend import Mended, Mender
 from bckm.assign._priced_level import Level, Look
@@ -227,7 +227,7 @@ class SumsAssigner(Assigner):
         if alone.size == 0:
             return alone
         amount = self.levels[0].listed_amount[alone]
-        value = listed.cost[alone] / self.coordinates.unit - amount @ dual.look.prices.T
+        value = listed.cost[alone] / self.coordinates.unit - paid(amount, dual.look.prices)
         two = np.partition(value, min(1, value.shape[1] - 1), axis=1)[:, :2]
         size = np.abs(amount / self.resources.mean_amount).max(axis=1, initial=0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -266,15 +266,15 @@ class SumsAssigner(Assigner):
             value += look.choice.value / unit
         value -= float((prices * held).sum())
         value += self.resources.constant(Prices(prices, np.empty(0)))
-        paid = Prices(prices, np.empty(0))
+        both = Prices(prices, np.empty(0))
         terms = total.cost / unit + self.levels[0].squares
-        terms += self.resources.earned(paid) + 4 * float(self.resources.refund_terms(paid).sum())
+        terms += self.resources.earned(both) + 4 * float(self.resources.refund_terms(both).sum())
         level = self.coordinates.centers(centers, prices)[2]
         terms += float(np.abs(level).max() * problem.mass.sum())
         steps = self.coordinates.data.shape[1] + labels.size / 1024 + 64
         lost = 4 * UNIT * steps * terms
         if listed.items.size:
-            lost += listed.rounding(unit * (amount @ prices.T)) / unit
+            lost += listed.rounding(unit * paid(amount, prices)) / unit
         return float(value - lost) * unit
 
     def _learn(self, labels: IntArray) -> None:
