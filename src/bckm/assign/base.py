@@ -157,13 +157,15 @@ class MatrixAssigner(Assigner):
 class Engine(ABC):
     """A way to assign; `handles` says which features it can express.
 
-    `cheap_step` says that a step takes about as long as a look at all items, `cheap_bound` that the
-    engine is called once more at the last centers, for the bound alone.
+    `cheap_step` says that a step takes about as long as a look at all items, `quick_step` that it
+    takes no more than some dozens of these, `cheap_bound` that the engine is called once more at
+    the last centers, for the bound alone.
     """
 
     name: ClassVar[str]
     handles: ClassVar[Feature]
     cheap_step: bool = False
+    quick_step: bool = False
     cheap_bound: ClassVar[bool] = False
 
     def adapted(self, problem: Problem) -> Engine:

@@ -201,8 +201,9 @@ class Lagrangian(Engine):
 
     def adapted(self, problem: Problem) -> Lagrangian:
         """Under sizes and links, or few moves, a step costs little more than a look at items."""
-        engine = Lagrangian()
-        engine.cheap_step = _kind(problem) in (LinkedTransportAssigner, StayAssigner)
+        engine, kind = Lagrangian(), _kind(problem)
+        engine.cheap_step = kind in (LinkedTransportAssigner, StayAssigner)
+        engine.quick_step = kind is not LagrangianAssigner
         return engine
 
     def prepare(self, problem: Problem) -> Assigner:

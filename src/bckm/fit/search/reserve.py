@@ -34,7 +34,8 @@ def reserved(
     """
     s = problem.structure
     quick = not missing and not problem.sparse and s.n_clusters <= MANY
-    soon = deadline.left == np.inf and s.n_items * s.n_clusters <= SMALL
+    small = s.n_items * s.n_clusters <= SMALL or engine.quick_step
+    soon = deadline.left == np.inf and small
     if engine.cheap_step or not quick or soon or deadline.passed:
         return None
     moves, labels = LocalSearch(problem), start
