@@ -22,6 +22,8 @@ from bckm.fit.seeding import Seeds, match
 
 SCREENING = 2  # steps of the loop, or of moves, for a child that may not be worth more
 DISPLACE = 1.2  # work that "auto" spends on displaced centers, in that of its starts
+FAR = 5.0  # as long as the last one that helped brought much, and so few since then did not:
+LOSSES = 6
 CHILD = 3e5  # work of a child beyond its moves and steps
 TRIALS = 8  # displacements that are tried in a run,
 MOST_TRIALS = 60  # and after the same estimate
@@ -73,8 +75,10 @@ class Attempt(Making):
         search, tried = self._search, self._state.n_stale
         assigner = search.engine.prepare(search.problem)
         best, plan = self._state.best, self._displacements(self._state.best)
-        trials = islice(plan.trials(), tried, MOST_TRIALS)
-        for _ in range(TRIALS):
+        trials, winning = islice(plan.trials(), tried, MOST_TRIALS), False
+        for number in range(MOST_TRIALS):
+            if number >= TRIALS and not winning:
+                break
             if (pairs := next(trials, None)) is None:
                 tried = MOST_TRIALS
                 break
@@ -85,12 +89,15 @@ class Attempt(Making):
                 self._state = self._kept(run, assigner)
                 if self._state.stopped:
                     return self._state
+                winning = run.cost < (1 - MUCH) * best.cost
                 best, tried = self._state.best, 0
                 plan = self._displacements(best)
                 trials = islice(plan.trials(), MOST_TRIALS)
             else:
                 self._update(n_runs=self._state.n_runs + 1)
-            if search.as_default(self._state) and self.spent(DISPLACE):
+            winning = winning and tried < LOSSES
+            most = FAR if winning else DISPLACE
+            if search.as_default(self._state) and self.spent(most):
                 break
         self._update(counters=self._state.counters + assigner.counters, n_stale=tried)
         return self._state
@@ -104,15 +111,16 @@ class Attempt(Making):
         """A first step; centers are displaced as long as that promises and brings much."""
         few = min(SCREENING, self._search.limits.max_iter)
         run = self._loop(assigner, centers, most=1)
-        for _ in range(EARLY):
+        for _ in range(0 if run.status.stopped else EARLY):
             plan = self._displacements(run)
             pairs = plan.together(MUCH * run.cost)
-            if not pairs or run.status.stopped:
+            if not pairs:
                 break
             self._update(n_runs=self._state.n_runs + 1)
             after = self._loop(assigner, plan.after(pairs), most=few)
             if after.status.stopped:
-                return after if after.cost < run.cost else replace(run, status=after.status)
+                better = after if after.cost < run.cost else run
+                return replace(better, status=after.status)
             if not after.cost < (1 - EARLY_GAIN) * run.cost:
                 break
             run = after
