@@ -17,7 +17,7 @@ from bckm._core.status import Status
 from bckm.fit.lloyd import Run
 from bckm.fit.search.attempt import DISPLACE, MOST_TRIALS, Attempt
 from bckm.fit.search.making import SEARCH
-from bckm.fit.search.shared import Search
+from bckm.fit.search.shared import ANNEALED, Search
 from bckm.fit.search.state import State
 from bckm.problem.problem import Problem
 
@@ -94,6 +94,8 @@ def _default_phase(search: Search, state: State) -> Phase:
         return Phase.SETTLE
     # about what a child takes where it goes all the way
     each = 0.0 if search.screen_children else state.start_work / len(search.starts.seeds)
+    if not search.engine.cheap_step and search.problem.structure.n_items > ANNEALED:
+        each = np.inf  # moves alone would take longer than the start
     if state.search_work + each < SEARCH * state.start_work:
         return Phase.CHILD
     return Phase.DONE if search.kind == "auto" else Phase.SETTLE
