@@ -110,13 +110,42 @@ def test_it_agrees_with_the_matrix_of_costs(weights):
 
 
 def test_partition_does_not_depend_on_threads_or_scale():
-    X, k, asked, _ = loaded(3)
-    options = {"search": "none", "random_state": 0, "max_iter": 5}
+    X, k, asked, _ = loaded(3, n=2000)
+    options = {"search": "none", "random_state": 0, "max_iter": 3}
     found = bckm.kmeans(X, k, asked, n_jobs=1, **options)
-    for scale, jobs in ((1.0, 2), (2.0**30, 1), (2.0**-30, 1)):
+    for scale, shift, jobs in ((1.0, 0.0, 2), (1e6, 0.0, 1), (1e-6, 0.0, 1), (1.0, 1e6, 1)):
         # a price in units of the inertia would change its meaning: rules here have none
-        other = bckm.kmeans(scale * X, k, asked, n_jobs=jobs, **options)
+        other = bckm.kmeans(scale * X + shift, k, asked, n_jobs=jobs, **options)
         np.testing.assert_array_equal(found.labels, other.labels)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_nearest_items_are_those_of_the_matrix_of_costs_whatever_was_known(weights):
+    X, k, asked, weight = loaded(6, n=600, weights=weights)
+    problem = Problem.build(X, k, asked, weight)
+    rng = np.random.default_rng(0)
+    centers = X[rng.choice(len(X), k, replace=False)] - X.mean(axis=0)
+    assigner = SumsAssigner(problem)
+    assigner._begin(centers)
+    level, resources = assigner.levels[0], assigner.resources
+    rows, size = np.arange(level.items.size), resources.amount[level.items] / resources.mean_amount
+    size = np.abs(size).max(axis=1)
+    wild = rng.normal(size=resources.lower.shape) / resources.mean_amount
+    for step in range(8):  # ever smaller ones: more and more is not evaluated anew
+        centers = centers + 2.0**-step * rng.normal(size=centers.shape)
+        wild = wild + 4.0**-step * rng.normal(size=wild.shape) / resources.mean_amount
+        prices = resources.clipped(Prices(wild, np.empty(0)))
+        assigner.listed.move(centers)
+        level.look(centers, prices.resources, Deadline())
+        priced = problem.cost(centers) / assigner.coordinates.unit - resources.refunds(prices)
+        priced = np.sort(priced[level.items], axis=1)
+        loss = priced[:, 1] - priced[:, 0]
+        for number in (1, 50, 300, 10_000):
+            near = level.nearest(number, Deadline())
+            expected = np.sort(np.argsort(loss / size)[: min(number, rows.size)])
+            np.testing.assert_array_equal(near.places, expected)
+            np.testing.assert_allclose(near.loss, loss[expected], rtol=1e-9, atol=1e-9)
+            assert near.depth == pytest.approx((loss / size)[expected].max())
 
 
 def test_without_time_the_labels_at_hand_are_returned():

@@ -29,7 +29,10 @@ class Coordinates:
     Attributes
     ----------
     unit : float
-        Costs are divided by it, a power of four.
+        What costs and prices are divided by,
+    ratio : float
+        and what it is in units of the coordinates, which are a power of four: rounding of features
+        would spoil bounds.
     odd : array (m,) of bool
         Items that have no place here: they weigh nothing, or next to nothing.
     squares : float
@@ -39,8 +42,8 @@ class Coordinates:
     def __init__(self, problem: Problem, amount: FloatArray, unit: float) -> None:
         s, mass = problem.structure, problem.mass
         m, count = len(amount), s.count.astype(np.float64)
-        self.unit = power_of_two(np.sqrt(unit)) ** 2
-        self._length = np.sqrt(self.unit)
+        self.unit, self._length = unit, power_of_two(np.sqrt(unit))
+        self.ratio = unit / self._length**2
         weightless = mass == 0
         share = amount / np.where(weightless, 1.0, mass)[:, None]
         total = mass.sum()
@@ -87,9 +90,10 @@ class Coordinates:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Centers (k, d) with prices (k, r) here: places, prices of samples, and a level.
 
-        The cost of a cluster's items here is that in units of `Problem.cost`, less what prices pay,
+        The cost of a cluster's items here is `ratio` times that in units, less what prices pay,
         plus their `squares`, less their mass times the level of the cluster.
         """
+        prices = self.ratio * prices
         part = prices[:, self._columns] / (2 * self._gamma)
         places = np.hstack([centers / self._length, part, np.zeros((len(centers), self._spare))])
         level = -np.square(part).sum(axis=1) - prices @ self.mean

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bckm._core.arrays import blocks, squared_distances
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._coordinates import Coordinates
@@ -21,6 +22,7 @@ MOST, PATIENCE = 40, 2  # steps in all, and slow ones in a row
 TRIES, SHORTER, LESS = 5, (0.05, 0.6), 0.8  # a step that lowers the dual is tried again, shorter
 LOOK, NEWTON, PASSES = 3e5, 1e6, 20.0  # work of a look, a step, and of a step for each item
 NEAR = 6.0  # items near borders that a step looks at, for each one in the wrong cluster
+DEEPER, SHALLOW = 1e-3, 1e-6  # share that a hint is increased by, and the least one
 FEWEST = 40  # such items for each cluster, at least
 
 
@@ -44,6 +46,28 @@ class Look:
     sums: FloatArray
     dual: float
     choice: Choice | None
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """The free items of a level that have least to lose for what they bring.
+
+    Attributes
+    ----------
+    places : array (n,)
+        Their places in `Level.items`, ascending.
+    runner : array (n,)
+        Their second-best clusters,
+    loss : array (n,)
+        what these cost them more,
+    depth : float
+        and the most that is for a mean amount.
+    """
+
+    places: IntArray
+    runner: IntArray
+    loss: FloatArray
+    depth: float
 
 
 class Level:
@@ -77,8 +101,12 @@ class Level:
         self.work = 0.0  # of looks, beyond distances, and Newton steps; see `Assigner.work`
         self.squares = coordinates.squares(items)
         free = resources.amount[: items.size] / mean
-        self._size = np.abs(free).max(axis=1, initial=0.0).astype(np.float32)
-        self._amount = free
+        self._amount, self._size = free, np.abs(free).max(axis=1, initial=0.0)
+        self._bring = int(np.count_nonzero(self._size))  # items that bring anything
+        with np.errstate(divide="ignore"):
+            per = (1 if supply is None else supply) / self._size
+        # what to multiply a loss with: of a sample in coordinates, to one for a mean amount
+        self._per = np.where(self._size > 0, per, 0.0).astype(np.float32)
         self.listed_amount = resources.amount[items.size :]
 
     def look(self, centers: FloatArray, prices: FloatArray, deadline: Deadline) -> Look:
@@ -89,7 +117,7 @@ class Level:
         totals = self.state.totals_at_centers()
         self.work += LOOK + self.items.size * (10.0 + coordinates.data.shape[1])
         sums = coordinates.sums(totals.sums, totals.mass)
-        value = totals.cost - self.squares + float(totals.mass @ level)
+        value = (totals.cost - self.squares + float(totals.mass @ level)) / coordinates.ratio
         choice = None
         if self.listed is not None:
             choice = self.listed.choose(coordinates.unit * paid_for(self.listed_amount, prices))
@@ -99,31 +127,67 @@ class Level:
         value += resources.constant(Prices(prices, np.empty(0)))
         return Look(prices, sums, value, choice)
 
-    def losses(self) -> FloatArray:
-        """What free items lose in their second-best cluster, at the last prices, per amount."""
+    def nearest(self, number: int, deadline: Deadline) -> Near:
+        """The free items that have least to lose for what they bring, at the last prices.
+
+        Hints say how deep to look. All items that may lie so deep are measured; if as many do as
+        are asked for, these are the nearest ones, whatever the hints were: round-off, which decides
+        what hints there are, does not decide what is found.
+        """
+        number, more = min(number, self._bring), DEEPER
+        while True:
+            depth = np.inf if number == self._bring else self._hint(number) * (1 + more)
+            maybe = self._within(depth)
+            if np.isfinite(depth):
+                self.state.measure(maybe, deadline)
+                maybe = self._within(depth)
+            runner, loss = self._second(maybe)
+            each = loss / self._size[maybe]
+            if np.count_nonzero(each <= depth) >= number:
+                break
+            more *= 4
+        near = np.sort(np.argsort(each, kind="stable")[:number])
+        far = each[near]
+        far = float(far[np.isfinite(far)].max(initial=0.0)) / self.coordinates.ratio
+        return Near(maybe[near], runner[near], loss[near] / self.coordinates.ratio, far)
+
+    def _hint(self, number: int) -> float:
+        """About how deep the last of so many items lies, in coordinates."""
         state = self.state
-        loss = state.margin + (state.prices[state.label] - state.prices[state.runner]).astype(
-            np.float32
-        )
-        if state.supply is not None:
-            loss = loss * state.supply
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self._size > 0, loss / self._size, np.inf)
+        paid = (state.prices[state.label] - state.prices[state.runner]).astype(np.float32)
+        with np.errstate(over="ignore"):
+            loss = np.maximum(state.margin + paid, state.slack) * self._per
+        loss[self._size == 0] = np.inf
+        return max(float(np.partition(loss, number)[number]), SHALLOW)
 
-    def nearest(self, number: int) -> IntArray:
-        """Places of the free items that have least to lose for what they bring."""
-        loss = self.losses()
-        if number >= loss.size:
-            return np.arange(loss.size)
-        return np.sort(np.argpartition(loss, number)[:number])
+    def _within(self, depth: float) -> IntArray:
+        """Places of items that may have no more to lose."""
+        with np.errstate(over="ignore"):
+            return np.flatnonzero((self.state.slack * self._per <= depth) & (self._size > 0))
 
-    def _border(self, look: Look, number: int) -> Border:
-        state, near = self.state, self.nearest(number)
-        label, runner = (each[near].astype(np.int64) for each in (state.label, state.runner))
-        loss = state.margin[near] + (state.prices[label] - state.prices[runner])
-        if state.supply is not None:
-            loss = loss * state.supply[near]
-        parts = [(label, runner, loss.astype(np.float64), self._amount[near])]
+    def _second(self, places: IntArray) -> tuple[IntArray, FloatArray]:
+        """Second-best clusters of some items and what they cost more, in coordinates."""
+        state, coordinates, items = self.state, self.coordinates, self.items[places]
+        assert state.centers is not None
+        runner, loss = np.empty(places.size, np.int64), np.empty(places.size)
+        k, d = state.centers.shape
+        self.work += places.size * k * (0.5 * d + 5.0)
+        for part in blocks(places.size, k):
+            value = squared_distances(coordinates.data[items[part]], state.centers)
+            if not coordinates.even:
+                value *= coordinates.weight[items[part], None]
+            value -= state.prices
+            rows, label = np.arange(len(value)), state.label[places[part]]
+            own = value[rows, label]
+            value[rows, label] = np.inf
+            runner[part] = second = value.argmin(axis=1)
+            loss[part] = value[rows, second] - own
+        return runner, loss if state.supply is None else loss * state.supply[places]
+
+    def _border(self, look: Look, number: int, deadline: Deadline) -> Border:
+        near = self.nearest(number, deadline)
+        label = self.state.label[near.places].astype(np.int64)
+        parts = [(label, near.runner, near.loss, self._amount[near.places])]
         if self.listed is not None and look.choice is not None and self.listed.items.size:
             paid = paid_for(self.listed_amount, look.prices)
             value = self.listed.cost / self.coordinates.unit - paid
@@ -136,8 +200,7 @@ class Level:
             size = np.abs(amount).max(axis=1, initial=0.0)
             # no further from a border than the others; one that links keep from its best cluster
             # is not at one
-            far = float((loss / self._size[near]).max(initial=0.0))
-            close = np.flatnonzero((more >= 0) & (more <= far * size))
+            close = np.flatnonzero((more >= 0) & (more <= near.depth * size))
             parts.append((look.choice.labels[close], second[close], more[close], amount[close]))
         return Border(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
@@ -167,7 +230,7 @@ class Level:
             resources, prices = self.resources, look.prices
             active = (gradient != 0) | (prices != 0) | (resources.lower == resources.upper)
             number = int(FEWEST * len(prices) + NEAR * wrong)
-            step = newton_step(self._border(look, number), gradient, active)
+            step = newton_step(self._border(look, number, deadline), gradient, active)
             self.work += NEWTON + PASSES * self.items.size + 300.0 * number
             if step is None:
                 return look

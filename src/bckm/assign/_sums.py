@@ -35,6 +35,9 @@ PASSES = 100.0  # work for each item that a step takes beyond looks
 MOVABLE = (8, 60, None)  # items for each price that are moved to mend labels; then all
 ROUNDS = 6  # LPs in a step, at most
 CLOSE = 1e-5  # improvement of the bound, relative, that ends them
+NOISE = 1e-9  # one that may be round-off
+APART = 1e-7  # prices of a mean amount that are as good as the same; more than round-off
+GOLDEN = 0.6180339887  # its multiples are spread evenly between whole numbers
 AGAIN, GAP = 3, 5e-5  # where the gap is larger, and LPs were too small: so often with larger ones
 
 
@@ -158,7 +161,7 @@ class SumsAssigner(Assigner):
         """The best prices, by LPs over few items; and labels that nearly keep the bounds."""
         failed = 0
         for _ in range(ROUNDS):
-            found = self._program(end.dual, end.number, centers, deadline)
+            found = self._program(end.dual, max(end.number, 1), centers, deadline)
             if found is None:
                 return
             prices, offered, end.inside = found
@@ -168,11 +171,12 @@ class SumsAssigner(Assigner):
                 look = self._ascended(0, look, centers, deadline)
             before = end.dual.look.dual
             close = abs(look.dual - before) <= CLOSE * abs(before)
-            if look.dual > before or close:
+            better = look.dual > before + NOISE * abs(before)
+            if better or close:
                 end.labels = offered
-            if look.dual > before:
+            if better:
                 end.dual = _Dual(look, self._labels(look))
-            failed = failed + 1 if look.dual <= before else 0
+            failed = 0 if better else failed + 1
             if close or failed > 1:
                 return
             if failed:  # what the LP did not see was worth more: a shorter step
@@ -197,21 +201,21 @@ class SumsAssigner(Assigner):
         level, problem, unit = self.levels[0], self.problem, self.coordinates.unit
         if level.items.size == 0 or self.prices.size == 0 or deadline.passed:
             return None
-        near, alone = level.nearest(max(number, 1)), self._nearest_alone(dual, max(number, 1))
-        items = np.concatenate([level.items[near], self.listed.items[alone]])
-        losses = level.losses()[near]
-        radius = float(losses[np.isfinite(losses)].max(initial=0.0))
+        found, alone = level.nearest(number, deadline), self._nearest_alone(dual, number)
+        near, radius = level.items[found.places], found.depth
+        items = np.concatenate([near, self.listed.items[alone]])
         amount = self.resources.amount[items]
-        cost = squared_distances(problem.points[level.items[near]], centers)
-        cost *= problem.cost_weight[level.items[near], None]
+        cost = squared_distances(problem.points[near], centers)
+        cost *= problem.cost_weight[near, None]
         cost = rounded(np.concatenate([cost, self.listed.cost[alone]]) / unit)
-        others = dual.look.sums - sums_of(amount, dual.labels[items], len(centers))
-        part = self.resources.rest(items, others)
-        at = Prices(dual.look.prices, np.empty(0))
+        held = sums_of(self.resources.amount, dual.labels, len(centers))  # whole where amounts are
+        held -= sums_of(amount, dual.labels[items], len(centers))
+        part = self.resources.rest(items, held)
+        mean = self.resources.mean_amount
+        at = Prices(rounded(dual.look.prices * mean) / mean, np.empty(0))
         priced = cost - part.refunds(at)
-        step = trust_region_step(
-            part, cost, priced, dual.labels[items], max(radius / 2, 1e-9), at, deadline
-        )
+        radius = float(rounded(np.array(radius / 2 * (1 + APART)))) + APART
+        step = trust_region_step(part, cost, priced, dual.labels[items], radius, at, deadline)
         if step is None:
             return None
         self.counters["rounds"] += 1
@@ -219,7 +223,13 @@ class SumsAssigner(Assigner):
         labels = dual.labels.copy()
         most = step.share > 0.5
         labels[items[step.items[most]]] = step.to[most]
-        return step.prices.resources, labels, step.inside
+        return self._apart(step.prices.resources), labels, step.inside
+
+    def _apart(self, prices: FloatArray) -> FloatArray:
+        """Prices of an LP leave items undecided: a little off, each by its own, they decide."""
+        off = APART * (np.arange(1, prices.size + 1).reshape(prices.shape) * GOLDEN % 1)
+        prices = prices + np.sign(prices) * off / self.resources.mean_amount
+        return self.resources.clipped(Prices(prices, np.empty(0))).resources
 
     def _nearest_alone(self, dual: _Dual, number: int) -> IntArray:
         """Places of listed items without links that have least to lose for what they bring."""
@@ -243,8 +253,9 @@ class SumsAssigner(Assigner):
             items = None
             if number:
                 number *= self._busy(self.prices)
-                near, alone = level.nearest(number), self._nearest_alone(dual, number)
-                items = np.sort(np.concatenate([level.items[near], self.listed.items[alone]]))
+                near = level.items[level.nearest(number, deadline).places]
+                alone = self.listed.items[self._nearest_alone(dual, number)]
+                items = np.sort(np.concatenate([near, alone]))
             mended = self.mender(labels, centers, prices, self.coordinates.unit, deadline, items)
             self.work += self.mender.work - work
             work = self.mender.work
@@ -267,10 +278,11 @@ class SumsAssigner(Assigner):
         value -= float((prices * held).sum())
         value += self.resources.constant(Prices(prices, np.empty(0)))
         both = Prices(prices, np.empty(0))
-        terms = total.cost / unit + self.levels[0].squares
+        ratio = self.coordinates.ratio
+        terms = total.cost / unit + self.levels[0].squares / ratio
         terms += self.resources.earned(both) + 4 * float(self.resources.refund_terms(both).sum())
         level = self.coordinates.centers(centers, prices)[2]
-        terms += float(np.abs(level).max() * problem.mass.sum())
+        terms += float(np.abs(level).max() * problem.mass.sum()) / ratio
         steps = self.coordinates.data.shape[1] + labels.size / 1024 + 64
         lost = 4 * UNIT * steps * terms
         if listed.items.size:

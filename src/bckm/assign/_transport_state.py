@@ -172,6 +172,12 @@ class TransportState:
         self.radii_current = self.radii_current and keep  # radii belong to labels
         return float(swept.regret)
 
+    def measure(self, points: IntArray, deadline: Deadline) -> None:
+        """Evaluate some points anew where they are: hints get right, slacks as large as proven."""
+        assert self.centers is not None
+        self.slack[points] = UNKNOWN
+        self.evaluate(self.centers, self.prices, deadline, keep=True)
+
     def relabel(self, before: NDArray[np.int32]) -> None:
         """Take note of labels that were changed from outside."""
         moved = np.flatnonzero(self.label != before)
