@@ -93,6 +93,11 @@ class LinkedTransportAssigner(TransportAssigner):
         count = s.count if s.n_items < s.item.size else None
         return Groups.of(self.problem.points, self.problem.cost_weight, count, single)
 
+    @property
+    def effort(self) -> float:
+        """As it is counted: steps differ by what links take."""
+        return self.work
+
     def _time_cut(self, centers: FloatArray, start: IntArray, bound: float = 0.0) -> Assignment:
         return Assignment(start, self._cost(start, self._totals(start, centers).cost), bound)
 

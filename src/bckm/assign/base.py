@@ -82,6 +82,11 @@ class Assigner(ABC):
         # measured: what is decided by it is the same everywhere
         self.work = 0.0
 
+    @property
+    def effort(self) -> float:
+        """What a search goes by: `work`, unless rounding has a say in that."""
+        return self.work
+
     def __call__(self, centers: FloatArray, start: IntArray, deadline: Deadline) -> Assignment:
         """Assign items to clusters, with a bound that no rounding has lifted too high.
 

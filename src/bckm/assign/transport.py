@@ -37,6 +37,7 @@ FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are
 ENOUGH = (2.0, 1.0)  # samples per cluster that may be wrong after Newton steps; in parts of them
 EXACT, AGAIN = 1e-13, 5  # steps whose cost and bound differ more are settled again
 PATH = 1.5e4  # work of a shortest path
+EVEN = 7e5  # work of any step beyond looks, where all steps count the same
 BYTES = 2**27  # at most this much for exact costs of points, unless a path needs more
 
 
@@ -55,6 +56,7 @@ class TransportAssigner(Assigner):
         self.lower = np.minimum(s.lower, self.upper)
         self.groups = self._grouped()
         self.levels = self._levels()
+        self._n_steps = 0
 
     def _grouped(self) -> Groups:
         return Groups.of(self.problem.points, self.problem.cost_weight)
@@ -102,7 +104,14 @@ class TransportAssigner(Assigner):
         self._count(state.evaluated - evaluated, self.counters["paths"] - paths)
         return replace(assignment, bound=assignment.bound - rounding)
 
+    @property
+    def effort(self) -> float:
+        """The same for each step: how many points it looks at depends on how slacks are rounded."""
+        m, d = self.problem.points.shape
+        return float(self._n_steps * (EVEN + m * self.structure.n_clusters * (1.0 + 0.2 * d)))
+
     def _count(self, evaluated: int, paths: int) -> None:
+        self._n_steps += 1
         k, d = self.structure.n_clusters, self.problem.points.shape[1]
         self.counters["looked"] += evaluated
         self.work += STEP + evaluated * (0.15 * k * d + 10.0) + 0.3 * self.problem.points.size

@@ -87,7 +87,7 @@ def alternate(
     exchange : bool
         Whether the loop may exchange which center has which bounds.
     until : callable, optional
-        Called with the costs before and after each step but the first two; ends the loop if true.
+        Called with the costs before and after each step but the first; ends the loop if true.
     history : sequence of Step, optional
         Steps that led to `start`, if the centers are its means: worse labels are then refused from
         the first step on. Without them `start` is but any feasible labels.
@@ -139,7 +139,7 @@ def alternate(
             centers = run.centers
             if limits.tol > 0 and shift <= still:
                 return replace(run, status=Status.CONVERGED)
-            if until is not None and iteration > 2 and until(before, run.cost):
+            if until is not None and iteration > 1 and until(before, run.cost):
                 return run
     except KeyboardInterrupt:
         return replace(run, status=Status.INTERRUPTED)

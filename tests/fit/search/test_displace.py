@@ -52,7 +52,7 @@ def test_the_center_that_is_worth_least_goes_where_one_is_missing(sizes, d):
 def test_trials_come_in_order_and_no_center_too_often():
     change = np.random.default_rng(0).normal(size=(6, 6))
     np.fill_diagonal(change, np.inf)
-    plan = Displacements(np.zeros((6, 2)), np.zeros((2, 6, 2)), change, np.arange(6)[::-1])
+    plan = Displacements(np.zeros((6, 2)), np.zeros((2, 6, 2)), change, np.arange(6)[::-1], 1e3)
     trials = list(plan.trials())
     many = [pairs for pairs in trials if len(pairs) > 1]
     assert [len(pairs) for pairs in many] == sorted((len(pairs) for pairs in many), reverse=True)

@@ -10,9 +10,8 @@ import numpy as np
 
 from bckm._core.status import Status
 from bckm._core.types import FloatArray
-from bckm.assign.base import Assigner
 from bckm.fit.lloyd import Run, run_from
-from bckm.fit.search.displace import Displacements, worth_no_more
+from bckm.fit.search.displace import Displacements, slow, worth_no_more
 from bckm.fit.search.evolve import Child, Population, displaced
 from bckm.fit.search.making import Making
 from bckm.fit.search.reserve import reserved
@@ -21,15 +20,14 @@ from bckm.fit.search.state import State
 from bckm.fit.seeding import Seeds, match
 
 SCREENING = 2  # steps of the loop, or of moves, for a child that may not be worth more
-DISPLACE = 1.2  # work that "auto" spends on displaced centers, in that of its starts
-FAR = 5.0  # as long as the last one that helped brought much, and so few since then did not:
+DISPLACE = 1.8  # work that "auto" spends on displaced centers, in that of its starts
+FAR = 4.0  # as long as the last one that helped brought much, and so few since then did not:
 LOSSES = 6
 CHILD = 3e5  # work of a child beyond its moves and steps
 TRIALS = 8  # displacements that are tried in a run,
 MOST_TRIALS = 60  # and after the same estimate
-EARLY = 4  # rounds of displacements before a start gets all steps,
-MUCH = 0.01  # of those that promise so much of the cost each
-EARLY_GAIN = 0.1  # and that bring so much in all: steps alone bring some, too
+TOGETHER = 2  # displacements at once, in those of the last time that helped
+MUCH = 0.01  # relative improvement after which more of them are worth their work
 GAIN = 1e-5  # relative improvement from which a displacement is worth a new estimate
 
 
@@ -92,7 +90,7 @@ class Attempt(Making):
                 winning = run.cost < (1 - MUCH) * best.cost
                 best, tried = self._state.best, 0
                 plan = self._displacements(best)
-                trials = islice(plan.trials(), MOST_TRIALS)
+                trials = islice(plan.trials(TOGETHER * len(pairs)), MOST_TRIALS)
             else:
                 self._update(n_runs=self._state.n_runs + 1)
             winning = winning and tried < LOSSES
@@ -106,25 +104,6 @@ class Attempt(Making):
         problem = self._search.problem
         self._count(Displacements.work(problem), Counter())
         return Displacements.of(problem, run)
-
-    def _placed(self, assigner: Assigner, centers: FloatArray) -> Run:
-        """A first step; centers are displaced as long as that promises and brings much."""
-        few = min(SCREENING, self._search.limits.max_iter)
-        run = self._loop(assigner, centers, most=1)
-        for _ in range(0 if run.status.stopped else EARLY):
-            plan = self._displacements(run)
-            pairs = plan.together(MUCH * run.cost)
-            if not pairs:
-                break
-            self._update(n_runs=self._state.n_runs + 1)
-            after = self._loop(assigner, plan.after(pairs), most=few)
-            if after.status.stopped:
-                better = after if after.cost < run.cost else run
-                return replace(better, status=after.status)
-            if not after.cost < (1 - EARLY_GAIN) * run.cost:
-                break
-            run = after
-        return run
 
     def settle(self) -> State:
         """All steps and moves for the best clustering: the default ends here."""
@@ -178,15 +157,12 @@ class Attempt(Making):
             deadline.check()
         # a start does not depend on those before it: not even on the last basis of the engine
         assigner = search.engine.prepare(problem)
-        if search.displaces and search.as_default(before):
-            run = self._placed(assigner, centers)
-            if not run.status.stopped:
-                run = self._loop(assigner, run.centers, run)
-        else:
-            run = self._loop(assigner, centers)
+        first = search.displaces and search.as_default(before)  # all steps come later: see `settle`
+        until = slow if first and problem.structure.interchangeable else None
+        run = self._loop(assigner, centers, until=until)
         work = before.start_work + self._state.search_work - before.search_work
         self._update(start_work=work, search_work=before.search_work)
-        if not (search.displaces and search.as_default(before)):
+        if not first:
             run = self._improved(assigner, run, assigner.work)
         return self._kept(run, assigner)
 

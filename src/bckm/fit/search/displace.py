@@ -28,7 +28,9 @@ EACH, FEWEST = 50, 2_000  # items of each cluster that are looked at, about; and
 AGAIN = 3  # trials of one center, and of one cluster, after the same estimate
 ROUNDS = 6  # towards the main axis of a cluster
 HOPE = 8  # steps like the last one that a trial may still need
-LITTLE = 5e-4  # relative gain of a step after which a better clustering is good enough for now
+LITTLE = 5e-4  # relative gain of a step after which a better clustering is good enough for now,
+SLOW = 1e-4  # and a start is
+CREDIBLE = 0.6  # share of the cost that several displacements may promise, to be tried at once
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -47,12 +49,15 @@ class Displacements:
         Estimated change of the cost; infinite where it is not possible.
     heir : array (k,)
         The cluster that most of the items of a cluster would go to.
+    cost : float
+        As it is.
     """
 
     centers: FloatArray
     halves: FloatArray
     change: FloatArray
     heir: IntArray
+    cost: float
 
     @classmethod
     def of(cls, problem: Problem, run: Run) -> Displacements:
@@ -84,14 +89,14 @@ class Displacements:
         alone = (halves[0] == halves[1]).all(axis=1)
         change[:, alone] = np.inf
         np.fill_diagonal(change, np.inf)
-        return cls(centers, halves, change / share, votes.argmax(axis=1))
+        return cls(centers, halves, change / share, votes.argmax(axis=1), run.cost)
 
     @staticmethod
     def work(problem: Problem) -> float:
         """What an estimate takes, in about nanoseconds."""
         k, d = problem.structure.n_clusters, problem.points.shape[1]
         looked = float(min(problem.structure.n_items, max(FEWEST, EACH * k)))
-        return float(5e5 + 3.0 * looked * k * (d + 10))
+        return float(5e5 + 1.5 * looked * k * (d + 10))
 
     def after(self, pairs: Pairs) -> FloatArray:
         """Centers after some displacements."""
@@ -100,9 +105,15 @@ class Displacements:
             centers[j], centers[i] = self.halves[:, j]
         return centers
 
-    def trials(self) -> Iterator[Pairs]:
-        """What to try: all that seem to help at once, half of them and so on; then single ones."""
-        many = self.together()
+    def trials(self, most: int | None = None) -> Iterator[Pairs]:
+        """What to try: at most so many at once that seem to help, half of them and so on; then one.
+
+        Prices stay in the estimate, so it is too good: where it promises more than there is, all at
+        once end far off.
+        """
+        many = self.together()[:most]
+        gain = -np.cumsum([self.change[pair] for pair in many])
+        many = many[: max(1, int(np.count_nonzero(gain <= CREDIBLE * self.cost)))]
         while len(many) > 1:
             yield many
             many = many[: len(many) // 2]
@@ -117,10 +128,10 @@ class Displacements:
             change[leaving >= AGAIN] = np.inf
             change[:, split >= AGAIN] = np.inf
 
-    def together(self, least: float = 0.0) -> Pairs:
-        """Displacements that gain so much and share no cluster, nor the heir of one that leaves."""
+    def together(self) -> Pairs:
+        """Displacements that help and share no cluster, nor the heir of one that leaves."""
         change, pairs = self.change.copy(), []
-        while change.min() < -least:
+        while change.min() < 0:
             i, j = (int(at) for at in np.unravel_index(change.argmin(), change.shape))
             pairs.append((i, j))
             taken = [i, j, int(self.heir[i])]
@@ -134,9 +145,15 @@ def _taken(change: FloatArray, least: FloatArray, most: FloatArray) -> FloatArra
     """What all items together change that gain by each of k offers, (items, k), within bounds."""
     total = np.empty(least.size)
     for i, column in enumerate(np.ascontiguousarray(change.T)):
-        number = int(min(max(np.count_nonzero(column < 0), least[i]), most[i]))
-        few = number < column.size
-        total[i] = np.partition(column, number)[:number].sum() if few else np.inf
+        gain = column[column < 0]
+        number = int(min(max(gain.size, least[i]), most[i]))
+        offers = gain if number <= gain.size else column
+        if number >= column.size:
+            total[i] = np.inf
+        elif number < offers.size:
+            total[i] = np.partition(offers, number)[:number].sum()
+        else:
+            total[i] = offers.sum()
     return total
 
 
@@ -149,6 +166,11 @@ def worth_no_more(best: float) -> Callable[[float, float], bool]:
         return before - after < LITTLE * after
 
     return enough
+
+
+def slow(before: float, after: float) -> bool:
+    """Whether a step brought so little that displacements may bring more."""
+    return before - after < SLOW * after
 
 
 def _halves(points: FloatArray, weight: FloatArray, labels: IntArray, k: int) -> FloatArray:

@@ -21,6 +21,7 @@ from bckm.fit.seeding import match
 
 LOOPS = 5  # loops that the time left must suffice for, or a child gets none
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
+LAST = 2.5  # the same where centers were displaced: moves are the last
 DESCENT = 0.1  # work of moves after annealing, in that of annealing
 SPEED = 5e8  # work of a second, at least about
 
@@ -120,7 +121,7 @@ class Making:
     ) -> Run:
         """Alternate from centers, or go on after `before`; in so many steps, or `until` enough."""
         search, history = self._search, None if before is None else before.history
-        done, work, now = len(history or ()), assigner.work, time.perf_counter()
+        done, effort, now = len(history or ()), assigner.effort, time.perf_counter()
         limits = search.limits
         run = alternate(
             search.problem,
@@ -136,7 +137,7 @@ class Making:
             began=search.began,
         )
         self._update(
-            search_work=self._state.search_work + (assigner.work - work),
+            search_work=self._state.search_work + (assigner.effort - effort),
             slowest=max(self._state.slowest, time.perf_counter() - now),
         )
         if before is not None and run.labels is before.labels:  # keep it as it was found
@@ -172,7 +173,7 @@ class Making:
         if search.annealing is not None:
             effort = DESCENT * search.effort(state)
         elif search.as_default(state):
-            share = SEARCH if state.n_drawn or search.displaces else MOVES
+            share = LAST if search.displaces else SEARCH if state.n_drawn else MOVES
             effort = share * state.start_work - state.search_work
         deadline = search.limits.deadline
         descent = search.moves(run.labels, run.centers, deadline, effort)
@@ -208,9 +209,9 @@ class Making:
 
     def _priced(self, assigner: Assigner, run: Run) -> Run:
         """A run with what no labels get below at its centers, and with their prices there."""
-        work = self._state.search_work - assigner.work
+        work = self._state.search_work - assigner.effort
         last = assigner(run.centers, run.labels, self._search.limits.deadline)
-        self._update(search_work=work + assigner.work)
+        self._update(search_work=work + assigner.effort)
         return replace(run, bound=last.bound, prices=last.prices)
 
     def _reported(self, run: Run, history: tuple[Step, ...], before: IntArray) -> Run:
