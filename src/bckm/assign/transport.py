@@ -52,9 +52,11 @@ class TransportAssigner(Assigner):
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",
         )
-        self.upper = np.minimum(s.upper, s.item.size)
-        self.lower = np.minimum(s.lower, self.upper)
         self.groups = self._grouped()
+        supply = self.groups.supply  # items count once where sizes do not matter
+        self.n_units = s.n_items if supply is None else int(supply.sum())
+        self.upper = np.minimum(s.upper, self.n_units)
+        self.lower = np.minimum(s.lower, self.upper)
         self.levels = self._levels()
         self._n_steps = 0
 
@@ -129,7 +131,7 @@ class TransportAssigner(Assigner):
             supply = None if groups.supply is None else groups.supply[::step]
             points = native.Points(problem.points, groups.first, weights, groups.supply, step)
             units = points.n if supply is None else supply.sum()
-            share = float(units / self.structure.item.size)
+            share = float(units / self.n_units)
             state = TransportState(points, supply, bounds.scaled(share), extremes, problem.threads)
             levels.append(state)
             if state.points.n // COARSER < SMALLEST * k:
