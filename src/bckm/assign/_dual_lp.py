@@ -22,7 +22,7 @@ from bckm.problem.problem import Problem
 from bckm.programs.highs import Model
 
 DIGITS = 9  # of costs, whose mean is about 1
-BUILT = 1e3  # work of a column while the LP is written
+BUILT, WRITTEN = 1e3, 1.5e6  # work of a column while the LP is written, and of the LP
 MOST = 3  # other clusters of an item that an LP looks at
 
 
@@ -307,7 +307,7 @@ def trust_region_step(
         to,
         solution.values[: columns.size],
         inside=not (np.abs(after - before) >= 0.999 * widths).any(),
-        work=solution.work + BUILT * columns.size,
+        work=solution.work + WRITTEN + BUILT * columns.size,
     )
 
 
