@@ -1,5 +1,6 @@
 """Centers in the wrong place are found, and taken to where they are missing."""
 
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -67,6 +68,21 @@ def test_trials_come_in_order_and_no_center_too_often():
     assert np.bincount([j for _, j in single]).max() <= 3
 
 
+def test_no_more_at_once_than_is_credible_or_asked():
+    change = np.full((20, 20), np.inf)
+    change[np.arange(0, 20, 2), np.arange(1, 20, 2)] = -10.0 - np.arange(10)
+    heir = np.arange(20) ^ 1
+
+    def first(cost, most=None):
+        plan = Displacements(np.zeros((20, 2)), np.zeros((2, 20, 2)), change, heir, cost)
+        return len(next(plan.trials(most)))
+
+    assert first(1e3) == 10
+    assert first(1e3, 4) == 4
+    assert first(100.0) == 3  # 19 + 18 + 17 of 100
+    assert first(1.0) == 1
+
+
 def test_equal_samples_cannot_be_split():
     X = np.repeat(PLACES, 10, axis=0)
     problem = Problem.build(X, 4, Constraints())
@@ -81,6 +97,16 @@ def test_when_a_trial_is_decided():
     assert not enough(120.0, 105.0)
     assert not enough(110.0, 99.0)
     assert enough(99.001, 99.0)
+
+
+def test_rounding_has_no_say_in_the_effort_of_steps():
+    rng = np.random.default_rng(1)
+    X = 1.5 * rng.normal(size=(20, 4))[rng.integers(20, size=2000)] + rng.normal(size=(2000, 4))
+    for seed in range(3):
+        fit = partial(bckm.kmeans, random_state=seed, n_jobs=1)
+        one, other = (fit(Y, 20, Constraints(size_min=100)) for Y in (X, 1e6 * X))
+        assert one.history[-1].start == other.history[-1].start  # so many displacements
+        assert (one.labels == other.labels).all()
 
 
 @pytest.mark.parametrize("sizes", [{}, {"size_min": 55, "size_max": 65}])

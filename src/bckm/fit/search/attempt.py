@@ -20,7 +20,7 @@ from bckm.fit.search.state import State
 from bckm.fit.seeding import Seeds, match
 
 SCREENING = 2  # steps of the loop, or of moves, for a child that may not be worth more
-DISPLACE = 1.8  # work that "auto" spends on displaced centers, in that of its starts
+DISPLACE = 1.6  # work that "auto" spends on displaced centers, in that of its starts
 FAR = 4.0  # as long as the last one that helped brought much, and so few since then did not:
 LOSSES = 6
 CHILD = 3e5  # work of a child beyond its moves and steps
