@@ -7,7 +7,7 @@ import pytest
 
 import bckm
 from bckm.kernels import native
-from bckm.problem.compiled import native_rules, native_soft
+from bckm.problem.compiled import as_arrays
 from bckm.problem.problem import Problem
 from tests.support.local_search import compiled, objective, planted, soft_planted
 
@@ -18,9 +18,7 @@ def judge(problem, labels, centers, items, to, fixed=False):
     """Whether a move may be made, its change, and what follows."""
     return SimpleNamespace(
         **native._judge(
-            native.Points(problem.points, cost_weight=problem.mass),
-            native_rules(problem.structure),
-            native_soft(problem.soft),
+            *as_arrays(problem.structure, problem.soft, problem.points, problem.mass),
             labels.astype(np.int32),
             centers,
             fixed,

@@ -116,8 +116,10 @@ def of_fits(number: int, seed: int, folder: Path) -> dict[str, int]:
         assert not killed(fit, 600.0, path)
         whole = outcome(answer)
         answer.unlink()
-        while killed(lambda fit=fit: fit(checkpoint=path), float(rng.uniform(0.02, 0.4)), path):
+        most = 0.4  # more and more, or the longest of its runs would never end
+        while killed(lambda fit=fit: fit(checkpoint=path), float(rng.uniform(0.02, most)), path):
             counts["killed"] += 1
+            most *= 1.2
             counts["writing"] += left_behind(folder)
             if path.exists():
                 read_container(path, ["checkpoint"])

@@ -18,7 +18,7 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.assign._dual_lp import Prices, Resources
 from bckm.assign._mend_numpy import mend as mend_with_costs
 from bckm.kernels import missing, native
-from bckm.problem.compiled import native_rules, native_soft
+from bckm.problem.compiled import as_arrays
 from bckm.problem.problem import Problem
 
 EFFORT = 1e8  # work of mending beyond a look at all items
@@ -48,10 +48,8 @@ class Mender:
         self.problem, self.resources, self.work = problem, resources, 0.0
         self.compiled = not (missing or problem.structure.n_clusters > MOST)
         if self.compiled:
-            points = np.zeros((problem.mass.size, 1)) if problem.sparse else problem.points
-            self._points = native.Points(points, cost_weight=problem.cost_weight)
-            self._rules = native_rules(problem.structure)
-            self._soft = native_soft(problem.soft)
+            points = None if problem.sparse else problem.points
+            self._arrays = as_arrays(problem.structure, problem.soft, points, problem.cost_weight)
 
     def __call__(
         self,
@@ -89,9 +87,7 @@ class Mender:
                 costs = squared_distances(problem.points, centers) * problem.cost_weight[:, None]
                 at = np.zeros((len(centers), 1))
             outcome = native.mend(
-                self._points,
-                self._rules,
-                self._soft,
+                *self._arrays,
                 mended,
                 at,
                 *self._paid(prices),

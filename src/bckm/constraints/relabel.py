@@ -123,7 +123,9 @@ class Dropped(Sequence[str]):
 
     def __repr__(self) -> str:
         more = f", ... {len(self) - 9:,} more" if len(self) > 10 else ""
-        return f"({', '.join(map(repr, self[: 9 if more else 10]))}{more})"
+        return (
+            f"({', '.join(map(repr, self[: 9 if more else 10]))}{more or ',' * (len(self) == 1)})"
+        )
 
 
 class Relabel:

@@ -7,11 +7,10 @@ import numpy as np
 from bckm._core.deadline import Deadline
 from bckm._core.types import IntArray
 from bckm.kernels import missing, native
-from bckm.problem.compiled import native_rules, native_soft
-from bckm.problem.soft import Soft
+from bckm.problem.compiled import as_arrays
 from bckm.problem.structure import Structure
 
-HOT, COLD, CYCLES = 0.5, 0.03, 4  # as in a search: with prices of rules that rise and fall
+HOT, COLD, CYCLES = 0.5, 0.03, 4  # as in a search: with fines that rise and fall
 
 
 def oscillate(
@@ -23,14 +22,11 @@ def oscillate(
     """
     if missing or s.contradictions or deadline.passed:
         return None
-    m, k = s.n_items, s.n_clusters
     after = labels.astype(np.int32)
     outcome = native.anneal(
-        native.Points(np.zeros((m, 1))),
-        native_rules(s),
-        native_soft(Soft.none(m, k)),
+        *as_arrays(s),
         after,
-        np.zeros((k, 1)),
+        np.zeros((s.n_clusters, 1)),
         True,
         HOT,
         COLD,

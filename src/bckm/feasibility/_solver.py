@@ -13,7 +13,7 @@ from bckm.feasibility._reduced import Reduced
 from bckm.programs.highs import Model
 from bckm.programs.program import Program
 
-MOST_WORK = 1e10  # of an integer program that nothing else ends
+MOST_WORK = 3e10  # of an integer program that nothing else ends; without costs it takes less
 SAFETY = 1e-10  # share of the sum of all terms by which a dual proof must clear zero
 
 

@@ -1,4 +1,4 @@
-"""Rules as plain arrays, for compiled code."""
+"""Items and rules as plain arrays, for compiled moves."""
 
 from __future__ import annotations
 
@@ -12,8 +12,22 @@ from bckm.problem.soft import Soft
 from bckm.problem.structure import Structure
 
 
-def native_rules(s: Structure) -> native.Rules:
-    """What labels must obey, for compiled code."""
+def as_arrays(
+    structure: Structure,
+    soft: Soft | None = None,
+    points: FloatArray | None = None,
+    weight: FloatArray | None = None,
+) -> tuple[native.Points, native.Rules, native.Soft]:
+    """Items, hard and soft rules, the first arguments of all moves; without points all are at 0."""
+    m = structure.n_items
+    return (
+        native.Points(np.zeros((m, 1)) if points is None else points, cost_weight=weight),
+        _rules(structure),
+        _soft(Soft.none(m, structure.n_clusters) if soft is None else soft),
+    )
+
+
+def _rules(s: Structure) -> native.Rules:
     nothing = sp.csr_array((0, 0))
     rows = s.apart_from_loads
     return native.Rules(
@@ -29,8 +43,7 @@ def native_rules(s: Structure) -> native.Rules:
     )
 
 
-def native_soft(soft: Soft) -> native.Soft:
-    """What labels should obey, for compiled code."""
+def _soft(soft: Soft) -> native.Soft:
     return native.Soft(
         *_lists(soft.ties),
         _floats(soft.ties.data),

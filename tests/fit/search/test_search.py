@@ -1074,9 +1074,9 @@ def test_the_estimator_hands_search_on(search, hasty):
 def test_number_of_starts(n, options, starts, monkeypatch):
     seen = []
 
-    def stop(search, *_):
+    def stop(search, state, *_):
         seen.append(len(search.starts.seeds))
-        assert search.n_starts == options.get("n_init", max(10, starts))
+        assert search.n_starts(state) == options.get("n_init", max(10, starts))
         raise ZeroDivisionError
 
     monkeypatch.setattr("bckm.fit.kmeans.explore", stop)

@@ -1,9 +1,9 @@
 """Local search that passes through labels that violate rules.
 
 Where sums are tight, nearly every move breaks one of them, and moves that keep all rules (`local`)
-soon find nothing more. Here a violated rule has a price, which rises while the rule is violated too
-often and falls while it holds too often; what counts are the best labels met that obey. Moves that
-make the objective worse are made too, less and less of them (simulated annealing).
+soon find nothing more. Here a violated rule is fined; its fine rises while the rule is violated
+too often and falls while it holds too often; what counts are the best labels met that obey. Moves
+that make the objective worse are made too, less and less of them (simulated annealing).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bckm._core.memory import require
 from bckm._core.types import FloatArray, IntArray
 from bckm.fit.search.local import Descent
 from bckm.kernels import native
-from bckm.problem.compiled import native_rules, native_soft
+from bckm.problem.compiled import as_arrays
 from bckm.problem.problem import Problem
 
 KINDS: Final = ("proposed", "relocated", "swapped", "ejected")
@@ -39,9 +39,7 @@ class Annealing:
             f"the moves between {k:,} clusters",
             "Use search='none', or fewer clusters.",
         )
-        self._points = native.Points(problem.points, cost_weight=problem.mass)
-        self._rules = native_rules(problem.structure)
-        self._soft = native_soft(problem.soft)
+        self._arrays = as_arrays(problem.structure, problem.soft, problem.points, problem.mass)
 
     def __call__(
         self,
@@ -62,9 +60,7 @@ class Annealing:
         after = labels.astype(np.int32)
         each = effort / after.size
         outcome = native.anneal(
-            self._points,
-            self._rules,
-            self._soft,
+            *self._arrays,
             after,
             np.ascontiguousarray(centers),
             fixed,

@@ -72,14 +72,14 @@ def phase(search: Search, state: State) -> Phase:
     if state.stopped or (state.n_populations and not again):
         return Phase.DONE
     if search.annealing is not None:
-        return Phase.START if state.n_starts < search.n_starts else Phase.CLOSE
+        return Phase.START if state.n_starts < search.n_starts(state) else Phase.CLOSE
     if search.as_default(state) or not search.has_children:
         if state.n_starts < len(search.starts.seeds):
             return Phase.START
         return _default_phase(search, state) if search.has_children else Phase.DONE
     if search.displaces and not state.n_populations and state.n_stale < MOST_TRIALS:
         return Phase.DISPLACE
-    if state.n_starts < search.n_starts:
+    if state.n_starts < search.n_starts(state):
         return Phase.START
     return Phase.CHILD if state.n_stale < PATIENCE else Phase.CLOSE
 

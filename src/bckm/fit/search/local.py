@@ -21,7 +21,7 @@ from bckm._core.memory import require
 from bckm._core.types import FloatArray, IntArray
 from bckm.exceptions import UnsupportedError
 from bckm.kernels import missing, native
-from bckm.problem.compiled import native_rules, native_soft
+from bckm.problem.compiled import as_arrays
 from bckm.problem.problem import Problem
 
 PAIR = 64  # bytes for a pair of clusters
@@ -79,9 +79,7 @@ class LocalSearch:
             f"the moves between {k:,} clusters",
             "Use search='none', or fewer clusters or n_jobs.",
         )
-        self._points = native.Points(problem.points, cost_weight=problem.mass)
-        self._rules = native_rules(problem.structure)
-        self._soft = native_soft(problem.soft)
+        self._arrays = as_arrays(problem.structure, problem.soft, problem.points, problem.mass)
 
     def __call__(
         self,
@@ -99,9 +97,7 @@ class LocalSearch:
         """
         after = labels.astype(np.int32)
         outcome = native.descend(
-            self._points,
-            self._rules,
-            self._soft,
+            *self._arrays,
             after,
             np.ascontiguousarray(centers),
             fixed,

@@ -26,6 +26,7 @@ STARTS, FINAL = 0.4, 0.6  # share of its work for these, and then for the best o
 LEAST = 0.03  # for each of them
 # work of annealing: in all, for each item, and not more for each pair of items
 BASE, EACH, EACH_PAIR = 2e8, 3e5, 1.5e4
+FURTHER = 1e8  # at least, in populations after what the default does
 PAIRS = 200  # clusters whose pairs are few enough to think of displacing any center
 
 
@@ -48,7 +49,7 @@ class Search:
     began : float
         When the fit began.
     named : bool
-        Whether the person named the engine: then its steps come first by default.
+        Whether the person named the engine: then its steps come first.
     """
 
     problem: Problem
@@ -80,14 +81,14 @@ class Search:
     def annealing(self) -> Annealing | None:
         """Annealing, where it comes before the engine: that one sees but the best clustering."""
         few = self.problem.structure.n_items <= ANNEALED
-        wanted = self.has_children and few and not self.engine.cheap_step
-        wanted = wanted and not (self.named and self.kind == "auto")
+        wanted = self.has_children and few and not (self.engine.cheap_step or self.named)
         return Annealing(self.problem) if wanted else None
 
     def effort(self, state: State) -> float:
         """Work of annealing in a population: twice that of the last one."""
         m = self.problem.structure.n_items
-        return float(min(BASE + EACH * m, EACH_PAIR * m * m) * 2**state.n_populations)
+        work = float(min(BASE + EACH * m, EACH_PAIR * m * m))
+        return work if not state.n_populations else max(work, FURTHER) * 2**state.n_populations
 
     def start_effort(self, state: State) -> float:
         """Work of annealing for a start."""
@@ -103,12 +104,11 @@ class Search:
             return min(max(number, FEWEST_STARTS), MOST_STARTS)
         return len(self.starts.seeds)
 
-    @property
-    def n_starts(self) -> int:
+    def n_starts(self, state: State) -> int:
         """Starts of a population."""
-        if self.annealing is not None:
-            return self.n_first
-        return self.starts.population
+        if self.annealing is None:
+            return self.starts.population
+        return max(self.n_first, FEWEST_STARTS) if state.n_populations else self.n_first
 
     @cached_property
     def displaces(self) -> bool:
