@@ -49,9 +49,13 @@ kernels: $(VENV)/.installed  # compile them and show what the compiler says
 pure: $(VENV)/.dev-installed  # the tests without the compiled kernels
 	BCKM_PURE=1 $(BIN)/pytest -q -n 2 -m "not slow"
 
-# The tests of the kernels under the address and undefined-behavior sanitizers of GCC. The
-# instrumented build has an environment of its own, which borrows all other packages from $(VENV).
+# The tests of the kernels, and those that drive them through whole steps and searches, under the
+# address and undefined-behavior sanitizers of GCC. The instrumented build has an environment of its
+# own, which borrows all other packages from $(VENV).
 SANITIZE := build/sanitize
+DRIVERS := $(addprefix tests/,problem/test_cliques.py feasibility/test_whole_samples.py \
+  assign/test_linked_transport.py assign/test_sums.py \
+  fit/search/test_annealing.py fit/search/test_local_search.py)
 PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 LIBRARY = $$($${CXX:-g++} -print-file-name=$(1))
 sanitize: $(VENV)/.dev-installed
@@ -60,8 +64,10 @@ sanitize: $(VENV)/.dev-installed
 	$(SANITIZE)/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation \
 	  --force-reinstall -C build-dir=$(SANITIZE)/cmake -C cmake.build-type=Debug \
 	  -C cmake.define.BCKM_SANITIZE=ON -C cmake.define.BCKM_DEVELOP=ON .
-	LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZE)/venv/bin/python -m pytest -q -m "not slow" tests/kernels
+	export LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0; \
+	$(SANITIZE)/venv/bin/python -m pytest -q -m "not slow" tests/kernels && \
+	$(SANITIZE)/venv/bin/python -m pytest -q $(DRIVERS)
 
 # The reliability campaign, into results/: all parts in about half an hour on two cores, or one of
 # them: PART=labels COUNT=1000 SEED=3, and CASE=17 to repeat one case; SHARE=0.02 for a part of each

@@ -12,7 +12,7 @@ from bckm.feasibility import feasible_start
 from bckm.fit.seeding import spread
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
-from tests.support.instances import draw, obeying
+from tests.support.steps import check_steps, feasible_draws
 
 if missing:
     pytest.skip("needs the compiled kernels", allow_module_level=True)
@@ -34,29 +34,9 @@ def linked(n, k, share, seed=0, **more):
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_labels_obey_and_bounds_hold(batch):
-    for seed in range(batch * BATCH, (batch + 1) * BATCH):
-        drawn = draw(seed)
-        allowed = obeying(drawn)
-        if not len(allowed):
-            continue
-        problem = Problem.build(drawn.X, drawn.k, drawn.constraints, drawn.weight)
-        if problem.features & ~HANDLES:
-            continue
-        start = feasible_start(problem.structure, problem.rules, Deadline())
-        rng = np.random.default_rng(seed)
-        assigner = LinkedTransportAssigner(problem)
-        for _ in range(3):  # each call begins where the last one ended
-            on_data = problem.points[rng.integers(len(problem.points), size=drawn.k)]
-            centers = rng.normal(size=on_data.shape) if seed % 3 else on_data
-            cost = problem.cost(centers) / problem.structure.count[:, None]
-            of_sample = cost[problem.structure.item]
-            every = np.arange(len(drawn.X))
-            best = of_sample[every, allowed].sum(axis=1).min()
-            found = assigner(centers, start, Deadline())
-            labels = problem.structure.expand(found.labels)
-            assert (allowed == labels).all(axis=1).any(), seed
-            assert found.cost == pytest.approx(of_sample[every, labels].sum(), rel=1e-9), seed
-            assert found.bound <= best * (1 + 1e-9) + 1e-14, seed
+    for known in feasible_draws(range(batch * BATCH, (batch + 1) * BATCH)):
+        if not known.problem.features & ~HANDLES:
+            check_steps(known, LinkedTransportAssigner, 3)
 
 
 @pytest.mark.sampled(8)

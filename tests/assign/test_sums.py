@@ -9,7 +9,7 @@ from bckm.feasibility import feasible_start
 from bckm.fit.seeding import spread
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
-from tests.support.instances import draw, obeying
+from tests.support.steps import check_steps, feasible_draws
 
 if missing:
     pytest.skip("needs the compiled kernels", allow_module_level=True)
@@ -47,28 +47,9 @@ def loaded(seed, n=3000, k=12, weights=False):
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_labels_obey_and_bounds_hold(batch):
-    for seed in range(batch * BATCH, (batch + 1) * BATCH):
-        drawn = draw(seed)
-        allowed = obeying(drawn)
-        if not len(allowed):
-            continue
-        problem = Problem.build(drawn.X, drawn.k, drawn.constraints, drawn.weight)
-        if problem.structure.linear.number:
-            continue
-        start = feasible_start(problem.structure, problem.rules, Deadline())
-        rng = np.random.default_rng(seed)
-        assigner = SumsAssigner(problem)
-        for _ in range(2):  # each call begins where the last one ended
-            centers = rng.normal(size=(drawn.k, problem.points.shape[1]))
-            cost = problem.cost(centers) / problem.structure.count[:, None]
-            of_sample = cost[problem.structure.item]
-            every = np.arange(len(drawn.X))
-            best = of_sample[every, allowed].sum(axis=1).min()
-            found = assigner(centers, start, Deadline())
-            labels = problem.structure.expand(found.labels)
-            assert (allowed == labels).all(axis=1).any(), seed
-            assert found.cost == pytest.approx(of_sample[every, labels].sum(), abs=1e-12), seed
-            assert found.bound <= best * (1 + 1e-9) + 1e-14, seed
+    for known in feasible_draws(range(batch * BATCH, (batch + 1) * BATCH)):
+        if not known.problem.structure.linear.number:
+            check_steps(known, SumsAssigner, 2)
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -1,9 +1,5 @@
 """Whole fits under sizes that are hard: nothing hangs, and every step is proven optimal."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from itertools import pairwise, permutations
 
@@ -13,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 import bckm
 from bckm import ConstrainedKMeans, Constraints, kernels, kmeans
+from tests.support.ctrl_c import interrupted, needs_signals
 
 pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)
 
@@ -230,7 +227,7 @@ def test_a_stop_in_the_middle_of_a_fit():
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@needs_signals
 @pytest.mark.parametrize("wait", [0.0, 0.5])
 def test_a_real_ctrl_c_inside_settle(wait):
     """Paths that would take long, from prices that are no help, are interrupted from outside."""
@@ -245,7 +242,7 @@ X, centers = rng.normal(size=(n, 3)), 3 + rng.normal(size=(k, 3))
 points, prices, known = native.Points(X), np.zeros(k), Known(n)
 sweep(points, centers, prices, known)
 size = np.full(k, n // k)
-print("begin", flush=True)
+print("begun", flush=True)
 began = time.perf_counter()
 try:
     native.settle(points, centers, prices, known.label, known.slack, size, size, 10**5, 1e9, 1)
@@ -253,21 +250,7 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 print("after", time.perf_counter() - began)
 """
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": "."},
-        # a shell that starts tests in the background makes its children ignore the signal
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    assert process.stdout.readline() == "begin\n"
-    time.sleep(wait + 0.2)
-    process.send_signal(signal.SIGINT)
-    sent = time.perf_counter()
-    told = process.communicate(timeout=30)[0]
-    assert told.startswith("interrupted"), told
-    assert time.perf_counter() - sent < 5
+    assert interrupted(code, wait + 0.2, most=5).startswith("interrupted")
 
 
 # -- prediction -------------------------------------------------------------------------------

@@ -1,9 +1,5 @@
 """What the loop promises, whatever the engine."""
 
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -21,13 +17,14 @@ from bckm.fit.lloyd import Limits, Run, _exchange, _exchanges, alternate
 from bckm.fit.seeding import SEEDINGS, spread
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
+from tests.support.ctrl_c import interrupted, needs_signals
 from tests.support.families import FAMILIES
 from tests.support.lp_engine import PricedAssigner, dual_value
 
 SOLVERS = ("auto", "exact", "pump", "greedy")
 N, K = 40, 4
 
-kmeans = partial(bckm.kmeans, search="none")  # the loop alone; see test_search for the rest
+kmeans = partial(bckm.kmeans, search="none")  # the loop alone; see tests/fit/search for the rest
 
 
 def drawn(seed, kind="even"):
@@ -553,31 +550,21 @@ def test_a_sum_that_no_sample_touches_keeps_its_bound():
     assert verify(found.labels, 2, asked) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@needs_signals
 def test_a_real_ctrl_c_inside_the_solver_gives_the_best_labels():
     """A tree search that would take minutes is interrupted from outside."""
     code = """
 import numpy as np, bckm
 from tests.support.families import FAMILIES
-from tests.support.lp_engine import PricedAssigner, dual_value
+# imports take a while
+bckm.kmeans([[0.0], [1.0], [2.0]], 2, bckm.Constraints(cannot_link=[(0, 1)]), solver="exact")
 X, k, rules = FAMILIES["planted_coloring"](np.random.default_rng(300), 300)
-print("begin", flush=True)
+print("begun", flush=True)
 result = bckm.kmeans(X, k, rules, solver="exact", random_state=0)
 print(result.status, bckm.verify(result.labels, k, rules))
 """
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdout=subprocess.PIPE,
-        text=True,
-        # a shell that starts tests in the background makes its children ignore the signal
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    assert process.stdout.readline() == "begin\n"
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
     # the first step is not over: there is nothing better than any labels that obey
-    assert process.communicate(timeout=30)[0] == "not_started []\n"
-    assert process.returncode == 0
+    assert interrupted(code, wait=2, most=30) == "not_started []\n"
 
 
 # -- exchanges and prices ---------------------------------------------------------------------

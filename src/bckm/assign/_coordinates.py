@@ -64,7 +64,6 @@ class Coordinates:
         self.data[:, d : d + self._columns.size] = features
         self._supply = None if (s.count == 1).all() else s.count
         self._moment = mass * np.square(features).sum(axis=1)
-        self._mass = mass
 
     @property
     def extremes(self) -> tuple[float, float]:

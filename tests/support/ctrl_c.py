@@ -1,0 +1,37 @@
+"""A real Ctrl-C: code that runs in a process of its own is interrupted from outside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+def interrupted(code: str, wait: float, most: float) -> str:
+    """Interrupt code `wait` seconds after it prints "begun"; return what it prints then.
+
+    It must end by itself, within `most` seconds.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": "."},
+        # a shell that starts tests in the background makes its children ignore the signal
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(wait)
+    sent = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=30)[0]
+    assert process.returncode == 0, told
+    assert time.perf_counter() - sent < most
+    return told
