@@ -8,7 +8,7 @@ import pytest
 
 from bckm import Capacity, Constraints, LinearRows, verify
 from bckm.constraints.rules import CannotLink, MustLink
-from bckm.problem.structure import Structure, contract, renumber
+from bckm.problem.structure import Structure, contract
 from tests.support.statements import stated
 
 
@@ -88,10 +88,6 @@ def test_a_chain_of_100_000_samples(order):
     assert s.count.tolist() == [n]
     assert verify(s.expand(np.array([1])), 2, asked) == []
     assert time.perf_counter() - began < 10
-
-
-def test_renumber():
-    assert renumber(np.array([7, 2, 7, 0, 2])).tolist() == [0, 1, 0, 2, 1]
 
 
 def test_expand_leads_back_to_samples():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import math
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +12,7 @@ import scipy.sparse as sp
 from bckm import kernels
 from bckm._core.arrays import blocks
 from bckm._core.deadline import Deadline, TimeUp
-from bckm._core.types import FloatArray, IntArray, Sparse
+from bckm._core.types import BoolArray, FloatArray, IntArray, Sparse
 from bckm.problem.structure import Structure
 
 LISTEN = 1024  # items between two looks at the clock
@@ -49,33 +51,38 @@ class _Placer:
         self.remaining = int(s.count.sum())
         self.room = LoadRoom(s) if s.loads.number else None
         self.row_gain = _row_gain(s)
-        self.blocked = np.zeros((m, k), bool)  # forbidden, or a neighbor is in the cluster
-        self.blocked.ravel()[s.forbidden] = True
+        self.regret: FloatArray | None = None  # the first of equals are most costly
         if rng is not None:
             self.regret = rng.permutation(m) / m
-        else:
-            self.regret = np.zeros(m) if cost is None else _regret(cost)
+        elif cost is not None:
+            self.regret = _regret(cost)
+
+    @cached_property
+    def blocked(self) -> BoolArray:
+        """Whether a cluster is forbidden, or a neighbor is in it, (m, k)."""
+        blocked = np.zeros((self.s.n_items, self.s.n_clusters), bool)
+        blocked.ravel()[self.s.forbidden] = True
+        return blocked
 
     def run(self) -> IntArray:
-        s, labels, regret = self.s, self.labels, self.regret
+        s, labels = self.s, self.labels
         degree = np.diff(s.neighbors.indptr)
-        saturation = self.blocked.sum(axis=1) if s.forbidden.size else np.zeros(s.n_items, np.int64)
-        large = s.count if self.room is None else self.room.share
-        constrained = (degree > 0) | (saturation > 0)
-        hard = np.flatnonzero(constrained)
-        costly = [-regret[hard]] if regret.any() else []
-        hard = hard[np.lexsort((*costly, -large[hard], -degree[hard]))]
+        constrained = degree > 0
+        if s.forbidden.size:
+            constrained |= self.blocked.any(axis=1)
+        hard = self._hardest_first(np.flatnonzero(constrained), degree)
         plain = self.room is None and self.row_gain is None
         if not kernels.missing and (plain or self._many(hard)):
-            self._place_compiled(hard, self.cost if plain else self._in_turn(hard))
+            if not (plain and self._place_in_order(hard)):
+                self._place_compiled(hard, self.cost if plain else self._in_turn(hard))
         else:
-            self._place_conflicting(hard, saturation)
+            self._place_conflicting(hard)
         # then large items, which need most room; then costly ones
         at_once = ~constrained & (s.count == 1)
         if self.cost is not None or self.room is not None or self.row_gain is not None:
             at_once[:] = False
         rest = np.flatnonzero(~constrained & ~at_once)
-        rest = rest[np.lexsort((-regret[rest], -large[rest]))]
+        rest = self._hardest_first(rest)
         if self.cost is None and self.row_gain is not None and self.room is None:
             rest = self._by_row_gain(rest, self.row_gain)
         elif self.cost is None and self.room is None:
@@ -89,11 +96,27 @@ class _Placer:
         labels[at_once] = _fill(s, self.sizes, int(at_once.sum()))
         return labels
 
+    def _hardest_first(self, items: IntArray, degree: IntArray | None = None) -> IntArray:
+        """Items in most conflicts first, of these large ones, of these costly ones."""
+        large = self.s.count if self.room is None else self.room.share
+        keys = [large] if degree is None else [large, degree]
+        if self.regret is None and self.room is None:
+            spans = [int(key.max(initial=0)) + 1 for key in keys]
+            if math.prod(spans) <= 1 << 16:  # small whole numbers: counting sorts them
+                code, span = np.zeros(items.size, np.uint16), 1
+                for key, most in zip(keys, spans, strict=True):
+                    code += ((most - 1 - key[items]) * span).astype(np.uint16)
+                    span *= most
+                return items[np.argsort(code, kind="stable")]
+        elif self.regret is not None:
+            keys = [self.regret, *keys]
+        return items[np.lexsort([-key[items] for key in keys])]
+
     def _many(self, hard: IntArray) -> bool:
         """Whether items in conflict are too many to look at the sums for each of them."""
         if self.cost is not None or self.row_gain is not None:
             return False
-        return hard.size > MANY and self.blocked.size <= LARGEST
+        return hard.size > MANY and self.s.n_items * self.s.n_clusters <= LARGEST
 
     def _in_turn(self, hard: IntArray) -> FloatArray:
         """Costs that bring items into all clusters in turn: so sums grow about evenly."""
@@ -101,6 +124,26 @@ class _Placer:
         cost = np.zeros((self.s.n_items, k))
         cost[hard] = (np.arange(hard.size)[:, None] + np.arange(k)) % k
         return cost
+
+    def _place_in_order(self, hard: IntArray) -> bool:
+        """Where only conflicts and sizes matter, and the first cluster that fits always exists."""
+        s = self.s
+        if self.cost is not None or self.regret is not None or s.forbidden.size:
+            return False
+        done = kernels.native.place_in_order(
+            s.neighbors.indptr.astype(np.int32, copy=False),
+            s.neighbors.indices.astype(np.int32, copy=False),
+            s.count,
+            s.lower,
+            s.upper,
+            hard,
+            self.labels,
+            self.sizes,
+            self.deadline.left,
+        )
+        if done:
+            self.remaining -= int(s.count[hard].sum())
+        return bool(done)
 
     def _place_compiled(self, hard: IntArray, cost: FloatArray | None) -> None:
         """The same as `_place_conflicting` where only conflicts, sizes and costs matter."""
@@ -125,9 +168,10 @@ class _Placer:
         if self.room is not None:
             self.room.add(hard, self.labels[hard])
 
-    def _place_conflicting(self, hard: IntArray, saturation: IntArray) -> None:
+    def _place_conflicting(self, hard: IntArray) -> None:
         """Items in conflict: fewest choices first (DSATUR)."""
         s, labels, blocked = self.s, self.labels, self.blocked
+        saturation = blocked.sum(axis=1)
         indptr, indices = s.neighbors.indptr, s.neighbors.indices
         rank = dict(zip(hard.tolist(), range(hard.size), strict=True))
         heap = [(-int(saturation[j]), at, j) for j, at in rank.items()]

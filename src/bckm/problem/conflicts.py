@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
@@ -85,26 +86,25 @@ class ConflictSets(Sequence[Set]):
 
 def lift(rules: Rules, item: IntArray) -> tuple[ConflictSets, LinkRules]:
     """Cannot-links between items, and the links that contradict: they part what is one item."""
-    pairs: list[NDArray[np.integer]] = []
     larger: list[Set] = []
     wrong: list[IntArray] = []
     begin = 0
     apart = rules.cannot_links
+    unique, some_joined = _distinct([block.pairs()[0] for block in apart.blocks], item)
     for block in apart.blocks:
-        twos, numbers = block.pairs()
-        pairs.append(twos)
-        inside = [at + np.flatnonzero(item[p[:, 0]] == item[p[:, 1]]) for at, p in _parts(twos)]
-        joined = np.concatenate([*inside, np.empty(0, np.int64)])
-        wrong.append(begin + (joined if numbers is None else numbers[joined]))
-        sets, numbers = block.larger()
+        if some_joined:
+            twos, numbers = block.pairs()
+            inside = [at + np.flatnonzero(item[p[:, 0]] == item[p[:, 1]]) for at, p in _parts(twos)]
+            joined = np.concatenate([*inside, np.empty(0, np.int64)])
+            wrong.append(begin + (joined if numbers is None else numbers[joined]))
+        sets, places = block.larger()
         if len(sets):
             found, fewer = _lifted(sets, item)
             larger += found
-            wrong.append(begin + numbers[fewer])
+            wrong.append(begin + places[fewer])
         begin += len(block)
     by_length = sorted({s for s in larger if len(s) > 2}, key=lambda s: (-len(s), s))
     twos = np.array([s for s in larger if len(s) == 2], np.int64).reshape(-1, 2)
-    unique = distinct_pairs(pairs, item)
     if len(twos):
         unique = distinct_pairs([unique, twos])
     contradictions = np.sort(np.concatenate([*wrong, np.empty(0, np.int64)]))
@@ -137,7 +137,8 @@ def _parts(pairs: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.integer
 
 def symmetric(a: NDArray[Any], b: NDArray[Any], value: NDArray[Any], m: int) -> Sparse:
     """A symmetric array (m, m) in CSR, from its entries above the diagonal, sorted by row."""
-    starts = np.searchsorted(a, np.arange(m + 1)).astype(np.int32)
+    starts = np.zeros(m + 1, np.int32)
+    np.cumsum(np.bincount(a, minlength=m), out=starts[1:])
     upper = sp.csr_array((value, b.astype(np.int32), starts), (m, m))
     return upper + upper.T.tocsr()
 
@@ -154,39 +155,58 @@ def distinct_pairs(
     item : array, optional
         The item of each sample.
     """
+    return _distinct(pairs, item)[0]
+
+
+def _distinct(
+    pairs: Sequence[NDArray[np.integer]], item: IntArray | None
+) -> tuple[NDArray[np.int32], bool]:
+    """The same, and whether there are pairs of one item."""
     total = sum(map(len, pairs))
     if not total:
-        return np.empty((0, 2), np.int32)
-    names = int(item.max() if item is not None else max(p.max() for p in pairs if p.size)) + 1
-    met = np.zeros(names, bool)
-    for part in pairs:
-        for _, some in _parts(part):
-            met[some if item is None else item[some]] = True
-    named = np.flatnonzero(met).astype(np.int32)
-    rank = np.cumsum(met, dtype=np.int32) - 1
-    if item is not None:
-        rank = rank[item]
-    size = named.size
-    full = size * size <= TABLE * total  # all pairs of some items: mark them in a table
-    codes = np.zeros(size * size, bool) if full else np.empty(total, np.int64)
+        return np.empty((0, 2), np.int32), False
+    size = int(item.max() if item is not None else max(p.max() for p in pairs if p.size)) + 1
+    named = _named(pairs, item, size, math.isqrt(int(TABLE * total) // 2))
+    rank = None
+    if named is not None:  # perhaps all pairs of some items: mark them in a table
+        rank, size = np.zeros(size, np.int32), named.size
+        rank[named] = np.arange(size)
+    bits = max(1, (size - 1).bit_length())  # of the second of two items in the code of a pair
+    codes = np.empty(total, np.int64) if rank is None else np.zeros(size << bits, bool)
     begin = 0
-    for part in pairs:
-        for _, some in _parts(part):
-            a, b = rank[some[:, 0]], rank[some[:, 1]]
-            code = np.minimum(a, b).astype(np.int64) * size + np.maximum(a, b)
-            if full:
-                codes[code] = True
-            else:
-                codes[begin : begin + code.size] = code
-                begin += code.size
-    if full:
+    for _, some in (each for part in pairs for each in _parts(part)):
+        a, b = (end if item is None else item[end] for end in some.T)
+        if rank is not None:
+            a, b = rank[a], rank[b]
+        code = np.minimum(a, b).astype(np.int64) << bits | np.maximum(a, b)
+        if rank is None:
+            codes[begin : begin + code.size] = code
+            begin += code.size
+        else:
+            codes[code] = True
+    if rank is not None:
         codes = np.flatnonzero(codes)
     else:
         codes.sort()
         codes = codes[np.append(True, codes[1:] != codes[:-1])]
     found = np.empty((codes.size, 2), np.int32)
     for begin in range(0, codes.size, PART):
-        a, b = np.divmod(codes[begin : begin + PART], size)
-        found[begin : begin + PART, 0], found[begin : begin + PART, 1] = named[a], named[b]
+        part = found[begin : begin + PART]
+        part[:, 0] = codes[begin : begin + PART] >> bits
+        part[:, 1] = codes[begin : begin + PART] & ((1 << bits) - 1)
+    if named is not None:
+        found = named[found]
     differ = found[:, 0] != found[:, 1]
-    return found if differ.all() else found[differ]
+    return (found, False) if differ.all() else (found[differ], True)
+
+
+def _named(
+    pairs: Sequence[NDArray[np.integer]], item: IntArray | None, size: int, most: int
+) -> NDArray[np.int32] | None:
+    """The items that pairs name, of so many; None if they are more than `most`."""
+    met = np.zeros(size, bool)
+    for _, some in (each for part in pairs for each in _parts(part)):
+        met[some if item is None else item[some]] = True
+        if np.count_nonzero(met) > most:
+            return None
+    return np.flatnonzero(met).astype(np.int32)

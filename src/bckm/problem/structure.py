@@ -49,33 +49,34 @@ def contract(rules: Iterable[Rule], n_samples: int) -> IntArray:
 
     Items are numbered by their first sample, so the result does not depend on the order of rules.
     """
-    item = np.arange(n_samples)
+    small = n_samples < 1 << 31
+    first: NDArray[np.integer] = np.arange(n_samples).astype(np.int32 if small else np.int64)
     for block in Rules.of(rules).must_links.blocks:
-        for first, other in block.chained(max(PART, n_samples)):
-            item = _joined(item, item[first], item[other])
-    return item if item[-1] == n_samples - 1 else renumber(item)
+        for one, other in block.chained(max(PART, n_samples)):
+            _join(first, first[one], first[other])
+    item = np.cumsum(first == np.arange(n_samples, dtype=first.dtype))
+    item -= 1
+    return item if item[-1] == n_samples - 1 else item[first]
 
 
-def _joined(item: IntArray, a: IntArray, b: IntArray) -> IntArray:
-    """The same after items were joined; of many links most say nothing new."""
+def _join(first: NDArray[np.integer], a: NDArray[np.integer], b: NDArray[np.integer]) -> None:
+    """Join items, here named by their first samples; of many links most say nothing new."""
     fresh = a != b
     if not fresh.any():
-        return item
-    m = int(item.max()) + 1
-    graph = sp.coo_array((np.ones(int(fresh.sum())), (a[fresh], b[fresh])), (m, m))
-    group: IntArray = connected_components(graph, directed=False)[1]
-    return group[item].astype(np.int64)
-
-
-def renumber(group: IntArray) -> IntArray:
-    """Number groups, which have all numbers from 0 on, in the order of their first member."""
-    first = np.full(int(group.max()) + 1, group.size)
-    first[group[::-1]] = np.arange(group.size)[::-1]
-    if (np.diff(first) > 0).all():
-        return group
-    rank = np.empty(first.size, np.int64)
-    rank[np.argsort(first, kind="stable")] = np.arange(first.size)
-    return rank[group]
+        return
+    a, b = a[fresh], b[fresh]
+    named = np.zeros(first.size, bool)
+    named[a] = named[b] = True
+    names = np.flatnonzero(named)
+    place = np.cumsum(named, dtype=first.dtype)
+    place -= 1
+    graph = sp.coo_array((np.ones(a.size), (place[a], place[b])), (names.size, names.size))
+    group = connected_components(graph, directed=False)[1]
+    least = np.empty(int(group.max()) + 1, first.dtype)
+    least[group[::-1]] = names[::-1]
+    place[names] = least[group]
+    members = np.flatnonzero(named[first])
+    first[members] = place[first[members]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,6 +38,40 @@ std::int64_t best_cluster(const Placing& asked, const Placed& placed, std::int64
 
 }  // namespace
 
+bool place_in_order(const Placing& asked, const std::int64_t* order, std::int64_t number,
+                    Placed& placed, const std::function<bool()>& stop) {
+    const std::int64_t k = asked.k;
+    std::vector<std::int64_t> taken(k, -1);  // the last item that each cluster is blocked for
+    std::vector<std::int64_t> sizes(placed.sizes, placed.sizes + k);
+    std::int64_t missing = 0, remaining = placed.remaining;
+    const auto lacks = [&](std::int64_t i) {
+        return std::max<std::int64_t>(asked.lower[i] - sizes[i], 0);
+    };
+    for (std::int64_t i = 0; i < k; ++i) missing += lacks(i);
+    for (std::int64_t at = 0; at < number; ++at) {
+        const std::int64_t item = order[at], size = asked.count[item];
+        for (std::int32_t e = asked.conflict_start[item]; e < asked.conflict_start[item + 1]; ++e) {
+            const std::int64_t label = placed.label[asked.conflict_with[e]];
+            if (label >= 0) taken[label] = item;
+        }
+        std::int64_t to = 0;
+        while (to < k && (taken[to] == item || sizes[to] + size > asked.upper[to] ||
+                          missing - std::min(lacks(to), size) > remaining - size))
+            ++to;
+        if (to == k || (at % listen == 0 && stop())) {
+            for (std::int64_t q = 0; q < at; ++q) placed.label[order[q]] = -1;
+            return false;
+        }
+        missing -= std::min(lacks(to), size);
+        remaining -= size;
+        sizes[to] += size;
+        placed.label[item] = to;
+    }
+    std::copy(sizes.begin(), sizes.end(), placed.sizes);
+    placed.remaining = remaining;
+    return true;
+}
+
 bool place_conflicting(const Placing& asked, const std::int64_t* order, std::int64_t number,
                        Placed& placed, const std::function<bool()>& stop) {
     const std::int64_t k = asked.k;

@@ -1,4 +1,5 @@
-// First labels for items in conflict, one by one: those with fewest clusters left first (DSATUR).
+// First labels for items in conflict, one by one: as they come, where that breaks nothing; else
+// those with fewest clusters left first (DSATUR).
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,14 @@ struct Placing {
 struct Placed {
     std::int64_t* label;     // -1: not yet
     std::int64_t* sizes;     // (k,)
-    bool* blocked;           // (m, k)
+    bool* blocked;           // (m, k); not used by `place_in_order`
     std::int64_t remaining;  // samples of items without a label
 };
+
+// Places `number` items in their order, each in the first cluster where nothing breaks, at a tenth of
+// the price of what follows. False: there is none, or it was stopped, and nothing was placed.
+bool place_in_order(const Placing& asked, const std::int64_t* order, std::int64_t number,
+                    Placed& placed, const std::function<bool()>& stop);
 
 // Places `number` items; of those with equally many blocked clusters the first in `order` is next.
 // An item goes where it breaks least, and of such clusters to the cheapest. False: it was stopped.

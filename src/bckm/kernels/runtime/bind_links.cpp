@@ -27,41 +27,79 @@ namespace {
 using Counts = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Marks = nb::ndarray<nb::numpy, bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+// What both ways of placing share: arguments are checked, and the kernel is called.
+class PlacingCall {
+public:
+    PlacingCall(const Indices<std::int32_t>& conflict_start,
+                const Indices<std::int32_t>& conflict_with, const Integers& count,
+                const Integers& lower, const Integers& upper, std::int64_t samples,
+                const Integers& order, const Counts& label, const Counts& sizes)
+        : asked{static_cast<std::int64_t>(count.shape(0)),
+                static_cast<std::int64_t>(lower.shape(0)),
+                samples,
+                conflict_start.data(),
+                conflict_with.data(),
+                count.data(),
+                lower.data(),
+                upper.data(),
+                nullptr},
+          placed{label.data(), sizes.data(), nullptr, 0}, order(order.data()),
+          number(static_cast<std::int64_t>(order.shape(0))) {
+        const std::int64_t m = asked.items;
+        require(asked.k > 0 && upper.shape(0) == lower.shape(0) &&
+                    sizes.shape(0) == lower.shape(0),
+                "bounds and size of each cluster");
+        require(static_cast<std::int64_t>(label.shape(0)) == m, "a label of each item");
+        check_lists(conflict_start, conflict_with, m, m, "conflicts");
+        std::vector<bool> listed(m);
+        for (std::int64_t q = 0; q < number; ++q) {
+            const std::int64_t item = order.data()[q];
+            require(0 <= item && item < m && !listed[item], "each item is placed once");
+            listed[item] = true;
+        }
+        for (std::int64_t j = 0; j < m; ++j) {
+            require(label.data()[j] < asked.k, "labels are clusters");
+            if (label.data()[j] < 0) placed.remaining += count.data()[j];
+            require(label.data()[j] < 0 || !listed[j], "items to place have no label");
+            require(listed[j] || conflict_start.data()[j] == conflict_start.data()[j + 1],
+                    "all items in conflict are placed");
+        }
+    }
+
+    template <class Kernel> bool run(const Kernel& kernel, double seconds) {
+        const bckm::WithoutGil release;
+        const std::function<bool()> stop = bckm::StopCheck(seconds);
+        return kernel(asked, order, number, placed, stop);
+    }
+
+    bckm::Placing asked;
+    bckm::Placed placed;
+
+private:
+    const std::int64_t* order;
+    std::int64_t number;
+};
+
+bool place_in_order(Indices<std::int32_t> conflict_start, Indices<std::int32_t> conflict_with,
+                    Integers count, Integers lower, Integers upper, Integers order, Counts label,
+                    Counts sizes, double seconds) {
+    return PlacingCall(conflict_start, conflict_with, count, lower, upper, 0, order, label, sizes)
+        .run(bckm::place_in_order, seconds);
+}
+
 bool place_conflicting(Indices<std::int32_t> conflict_start, Indices<std::int32_t> conflict_with,
                        Integers count, Integers lower, Integers upper, std::int64_t samples,
                        std::optional<Matrix> cost, Integers order, Counts label, Counts sizes,
                        Marks blocked, double seconds) {
-    const auto m = static_cast<std::int64_t>(count.shape(0));
-    const auto k = static_cast<std::int64_t>(lower.shape(0));
-    require(k > 0 && upper.shape(0) == lower.shape(0) && sizes.shape(0) == lower.shape(0),
-            "bounds and size of each cluster");
-    require(static_cast<std::int64_t>(label.shape(0)) == m &&
-                static_cast<std::int64_t>(blocked.shape(0)) == m &&
-                static_cast<std::int64_t>(blocked.shape(1)) == k,
-            "a label of each item, and whether clusters are blocked for it");
+    PlacingCall call(conflict_start, conflict_with, count, lower, upper, samples, order, label,
+                     sizes);
+    require(blocked.shape(0) == count.shape(0) && blocked.shape(1) == lower.shape(0),
+            "whether each cluster is blocked for each item");
     require(!cost || (cost->shape(0) == blocked.shape(0) && cost->shape(1) == blocked.shape(1)),
             "one cost per item and cluster");
-    check_lists(conflict_start, conflict_with, m, m, "conflicts");
-    std::vector<bool> listed(m);
-    for (std::size_t q = 0; q < order.shape(0); ++q) {
-        const std::int64_t item = order.data()[q];
-        require(0 <= item && item < m && !listed[item], "each item is placed once");
-        listed[item] = true;
-    }
-    std::int64_t remaining = 0;
-    for (std::int64_t j = 0; j < m; ++j) {
-        if (label.data()[j] < 0) remaining += count.data()[j];
-        require(label.data()[j] < 0 || !listed[j], "items to place have no label");
-        require(listed[j] || conflict_start.data()[j] == conflict_start.data()[j + 1],
-                "all items in conflict are placed");
-    }
-    const bckm::WithoutGil release;
-    const std::function<bool()> stop = bckm::StopCheck(seconds);
-    bckm::Placed placed{label.data(), sizes.data(), blocked.data(), remaining};
-    return bckm::place_conflicting(
-        {m, k, samples, conflict_start.data(), conflict_with.data(), count.data(), lower.data(),
-         upper.data(), cost ? cost->data() : nullptr},
-        order.data(), static_cast<std::int64_t>(order.shape(0)), placed, stop);
+    call.placed.blocked = blocked.data();
+    call.asked.cost = cost ? cost->data() : nullptr;
+    return call.run(bckm::place_conflicting, seconds);
 }
 
 using Pairs =
@@ -109,6 +147,8 @@ bckm::CliqueCover clique_cover(std::int64_t nodes, Pairs edges, Integers set_sta
 }
 
 void add_all(nb::module_& module) {
+    module.def("place_in_order", place_in_order, "conflict_start"_a, "conflict_with"_a, "count"_a,
+               "lower"_a, "upper"_a, "order"_a, "label"_a, "sizes"_a, "seconds"_a);
     module.def("place_conflicting", place_conflicting, "conflict_start"_a, "conflict_with"_a,
                "count"_a, "lower"_a, "upper"_a, "samples"_a, "cost"_a.none(), "order"_a,
                "label"_a.noconvert(), "sizes"_a.noconvert(), "blocked"_a.noconvert(), "seconds"_a);
