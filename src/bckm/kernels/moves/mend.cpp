@@ -86,7 +86,6 @@ bool Mending::reach() {
         if (!descend(raises % patience == patience - 1)) return false;
         if (state.none()) return true;
         if (!state.raise(2.0)) return false;
-        ++out.raises;
         row_violation = state.rows();
         // lists run dry where many leave
         const bool dry = *std::max_element(gone.begin(), gone.end()) >= losses.length / 2;

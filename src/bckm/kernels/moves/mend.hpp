@@ -21,7 +21,7 @@ struct SumPrices {
 struct MendResult {
     bool obeys = false;  // labels obey; if not, they are as they were
     bool stopped = false;
-    std::int64_t moves = 0, raises = 0;
+    std::int64_t moves = 0;
     double work = 0.0;  // in about nanoseconds
 };
 

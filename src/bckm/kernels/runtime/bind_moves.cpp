@@ -114,7 +114,6 @@ void add_all(nb::module_& module) {
         .def_ro("obeys", &MendResult::obeys)
         .def_ro("stopped", &MendResult::stopped)
         .def_ro("moves", &MendResult::moves)
-        .def_ro("raises", &MendResult::raises)
         .def_ro("work", &MendResult::work);
     module.def("mend", mend, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(), "centers"_a,
                "prices"_a, "soft_prices"_a, "row_prices"_a, "unit"_a, "items"_a.none(),
