@@ -58,6 +58,8 @@ class Starts:
         Starts that a global search breeds from.
     automatic : bool
         Whether `n_init` left their number open.
+    given : bool
+        Whether the person gave the centers.
     """
 
     seeds: tuple[Callable[[], Seeds], ...]
@@ -66,6 +68,7 @@ class Starts:
     number: int = 1
     population: int = 1
     automatic: bool = False
+    given: bool = False
 
     def generator(self, number: int) -> np.random.Generator:
         """The generator of this number: what was drawn from others does not change it."""
@@ -117,7 +120,7 @@ def starts_of(
     stay = tied or (given is not None and search == "auto")
     fresh = None if stay else partial(choose, problem, deadline=deadline)
     if given is not None:
-        return Starts((lambda: Seeds(given),), fresh, rng, number)
+        return Starts((lambda: Seeds(given),), fresh, rng, number, given=True)
 
     def seeds(at: int) -> Seeds:  # the same ones each time: the generator stays as it is
         return choose(problem, deepcopy(generators[at]), deadline, at == 0)

@@ -1,12 +1,15 @@
 """Annealing: it may pass through labels that violate rules, and never returns any."""
 
 import itertools
+import signal
+import sys
 
 import numpy as np
 import pytest
 
 import bckm
 from bckm._core.deadline import Deadline
+from bckm.fit.search import shared
 from bckm.fit.search.anneal import Annealing
 from bckm.problem.problem import Problem
 from tests.support.instances import draw, obeying
@@ -128,6 +131,23 @@ def test_time_is_limited():
     found = run(start, 1e15, deadline=Deadline.after(0.05))
     check(start, found)
     assert found.work < 1e9
+    assert found.hurried
+
+
+def test_the_clock_has_no_say_where_there_is_time():
+    start = planted(8, n=200)
+    one, two = run(start), run(start, deadline=Deadline.after(1000))
+    assert not two.hurried
+    np.testing.assert_array_equal(one.labels, two.labels)
+
+
+def test_it_is_cold_when_time_is_up():
+    """However much work was asked for."""
+    start = planted(8, n=200)
+    found = run(start, 1e15, deadline=Deadline.after(0.3))
+    cooled = run(start, 3e6)
+    assert found.hurried
+    assert objective(start.problem, found.labels) < 1.01 * objective(start.problem, cooled.labels)
 
 
 def test_one_cluster_and_no_mass():
@@ -136,3 +156,62 @@ def test_one_cluster_and_no_mass():
     weight = np.r_[1.0, np.zeros(11)]
     start = Start.of(X, 3, bckm.Constraints(size_min=4, size_max=4), np.arange(12) % 3, weight)
     check(start, run(start))
+
+
+class Interrupting:
+    """Ctrl-C after some seconds, as a signal."""
+
+    def __init__(self, seconds):
+        self._seconds = seconds
+
+    def __enter__(self):
+        self._before = signal.signal(signal.SIGALRM, self._raise)
+        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+
+    def __exit__(self, *_):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
+
+    @staticmethod
+    def _raise(*_):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_keeps_what_was_found():
+    start = planted(8, n=200)
+    with Interrupting(0.1):
+        found = run(start, 1e15)
+    assert found.interrupted
+    assert check(start, found), "it found something by then"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_where_nothing_obeys_yet():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    pairs = list(itertools.combinations(range(4), 2))
+    problem = Problem.build(X, 3, bckm.Constraints(cannot_link=pairs))
+    labels = np.arange(6) % 3
+    with Interrupting(0.1):
+        found = Annealing(problem)(labels, problem.points[:3].copy(), Deadline(), 1e15, 0)
+    assert found.interrupted
+    np.testing.assert_array_equal(found.labels, labels)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_in_the_first_annealing_of_a_fit(monkeypatch):
+    """There is no step yet; what was found is the answer, and is told as a step."""
+    rng = np.random.default_rng(0)
+    X, load = rng.normal(size=(300, 2)), rng.random(300)
+    rules = bckm.Constraints(capacities={"load": bckm.Capacity(load, max=1.05 * load.sum() / 6)})
+    first = bckm.kmeans(X, 6, rules, time_limit=0, random_state=0)
+    monkeypatch.setattr(shared, "BASE", 1e15)
+    monkeypatch.setattr(shared, "EACH_PAIR", 1e15)
+    steps = []
+    with Interrupting(1.0):
+        found = bckm.kmeans(X, 6, rules, random_state=0, on_step=steps.append)
+    assert found.status is bckm.Status.INTERRUPTED
+    assert [step.kind for step in steps] == ["moves"]
+    assert found.inertia == pytest.approx(steps[0].objective)
+    assert found.inertia < 0.7 * first.inertia
+    assert not bckm.verify(found.labels, 6, rules)

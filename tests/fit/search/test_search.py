@@ -159,11 +159,16 @@ def test_search_is_never_worse_and_often_better(hasty):
     assert min(better.values()) >= 8, better
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("kind", ["even", "apart", "sums", "all"])
-def test_global_begins_as_the_default_does(kind, hasty):
+@pytest.mark.parametrize("given", ["nothing", "n_init", "init", "solver"])
+def test_global_begins_as_the_default_does(kind, given, hasty, monkeypatch):
     """Step by step: so it is never worse, once it had the time."""
+    monkeypatch.setattr(explore, "COOLED", 2)
     X, asked = kinds(16)
-    fit = partial(heard, X, K, asked[kind], random_state=1)
+    options = {"n_init": 2, "init": X[::6], "solver": "greedy"}
+    options = {name: value for name, value in options.items() if name == given}
+    fit = partial(heard, X, K, asked[kind], random_state=1, **options)
     (auto, steps), (best, more) = fit(search="auto"), fit(search="global")
     assert timeless(more)[: len(steps)] == timeless(steps)
     assert best.inertia <= auto.inertia * (1 + 1e-9)

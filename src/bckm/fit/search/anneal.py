@@ -25,6 +25,7 @@ KINDS: Final = ("proposed", "relocated", "swapped", "ejected")
 PAIR = 16  # bytes for a pair of clusters
 HOT, COLD = 0.5, 0.02  # first and last temperature, in what a median item loses elsewhere
 QUICK = 1e5  # work per item below which it begins less hot
+SPEED = 2e9  # work in a second, at most about
 CYCLE = 8e3  # work per item of a cycle, times the root of their number: how long cooling takes
 
 
@@ -53,26 +54,35 @@ class Annealing:
     ) -> Descent:
         """Search from any labels, also infeasible ones; return better ones that obey, or the same.
 
-        `effort` is the work to do, in about nanoseconds; a deadline cuts it short, which is worth
-        less than a smaller effort: temperatures follow the work. The center of an empty cluster is
-        its given one. With `fixed` centers do not follow the labels.
+        `effort` is the work to do, in about nanoseconds: temperatures follow it, and the clock
+        where there is no time for so much. The center of an empty cluster is its given one. With
+        `fixed` centers do not follow the labels. Ctrl-C ends it like the deadline: what was found
+        by then is returned, and says so.
         """
         after = labels.astype(np.int32)
-        each = effort / after.size
-        outcome = native.anneal(
-            *self._arrays,
-            after,
-            np.ascontiguousarray(centers),
-            fixed,
-            max(COLD, HOT * min(1.0, each / QUICK) ** 0.25),
-            COLD,
-            max(1, round(each / (CYCLE * after.size**0.5))),
-            effort,
-            seed,
-            min(deadline.left, 1e9),
-        )
+        most = min(effort, SPEED * deadline.left)
+        each = most / after.size
+        try:
+            outcome = native.anneal(
+                *self._arrays,
+                after,
+                np.ascontiguousarray(centers),
+                fixed,
+                max(COLD, HOT * min(1.0, each / QUICK) ** 0.25),
+                COLD,
+                max(1, round(each / (CYCLE * after.size**0.5))),
+                most,
+                seed,
+                min(deadline.left, 1e9),
+            )
+        except KeyboardInterrupt:
+            found = self._obeying(after.astype(np.int64), labels)
+            return Descent(found, Counter(), 0.0, finished=False, interrupted=True)
         counts = Counter({kind: getattr(outcome, kind) for kind in KINDS})
-        found = after.astype(np.int64)
-        if not (outcome.feasible and self._problem.structure.sums_hold(found)):
-            found = labels
-        return Descent(found, counts, outcome.work, finished=False)
+        found = self._obeying(after.astype(np.int64), labels)
+        hurried = outcome.hurried or most < effort
+        return Descent(found, counts, outcome.work, finished=False, hurried=hurried)
+
+    def _obeying(self, found: IntArray, before: IntArray) -> IntArray:
+        """Labels that were found if they obey, else those before."""
+        return found if self._problem.structure.feasible(found) else before

@@ -38,6 +38,11 @@ class Attempt(Making):
         """Make a start of this population."""
         search, state = self._search, self._state
         starts, number = search.starts, state.n_starts
+        if search.annealing is not None and state.n_populations and number == 0:
+            open_ended = len(state.best.history) < search.limits.max_iter
+            if open_ended and not self._in_time_to_anneal(search.effort(state)):
+                self._finish(state.best)  # no time for a population, but for the best clustering
+                return self._state
         if state.n_populations == 0 and number < len(starts.seeds):
             seeds = starts.seeds[number]()
         elif search.annealing is not None and number == 0:
@@ -46,7 +51,8 @@ class Attempt(Making):
             assert starts.fresh is not None
             seeds = starts.fresh(self._draw())
         self._update(time_cut=self._state.time_cut or not seeds.complete)
-        make = self._begin if search.annealing is None else self._cool
+        begins = search.annealing is None or search.as_given(state)
+        make = self._begin if begins else self._cool
         return replace(make(seeds.centers), n_starts=number + 1)
 
     def _cool(self, centers: FloatArray) -> State:
@@ -137,7 +143,8 @@ class Attempt(Making):
             effort = FINAL * search.effort(self._state)
             run = self._annealed(run.labels, run.centers, effort, run) or run
             run = self._moved(run)
-        if run.status.stopped:
+        seen_before = search.annealing is not None and run is best and run.bound is not None
+        if run.status.stopped or seen_before or (self._state.time_cut and not self._in_time()):
             self._state = self._kept(run)
             return
         assigner = search.engine.prepare(search.problem)
@@ -157,7 +164,8 @@ class Attempt(Making):
             deadline.check()
         # a start does not depend on those before it: not even on the last basis of the engine
         assigner = search.engine.prepare(problem)
-        first = search.displaces and search.as_default(before)  # all steps come later: see `settle`
+        first = search.displaces and search.as_default(before) and not search.as_given(before)
+        # all steps come later: see `settle`
         until = slow if first and problem.structure.interchangeable else None
         run = self._loop(assigner, centers, until=until)
         work = before.start_work + self._state.search_work - before.search_work

@@ -44,12 +44,18 @@ class Descent:
         Whether these labels are proven a local optimum: no relocation, swap, flip or move of a
         group (of at most 64 items) that keeps the rules lowers the objective by more than
         round-off.
+    hurried : bool
+        Whether the clock had a say in how it went.
+    interrupted : bool
+        Whether Ctrl-C ended it: nothing was counted, and the caller is to end too.
     """
 
     labels: IntArray
     counts: Counter[str]
     work: float
     finished: bool
+    hurried: bool = False
+    interrupted: bool = False
 
 
 def require_moves(search: str, problem: Problem) -> None:

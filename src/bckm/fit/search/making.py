@@ -23,7 +23,7 @@ LOOPS = 5  # loops that the time left must suffice for, or a child gets none
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
 LAST = 2.5  # the same where centers were displaced: moves are the last
 DESCENT = 0.1  # work of moves after annealing, in that of annealing
-SPEED = 5e8  # work of a second, at least about
+SPEED = 5e8  # work of annealing in a second, at least about
 
 
 class Making:
@@ -170,10 +170,12 @@ class Making:
         full = len(run.history) >= search.limits.max_iter
         if search.moves is None or run.status.stopped or full:
             return run
-        if search.annealing is not None:
+        if search.annealing is not None and not search.as_given(state):
             effort = DESCENT * search.effort(state)
         elif search.as_default(state):
             share = LAST if search.displaces else SEARCH if state.n_drawn else MOVES
+            if search.as_given(state):
+                share = MOVES
             effort = share * state.start_work - state.search_work
         deadline = search.limits.deadline
         descent = search.moves(run.labels, run.centers, deadline, effort)
@@ -192,20 +194,28 @@ class Making:
         search, problem = self._search, self._search.problem
         deadline = search.limits.deadline
         assert search.annealing is not None
-        if deadline.left * SPEED < effort:  # what has no time to cool down is worth little
-            effort = deadline.left * SPEED
-            self._update(time_cut=True)
         seed = int(self._draw().integers(2**62))
         descent = search.annealing(labels, centers, deadline, effort, seed)
         self._count(descent.work, descent.counts)
+        self._update(time_cut=self._state.time_cut or descent.hurried)
         if not problem.structure.feasible(descent.labels):
+            if descent.interrupted:
+                raise KeyboardInterrupt
             return None
         run = run_from(problem, descent.labels, centers)
         status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
+        if descent.interrupted:
+            status = Status.INTERRUPTED
         if before is not None and not search.better(run.cost, before.cost):
             return replace(before, status=status) if status.stopped else before
         run = replace(run, status=status, priced=self._state.best.priced)
         return self._reported(run, () if before is None else before.history, labels)
+
+    def _in_time_to_anneal(self, effort: float) -> bool:
+        """Whether the time that is left suffices for so much work."""
+        enough = self._search.limits.deadline.left * SPEED >= effort
+        self._update(time_cut=self._state.time_cut or not enough)
+        return enough
 
     def _priced(self, assigner: Assigner, run: Run) -> Run:
         """A run with what no labels get below at its centers, and with their prices there."""

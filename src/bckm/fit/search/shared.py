@@ -120,6 +120,10 @@ class Search:
         """Whether a search does what `auto` does: a global one begins so, and is never worse."""
         return self.kind == "auto" or (self.kind == "global" and not state.settled)
 
+    def as_given(self, state: State) -> bool:
+        """Whether given centers are next: all steps and moves from them, whatever comes later."""
+        return self.starts.given and state.n_runs == 0
+
     @cached_property
     def screen_children(self) -> bool:
         """Whether a child gets but a few steps or moves at first."""

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "moves/prospects.hpp"
+#include "runtime/random.hpp"
 
 namespace bckm {
 namespace {
@@ -31,44 +33,6 @@ constexpr int candidates = 6;  // items of which the best one is offered for a s
 constexpr double cache_bytes = 0x1p19, miss_work = 40.0;  // a miss is dearer where data are many
 constexpr double refreshes = 20.0;                        // of near clusters in a cycle, at most
 constexpr double refresh_share = 0.1;                     // of the work, at most
-
-// xoshiro256++ (Blackman, Vigna), seeded by splitmix64
-class Random {
-public:
-    explicit Random(std::uint64_t seed) {
-        for (std::uint64_t& s : state) {
-            seed += 0x9e3779b97f4a7c15U;
-            std::uint64_t z = seed;
-            z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-            z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-            s = z ^ (z >> 31U);
-        }
-    }
-    std::uint64_t bits() {
-        const std::uint64_t result = rotated(state[0] + state[3], 23U) + state[0];
-        const std::uint64_t t = state[1] << 17U;
-        state[2] ^= state[0];
-        state[3] ^= state[1];
-        state[1] ^= state[2];
-        state[0] ^= state[3];
-        state[2] ^= t;
-        state[3] = rotated(state[3], 45U);
-        return result;
-    }
-    // One of 0 to n - 1.
-    std::int64_t below(std::int64_t n) {
-        return static_cast<std::int64_t>(((bits() >> 32U) * static_cast<std::uint64_t>(n)) >> 32U);
-    }
-    template <class T> T of(const std::vector<T>& list) {
-        return list[below(static_cast<std::int64_t>(list.size()))];
-    }
-
-private:
-    static std::uint64_t rotated(std::uint64_t x, unsigned by) {
-        return (x << by) | (x >> (64U - by));
-    }
-    std::uint64_t state[4];
-};
 
 // The best labels: of those that became better, only what has changed is copied.
 class Incumbent {
@@ -107,9 +71,9 @@ private:
 class Annealer {
 public:
     Annealer(RelaxedClustering& c, const AnnealSchedule& schedule,
-             const std::function<bool()>& stop)
+             const std::function<bool()>& stop, AnnealResult& result)
         : c(c), schedule(schedule), stop(stop), random(schedule.seed), best(c.label), prospects(c),
-          waits(4096) {
+          waits(4096), out(result) {
         for (std::size_t q = 0; q < waits.size(); ++q)
             waits[q] =
                 -std::log((static_cast<double>(q) + 0.5) / static_cast<double>(waits.size()));
@@ -119,17 +83,22 @@ public:
         }
     }
 
-    AnnealResult run() {
+    ~Annealer() {
+        out.label.swap(best.kept);
+        out.cost = best_cost;
+    }
+    Annealer(const Annealer&) = delete;
+    Annealer& operator=(const Annealer&) = delete;
+
+    void run() {
         begin();
-        while (c.k > 1 && c.m > 0 && out.work < schedule.effort && !(out.stopped = stop())) {
+        while (c.k > 1 && c.m > 0 && out.work < schedule.effort && !(rules_only && out.feasible) &&
+               !(out.stopped = stop())) {
             plan();
             for (std::int64_t b = 0; b < block; ++b) propose();
             out.proposed += block;
             best.tidy();
         }
-        out.label = best.kept;
-        out.cost = best_cost;
-        return out;
     }
 
 private:
@@ -151,6 +120,7 @@ private:
         held.assign(c.kinds(), 0);
         broken.assign(c.kinds(), 0.0);
         set_fines();
+        rules_only = c.indifferent();
         const auto number = static_cast<double>(std::max<std::size_t>(asked.size(), 1));
         too_rarely = std::pow(rarely, 1.0 / number);
         too_often = std::pow(often, 1.0 / number);
@@ -185,8 +155,21 @@ private:
         return 10.0 + 2.0 * static_cast<double>(c.degree(j));
     }
 
+    // The share of the schedule that is over.
+    double progress() {
+        const double done = out.work / schedule.effort;
+        const std::chrono::duration<double> since = Clock::now() - began;
+        const double late = 2.0 * since.count() / schedule.seconds - 1.0;
+        if (late < 0.0) return done;
+        if (at_half < 0.0) at_half = done;
+        const double due = at_half + (1.0 - at_half) * late;
+        if (due <= done) return done;
+        out.hurried = true;
+        return std::min(due, 1.0 - 1e-9);
+    }
+
     void plan() {
-        const double phase = out.work / cycle_work;
+        const double phase = progress() * static_cast<double>(schedule.cycles);
         const auto now = static_cast<std::int64_t>(phase);
         const double part = phase - static_cast<double>(now);
         const double hot = std::max(schedule.hot * std::pow(cooler, static_cast<double>(now)),
@@ -198,8 +181,8 @@ private:
             c.label = best.kept;
             best.restart();
         }
-        if (again || since_rebuilt > rebuild_every) rebuild();
-        learn(part);
+        if (again || (since_rebuilt > rebuild_every && !rules_only)) rebuild();
+        if (!rules_only) learn(part);  // else there is nothing to balance fines with
     }
 
     // Fines and prices follow what was violated, and how often.
@@ -261,6 +244,10 @@ private:
     }
 
     Hop draw_hop(std::uint64_t bits) {
+        if (rules_only) {
+            const std::int64_t j = draw_violating(bits);
+            return {j, random.below(c.k)};
+        }
         if (static_cast<int>(bits & 15U) < listed && !prospects.hops.empty())
             return random.of(prospects.hops);
         const std::int64_t j = draw_item((bits >> 4U) & 3U);
@@ -277,7 +264,17 @@ private:
         return random.below(c.m);
     }
 
+    // Only what violates rules is worth a move, but for one in 16.
+    std::int64_t draw_violating(std::uint64_t bits) {
+        const bool sums = !c.broken_clusters.all.empty(), clash = !c.clashing.all.empty();
+        if ((bits & 15U) == 0 || !(sums || clash)) return random.below(c.m);
+        if (clash && !(sums && (bits & 16U))) return random.of(c.clashing.all);
+        const std::vector<std::int32_t>& list = c.members[random.of(c.broken_clusters.all)];
+        return list.empty() ? random.below(c.m) : random.of(list);
+    }
+
     std::int64_t draw_cluster(std::int64_t j, std::uint64_t bits) {
+        if (rules_only) return random.below(c.k);
         if ((bits & 15U) == 0) return random.below(c.k);
         const std::int32_t* near = prospects.near.data() + j * prospects.width;
         const std::int64_t slot = slots[(bits >> 4U) & 63U];
@@ -324,6 +321,8 @@ private:
         since_rebuilt += work;
     }
 
+    using Clock = std::chrono::steady_clock;
+
     RelaxedClustering& c;
     const AnnealSchedule& schedule;
     const std::function<bool()>& stop;
@@ -341,15 +340,18 @@ private:
     double too_rarely = 0.0, too_often = 0.0;
     double since_rebuilt = 0.0, rebuild_every = 0.0, cycle_work = 0.0;
     double each_proposal = 0.0, each_candidate = 0.0;
+    const Clock::time_point began = Clock::now();
+    double at_half = -1.0;    // what was done when half of the time was over
+    bool rules_only = false;  // whether moves cost nothing but fines
     std::int64_t cycle = 0, window = 1, looks = 0;
-    AnnealResult out;
+    AnnealResult& out;
 };
 
 }  // namespace
 
-AnnealResult anneal(RelaxedClustering& clustering, const AnnealSchedule& schedule,
-                    const std::function<bool()>& stop) {
-    return Annealer(clustering, schedule, stop).run();
+void anneal(RelaxedClustering& clustering, const AnnealSchedule& schedule,
+            const std::function<bool()>& stop, AnnealResult& result) {
+    Annealer(clustering, schedule, stop, result).run();
 }
 
 }  // namespace bckm

@@ -138,6 +138,14 @@ bool RelaxedClustering::asked(std::int64_t kind) const {
     return false;
 }
 
+bool RelaxedClustering::indifferent() const {
+    if (!fixed || penalty.active) return false;
+    for (std::int64_t i = 1; i < k; ++i)
+        if (!std::equal(centers.begin(), centers.begin() + dims, centers.begin() + i * dims))
+            return false;
+    return true;
+}
+
 double RelaxedClustering::room_of(std::int64_t q) const {
     double total = 0.0, below = 0.0, above = 0.0, least = unit[q];
     for (std::int64_t j = 0; j < m; ++j) total += amount[j * sums + q];

@@ -89,6 +89,9 @@ public:
 
     void apply(const Relay& move);
 
+    // Whether items cost the same in all clusters: fixed centers in one place, and no penalties.
+    bool indifferent() const;
+
     // Whether all rules hold, as Clustering says it.
     bool feasible() const { return broken_sums == 0 && clashes == 0 && broken_rows == 0; }
 

@@ -12,6 +12,7 @@
 #include "links/clique_cover.hpp"
 #include "links/linked.hpp"
 #include "links/placement.hpp"
+#include "links/recolor.hpp"
 #include "runtime/arrays.hpp"
 #include "runtime/bind.hpp"
 #include "runtime/gil.hpp"
@@ -102,6 +103,22 @@ bool place_conflicting(Indices<std::int32_t> conflict_start, Indices<std::int32_
     return call.run(bckm::place_conflicting, seconds);
 }
 
+bckm::RecolorResult recolor(Indices<std::int32_t> conflict_start,
+                            Indices<std::int32_t> conflict_with, Marks closed, Labels label,
+                            double effort, std::uint64_t seed, double seconds) {
+    const auto m = static_cast<std::int64_t>(label.shape(0));
+    const auto k = static_cast<std::int64_t>(closed.shape(1));
+    require(static_cast<std::int64_t>(closed.shape(0)) == m && k > 0,
+            "whether an item may not go to a cluster");
+    for (std::int64_t j = 0; j < m; ++j)
+        require(0 <= label.data()[j] && label.data()[j] < k, "labels must be clusters");
+    check_lists(conflict_start, conflict_with, m, m, "conflicts");
+    const bckm::WithoutGil release;
+    const std::function<bool()> stop = bckm::StopCheck(seconds);
+    return bckm::recolor({m, k, conflict_start.data(), conflict_with.data(), closed.data()},
+                         label.data(), effort, seed, stop);
+}
+
 using Pairs =
     nb::ndarray<nb::numpy, const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 
@@ -152,6 +169,14 @@ void add_all(nb::module_& module) {
     module.def("place_conflicting", place_conflicting, "conflict_start"_a, "conflict_with"_a,
                "count"_a, "lower"_a, "upper"_a, "samples"_a, "cost"_a.none(), "order"_a,
                "label"_a.noconvert(), "sizes"_a.noconvert(), "blocked"_a.noconvert(), "seconds"_a);
+    using bckm::RecolorResult;
+    nb::class_<RecolorResult>(module, "RecolorResult")
+        .def_ro("left", &RecolorResult::left)
+        .def_ro("moves", &RecolorResult::moves)
+        .def_ro("work", &RecolorResult::work)
+        .def_ro("stopped", &RecolorResult::stopped);
+    module.def("recolor", recolor, "conflict_start"_a, "conflict_with"_a, "closed"_a,
+               "label"_a.noconvert(), "effort"_a, "seed"_a, "seconds"_a);
     using bckm::CliqueCover;
     nb::class_<CliqueCover>(module, "CliqueCover")
         .def_prop_ro("start", column(&CliqueCover::start))

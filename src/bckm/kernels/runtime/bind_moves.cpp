@@ -78,8 +78,15 @@ bckm::AnnealResult anneal(const PointsView& points, const RulesView& rules, cons
     const std::function<bool()> stop = bckm::StopCheck(seconds);
     bckm::RelaxedClustering clustering(points.view, rules.view, soft.view, label.data(),
                                        centers.data(), fixed);
-    bckm::AnnealResult result = bckm::anneal(clustering, {hot, cold, cycles, effort, seed}, stop);
-    std::copy(result.label.begin(), result.label.end(), label.data());
+    bckm::AnnealResult result;
+    const auto write = [&] { std::copy(result.label.begin(), result.label.end(), label.data()); };
+    try {
+        bckm::anneal(clustering, {hot, cold, cycles, effort, seed, seconds}, stop, result);
+    } catch (...) {  // Ctrl-C: the best labels by then are not lost
+        write();
+        throw;
+    }
+    write();
     return result;
 }
 
@@ -127,6 +134,7 @@ void add_all(nb::module_& module) {
         .def_ro("work", &AnnealResult::work)
         .def_ro("cost", &AnnealResult::cost)
         .def_ro("feasible", &AnnealResult::feasible)
+        .def_ro("hurried", &AnnealResult::hurried)
         .def_ro("stopped", &AnnealResult::stopped);
     module.def("anneal", anneal, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(),
                "centers"_a, "fixed"_a, "hot"_a, "cold"_a, "cycles"_a, "effort"_a, "seed"_a,
