@@ -32,7 +32,7 @@ class Instance:
         self.prices = np.zeros(k) if seed % 2 else rng.normal(size=k)
         self.points = native.Points(self.X, None, self.pull, self.supply)
 
-    def settle(self, budget=1000, seconds=1e9, threads=1):
+    def settle(self, budget=1000, seconds=1e9, threads=1, **more):
         """Sweep and settle; labels of points and the result."""
         known = Known(self.points.n)
         sweep(self.points, self.centers, self.prices, known)
@@ -47,6 +47,7 @@ class Instance:
             budget,
             seconds,
             threads,
+            **more,
         )
         return known.label, answer
 
@@ -125,6 +126,36 @@ def test_points_of_several_samples_are_split(seed):
     for budget in (1, 3, 100):
         label, answer = drawn.settle(budget)
         assert drawn.check(label, answer) == pytest.approx(best, rel=1e-12)
+
+
+@pytest.mark.sampled(15)
+@pytest.mark.parametrize("seed", range(60))
+def test_exact_prices_follow_from_the_labels_alone(seed):
+    """Whatever was evaluated on the way, and whatever the prices were before."""
+    found = []
+    for budget, shift in ((1, 0.0), (60, 0.3), (10_000, -0.2)):
+        drawn = Instance(seed, n=150, heavy=seed % 3 == 0)
+        drawn.prices = drawn.prices + shift * np.arange(drawn.prices.size)
+        label, answer = drawn.settle(budget, exact_prices=True)
+        drawn.check(label, answer)
+        found.append(answer.prices)
+    if seed % 4 != 1 and (drawn.upper > 0).all():  # without ties, and where all prices are bounded
+        for other in found[1:]:
+            np.testing.assert_allclose(other, found[0], rtol=1e-9, atol=1e-9)
+
+
+def test_halves_of_a_point_are_named_by_cluster():
+    """The label is the first of those clusters that have most samples of a point."""
+    for seed in range(40):
+        drawn = Instance(seed, n=25, heavy=True)
+        label, answer = drawn.settle()
+        for point in np.unique(answer.split_point):
+            parts = answer.split_point == point
+            rest = drawn.supply[point] - answer.split_units[parts].sum()
+            alike = answer.split_cluster[parts][answer.split_units[parts] == rest]
+            assert (label[point] < alike).all()
+            assert rest >= answer.split_units[parts].max()
+            assert (np.diff(answer.split_cluster[parts]) > 0).all()
 
 
 def test_splits_do_occur():

@@ -21,7 +21,7 @@ from bckm.assign._groups import Groups, Settled
 from bckm.assign._listed import Choice, ListedItems, bound_items
 from bckm.assign._mend import Mender
 from bckm.assign.base import Assignment
-from bckm.assign.transport import ROWS, TransportAssigner
+from bckm.assign.transport import EVEN, ROWS, TransportAssigner
 from bckm.kernels import missing, native
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
@@ -37,6 +37,7 @@ HANDLES = (
 FREE = 0.5  # share of samples that must be single and without links: they settle the sizes
 ROUNDS, CLOSE = 4, 2e-5  # steps whose gap is larger are settled again, at most so often
 ROUND, PASSES = 1e6, 60.0  # work of a round, and for each point, beyond looks and paths
+SAME = 1e-9  # relative difference of prices that is rounding
 DAMPED = 0.75  # share of the way to the prices of a settling that the next one starts from
 
 
@@ -73,6 +74,7 @@ class LinkedTransportAssigner(TransportAssigner):
     def __init__(self, problem: Problem) -> None:
         self.listed = ListedItems(problem)
         self.mender: Mender | None = None  # made where it is needed
+        self._n_settled = 0
         super().__init__(problem)
         groups, several = self.groups, self.structure.count > 1
         listed = np.zeros(several.size, bool)
@@ -95,8 +97,11 @@ class LinkedTransportAssigner(TransportAssigner):
 
     @property
     def effort(self) -> float:
-        """As it is counted: steps differ by what links take."""
-        return self.work
+        """The same for each settling, as in `TransportAssigner`, and what links take beyond."""
+        m, d = self.problem.points.shape
+        settling = ROUND + PASSES * m + EVEN + m * self.structure.n_clusters * (1.0 + 0.2 * d)
+        mended = 0.0 if self.mender is None else self.mender.work
+        return float(self._n_settled * settling + self.listed.work + mended)
 
     def _time_cut(self, centers: FloatArray, start: IntArray, bound: float = 0.0) -> Assignment:
         return Assignment(start, self._cost(start, self._totals(start, centers).cost), bound)
@@ -113,6 +118,7 @@ class LinkedTransportAssigner(TransportAssigner):
             self._approach(0, centers, state.prices, deadline)
             prices = state.prices if listed.items.size == 0 else self._free(centers, deadline)
             for _ in range(ROUNDS):
+                self._n_settled += 1
                 self.work += ROUND + PASSES * state.points.n
                 state.evaluate(centers, prices, deadline)
                 choice = listed.choose(self._paid(prices))
@@ -126,9 +132,10 @@ class LinkedTransportAssigner(TransportAssigner):
                     best = found
                 best = replace(best, bound=dual.bound, prices=dual.prices)
                 close = best.cost - best.bound <= CLOSE * best.cost
-                if close or deadline.passed or np.array_equal(prices, state.prices):
+                way = state.prices - prices
+                if close or deadline.passed or np.abs(way).max() <= SAME * np.abs(prices).max():
                     break
-                prices = prices + DAMPED * (state.prices - prices)
+                prices = prices + DAMPED * way
         except TimeUp:
             pass
         self._count(state.evaluated - evaluated, self.counters["paths"] - paths)
@@ -170,7 +177,7 @@ class LinkedTransportAssigner(TransportAssigner):
         state, k = self.levels[0], self.structure.n_clusters
         budget = self._budget(ROWS * k + 4 * int(state.infeasibility))
         lower, upper = (side.astype(np.int64) for side in (state.bounds.lower, state.bounds.upper))
-        settled = self._paths(state, centers, lower, upper, budget, deadline)
+        settled = self._paths(state, centers, lower, upper, budget, deadline, exact_prices=True)
         if settled.stopped:
             raise TimeUp
         return self._charged(settled.prices)
@@ -189,7 +196,7 @@ class LinkedTransportAssigner(TransportAssigner):
         state, part = self.levels[0], self.free
         before = state.label.copy()
         state.label[self.place] = choice.labels
-        settled = self._settle(part, centers, before, deadline)
+        settled = self._settle(part, centers, before, deadline, exact_prices=True)
         if settled is None:
             return None
         prices = self._charged(settled.prices)
@@ -236,6 +243,8 @@ class LinkedTransportAssigner(TransportAssigner):
         centers: FloatArray,
         before: NDArray[np.int32],
         deadline: Deadline,
+        *,
+        exact_prices: bool = False,
     ) -> native.SettleResult | Settled | None:
         """Settle some points while all others stay; None if these leave no room for them.
 
@@ -266,6 +275,7 @@ class LinkedTransportAssigner(TransportAssigner):
                 self._budget(ROWS * k + 4 * int(wrong)),
                 min(deadline.left, 1e9),
                 state.threads,
+                exact_prices,
             )
             self.counters["paths"] += found.paths
             state.label[which] = label

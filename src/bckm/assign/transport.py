@@ -195,6 +195,8 @@ class TransportAssigner(Assigner):
         upper: IntArray,
         rows: int,
         deadline: Deadline,
+        *,
+        exact_prices: bool = False,
     ) -> native.SettleResult:
         before = state.label.copy()
         left = min(deadline.left, 1e9)
@@ -209,6 +211,7 @@ class TransportAssigner(Assigner):
             rows,
             left,
             state.threads,
+            exact_prices,
         )
         state.relabel(before)
         self.counters["paths"] += settled.paths

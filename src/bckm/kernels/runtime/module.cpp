@@ -69,7 +69,7 @@ bckm::SweepResult sweep(const PointsView& points, Matrix centers, Vector prices,
 
 bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector prices, Labels label,
                           Floats slack, Integers lower, Integers upper, std::int64_t budget,
-                          double seconds, int threads) {
+                          double seconds, int threads, bool exact_prices) {
     check_threads(threads);
     const auto k = static_cast<std::int64_t>(centers.shape(0));
     const std::int64_t n = points.view.n;
@@ -94,7 +94,8 @@ bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector price
     const std::function<bool()> stop = bckm::StopCheck(seconds);
     const bckm::StopScope scope(stop);
     return bckm::settle(points.view, priced, label.data(), slack.data(), held.data(), lower.data(),
-                        at_most.data(), std::clamp<std::int64_t>(budget, 1, n + 1), threads, stop);
+                        at_most.data(), std::clamp<std::int64_t>(budget, 1, n + 1), exact_prices,
+                        threads, stop);
 }
 
 std::optional<Column<double>> newton_step(const PointsView& points, Vector prices, Labels label,
@@ -237,7 +238,8 @@ void add_transport(nb::module_& module) {
         .def_ro("rounds", &SettleResult::rounds)
         .def_ro("stopped", &SettleResult::stopped);
     module.def("settle", settle, "points"_a, "centers"_a, "prices"_a, "label"_a.noconvert(),
-               "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a);
+               "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a,
+               "exact_prices"_a = false);
 }
 
 }  // namespace

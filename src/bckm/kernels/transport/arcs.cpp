@@ -150,25 +150,50 @@ void Arcs::add_near_rows(std::int64_t a, std::int64_t b) {
 std::vector<double> Arcs::move_bounds(const std::vector<std::int64_t>& listed, std::int64_t a,
                                       std::int64_t b) const {
     const auto count = static_cast<std::int64_t>(listed.size());
-    const double *ca = priced.centers + a * priced.dims, *cb = priced.centers + b * priced.dims;
-    // |x - cb|^2 - |x - ca|^2 = (cb - ca) ((cb - x) + (ca - x))
     std::vector<double> key(count);
     constexpr std::int64_t batch = 1024;
     parallel((count + batch - 1) / batch, threads, [&](std::int64_t chunk, int) {
         const std::int64_t to = std::min(count, (chunk + 1) * batch);
-        for (std::int64_t q = chunk * batch; q < to; ++q) {
-            const double* x = points.row(listed[q]);
-            double sum = 0.0, size = 0.0;
-            for (std::int64_t t = 0; t < priced.dims; ++t) {
-                const double term = (cb[t] - ca[t]) * ((cb[t] - x[t]) + (ca[t] - x[t]));
-                sum += term;
-                size += std::fabs(term);
-            }
-            const double rounding = 2.3e-16 * (static_cast<double>(priced.dims) + 4.0) * size;
-            key[q] = points.weight(listed[q]) * (sum - rounding);
-        }
+        for (std::int64_t q = chunk * batch; q < to; ++q) key[q] = move_bound(listed[q], a, b);
     });
     return key;
+}
+
+double Arcs::move_bound(std::int64_t j, std::int64_t a, std::int64_t b) const {
+    const double *ca = priced.centers + a * priced.dims, *cb = priced.centers + b * priced.dims;
+    const double* x = points.row(j);
+    // |x - cb|^2 - |x - ca|^2 = (cb - ca) ((cb - x) + (ca - x))
+    double sum = 0.0, size = 0.0;
+    for (std::int64_t t = 0; t < priced.dims; ++t) {
+        const double term = (cb[t] - ca[t]) * ((cb[t] - x[t]) + (ca[t] - x[t]));
+        sum += term;
+        size += std::fabs(term);
+    }
+    const double rounding = 2.3e-16 * (static_cast<double>(priced.dims) + 4.0) * size;
+    return points.weight(j) * (sum - rounding);
+}
+
+bool Arcs::raise_bounds(std::int64_t a, std::int64_t b, double horizon) {
+    if (far_move(a, b) >= near_move[a * width + b]) return false;
+    bound_more_points(horizon);
+    return true;
+}
+
+void Arcs::list_unknown() {
+    std::vector<char> has_row(points.n, 0);
+    for (const std::int64_t j : row_point) has_row[j] = 1;
+    unknown.assign(k, {});
+    for (std::int64_t j = 0; j < points.n; ++j)
+        if (!has_row[j]) unknown[label[j]].push_back({j, slack[j]});
+}
+
+double Arcs::exact_cost_of(std::int64_t a, std::int64_t b) const {
+    const double dearer = priced.prices[b] - priced.prices[a];
+    double least = infinity;
+    for (const std::int32_t f : member[a]) least = std::min(least, costs(f)[b] - costs(f)[a]);
+    for (const Unknown& one : unknown[a])
+        if (one.slack + dearer < least) least = std::min(least, move_bound(one.point, a, b));
+    return std::max(least, cost_of(a, b));
 }
 
 std::int32_t Arcs::add_fragment(std::int32_t row, std::int32_t cluster, std::int64_t units) {

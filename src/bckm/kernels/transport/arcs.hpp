@@ -39,6 +39,15 @@ public:
     // length of the longest path so far.
     void refine(std::int64_t a, std::int64_t b, double horizon);
 
+    // Gives more points a bound for each cluster where the virtual arc (a, b) is that of a point
+    // without; false if it is not.
+    bool raise_bounds(std::int64_t a, std::int64_t b, double horizon);
+
+    // Prepares `exact_cost_of`: call it when all samples have been moved.
+    void list_unknown();
+    // The cost of the arc (a, b), never a bound; points with much slack need no look.
+    double exact_cost_of(std::int64_t a, std::int64_t b) const;
+
     // Moves samples of a fragment to another cluster.
     void transfer(std::int32_t f, std::int32_t to, std::int64_t units);
 
@@ -47,6 +56,7 @@ public:
     std::int32_t sample(std::int64_t a, std::int64_t b) const {
         return static_cast<std::int32_t>(top[a * width + b]);
     }
+    const std::int64_t* samples() const { return top.data(); }  // (k, width)
     std::int64_t rows() const { return static_cast<std::int64_t>(row_point.size()); }
 
     const std::int64_t k, width;
@@ -72,6 +82,7 @@ private:
     // Lower bounds on moving points from a to b, up to the rounding of the costs.
     std::vector<double> move_bounds(const std::vector<std::int64_t>& listed, std::int64_t a,
                                     std::int64_t b) const;
+    double move_bound(std::int64_t j, std::int64_t a, std::int64_t b) const;
     // Labels are best in float64: a slack below zero is rounding.
     double far_move(std::int64_t a, std::int64_t b) const {
         return std::max(0.0, far_slack) + (priced.prices[b] - priced.prices[a]);
@@ -112,6 +123,12 @@ private:
     std::vector<double> near_move;  // (k, width): bounds on the moves of near points
     std::vector<double> cost;       // (rows, width)
     std::vector<std::int32_t> free_fragments;
+
+    struct Unknown {
+        std::int64_t point;
+        double slack;
+    };
+    std::vector<std::vector<Unknown>> unknown;  // points of each cluster that are not explicit
 };
 
 }  // namespace bckm

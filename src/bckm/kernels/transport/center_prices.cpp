@@ -11,59 +11,114 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int rounds = 10;
 
-// All arcs from each node (or to it, if reversed), including the hub.
-struct Arcs {
-    Arcs(const Network& net, bool reversed) : nodes(net.k + 1), length(nodes * nodes, infinity) {
+// All arcs between nodes, including the hub, by where they begin and by where they end.
+class AllArcs {
+public:
+    explicit AllArcs(const Network& net)
+        : nodes(net.k + 1), net(net), leaving(nodes * nodes, infinity),
+          entering(nodes * nodes, infinity), exact(nodes * nodes, 1) {
         const std::int64_t hub = net.k;
-        const auto put = [&](std::int64_t a, std::int64_t b, double arc) {
-            length[reversed ? b * nodes + a : a * nodes + b] = arc;
-        };
         for (std::int64_t a = 0; a < net.k; ++a) {
-            for (std::int64_t b = 0; b < net.k; ++b) put(a, b, net.move[a * net.width + b]);
+            for (std::int64_t b = 0; b < net.k; ++b) {
+                put(a, b, net.move[a * net.width + b]);
+                exact[a * nodes + b] = !net.exact_move || a == b || net.top[a * net.width + b] >= 0;
+            }
             if (net.hub_flow[a] < net.hub_capacity[a]) put(a, hub, 0.0);
             if (net.hub_flow[a] > 0) put(hub, a, 0.0);
         }
     }
 
-    const double* from(std::int64_t v) const { return length.data() + v * nodes; }
+    const double* from(std::int64_t v) const { return leaving.data() + v * nodes; }
+    const double* to(std::int64_t v) const { return entering.data() + v * nodes; }
 
-    std::int64_t nodes;
-    std::vector<double> length;
+    // Whether the bound of an arc was too weak, so that all have been raised.
+    bool raised(std::int64_t a, std::int64_t b) const {
+        return !exact[a * nodes + b] && net.raise_bounds(a, b);
+    }
+
+    // Replaces a bound by the move itself; false if it was no bound.
+    bool tighten(std::int64_t a, std::int64_t b) {
+        if (exact[a * nodes + b]) return false;
+        exact[a * nodes + b] = 1;
+        put(a, b, net.exact_move(a, b));
+        return true;
+    }
+
+    const std::int64_t nodes;
+
+private:
+    void put(std::int64_t a, std::int64_t b, double arc) {
+        leaving[a * nodes + b] = entering[b * nodes + a] = arc;
+    }
+
+    const Network& net;
+    std::vector<double> leaving, entering;
+    std::vector<char> exact;
 };
 
-// How far the price of each node may rise (or fall: arcs reversed, sign -1) while that of `still`
-// stays: shortest paths by reduced costs.
-std::vector<double> permitted(const Arcs& arcs, const std::vector<double>& price,
-                              std::int64_t still, double sign) {
+// How far the price of each node may rise (or fall) while that of `still` stays: shortest paths by
+// reduced costs. A node is reached once the last arc to it is exact. Nothing if bounds were raised.
+std::vector<double> permitted(AllArcs& arcs, const std::vector<double>& price, std::int64_t still,
+                              bool falling) {
     const RowLoops& loops = row_loops();
     const std::int64_t nodes = arcs.nodes;
     std::vector<double> length(nodes, infinity), signed_price(nodes), seen(nodes, 0.0),
         unused(nodes);
-    std::vector<std::int64_t> from(nodes);
-    for (std::int64_t v = 0; v < nodes; ++v) signed_price[v] = sign * price[v];
+    std::vector<std::int64_t> from(nodes, still);
+    for (std::int64_t v = 0; v < nodes; ++v) signed_price[v] = falling ? -price[v] : price[v];
     length[still] = 0.0;
     for (;;) {
         const double nearest = loops.least(length.data(), seen.data(), nodes);
         if (nearest == infinity) return length;
         std::int64_t u = 0;
         while (seen[u] != 0.0 || length[u] != nearest) ++u;
+        const std::int64_t tail = falling ? u : from[u], head = falling ? from[u] : u;
+        if (u != still && arcs.raised(tail, head)) return {};
+        if (u != still && arcs.tighten(tail, head)) {
+            const double* last = falling ? arcs.from(u) : arcs.to(u);
+            length[u] = infinity;
+            for (std::int64_t v = 0; v < nodes; ++v) {
+                if (seen[v] == 0.0) continue;
+                const double whole =
+                    length[v] + std::max(0.0, last[v] + signed_price[v] - signed_price[u]);
+                if (whole < length[u]) {
+                    length[u] = whole;
+                    from[u] = v;
+                }
+            }
+            continue;
+        }
         seen[u] = infinity;
-        loops.relax(arcs.from(u), signed_price[u], nearest, signed_price.data(), u, nodes,
-                    length.data(), from.data(), unused.data());
+        loops.relax(falling ? arcs.to(u) : arcs.from(u), signed_price[u], nearest,
+                    signed_price.data(), u, nodes, length.data(), from.data(), unused.data());
+    }
+}
+
+// The least of value[w] + shift[w] over nodes, once the arc that it belongs to is exact.
+template <typename Tighten>
+double least_exact(const double* value, const std::vector<double>& shift, const Tighten& tighten) {
+    const auto nodes = static_cast<std::int64_t>(shift.size());
+    for (;;) {
+        const double least = row_loops().least(value, shift.data(), nodes);
+        if (least == infinity) return least;
+        std::int64_t w = 0;
+        while (value[w] + shift[w] != least) ++w;
+        if (!tighten(w)) return least;
     }
 }
 
 }  // namespace
 
-void center_prices(const Network& net, std::vector<double>& price) {
-    const RowLoops& loops = row_loops();
+bool center_prices(const Network& net, std::vector<double>& price) {
     const std::int64_t k = net.k, nodes = k + 1;
     const bool free =
         std::any_of(net.hub_capacity, net.hub_capacity + k, [](std::int64_t r) { return r > 0; });
     const std::int64_t still = free ? k : 0;  // the node whose price stays
-    const Arcs out(net, false), in(net, true);
-    const std::vector<double> up = permitted(out, price, still, 1.0);
-    const std::vector<double> down = permitted(in, price, still, -1.0);
+    AllArcs arcs(net);
+    const std::vector<double> up = permitted(arcs, price, still, false);
+    if (up.empty()) return false;
+    const std::vector<double> down = permitted(arcs, price, still, true);
+    if (down.empty()) return false;
     double most = 0.0;
     for (std::int64_t v = 0; v < nodes; ++v)
         for (const double length : {up[v], down[v]})
@@ -78,12 +133,17 @@ void center_prices(const Network& net, std::vector<double>& price) {
     for (int round = 0; round < rounds; ++round)
         for (std::int64_t v = 0; v < k; ++v) {
             if (v == still) continue;
-            const double rise = loops.least(in.from(v), price.data(), nodes) - price[v];
-            const double fall = loops.least(out.from(v), minus.data(), nodes) + price[v];
+            const double rise =
+                least_exact(arcs.to(v), price, [&](std::int64_t a) { return arcs.tighten(a, v); }) -
+                price[v];
+            const double fall = least_exact(arcs.from(v), minus,
+                                            [&](std::int64_t b) { return arcs.tighten(v, b); }) +
+                                price[v];
             if (!(rise < infinity && fall < infinity)) continue;
             price[v] += 0.5 * (std::max(0.0, rise) - std::max(0.0, fall));
             minus[v] = -price[v];
         }
+    return true;
 }
 
 }  // namespace bckm

@@ -29,19 +29,20 @@ public:
     }
 
     SettleResult run(const std::int64_t* units, const std::int64_t* lower,
-                     const std::int64_t* upper, std::int64_t budget,
+                     const std::int64_t* upper, std::int64_t budget, bool exact_prices,
                      const std::function<bool()>& stop) {
         SettleResult out;
         start_flow(units, lower, upper);
         try {
-            if (std::any_of(surplus.begin(), surplus.end(),
-                            [](std::int64_t e) { return e != 0; })) {
+            if (exact_prices || std::any_of(surplus.begin(), surplus.end(),
+                                            [](std::int64_t e) { return e != 0; })) {
                 arcs.add_first_rows(budget);
                 while (!out.stopped && search()) {
                     ++out.rounds;
                     raise_prices();
                     augment(out, stop);
                 }
+                if (!out.stopped) center(exact_prices, stop);
             }
         } catch (const Stopped&) {
             out.stopped = true;
@@ -173,10 +174,25 @@ private:
         return true;
     }
 
+    void center(bool exact, const std::function<bool()>& stop) {
+        Network net{
+            k,  arcs.width, arcs.from(0), arcs.samples(), hub_flow.data(), hub_capacity.data(),
+            {}, {}};
+        if (exact) {
+            arcs.list_unknown();
+            net.exact_move = [this, &stop](std::int64_t a, std::int64_t b) {
+                if (stop()) throw Stopped();
+                return arcs.exact_cost_of(a, b);
+            };
+            net.raise_bounds = [this](std::int64_t a, std::int64_t b) {
+                return arcs.raise_bounds(a, b, horizon);
+            };
+        }
+        while (!center_prices(net, price)) {
+        }
+    }
+
     void finish(SettleResult& out) {
-        if (!out.stopped && arcs.rows() > 0)
-            center_prices({k, arcs.width, arcs.from(0), hub_flow.data(), hub_capacity.data()},
-                          price);
         // the price of the hub is zero; where nothing can flow to it, prices may have any shift
         const bool free = std::any_of(hub_capacity.begin(), hub_capacity.end(),
                                       [](std::int64_t r) { return r > 0; });
@@ -189,13 +205,21 @@ private:
         out.rows = arcs.rows();
         if (out.stopped) return;
         const std::vector<Fragment>& fragment = arcs.fragment;
+        std::vector<std::int32_t> parts;
         for (std::int64_t r = 0; r < arcs.rows(); ++r) {
             const std::int64_t point = arcs.row_point[r];
-            std::int32_t largest = arcs.first_fragment[r];
-            for (std::int32_t f = largest; f != none; f = fragment[f].sibling)
+            parts.clear();
+            for (std::int32_t f = arcs.first_fragment[r]; f != none; f = fragment[f].sibling)
+                parts.push_back(f);
+            // by cluster, not as paths came: halves of a point are as large as each other
+            std::sort(parts.begin(), parts.end(), [&fragment](std::int32_t f, std::int32_t g) {
+                return fragment[f].cluster < fragment[g].cluster;
+            });
+            std::int32_t largest = parts.front();
+            for (const std::int32_t f : parts)
                 if (fragment[f].units > fragment[largest].units) largest = f;
             label[point] = fragment[largest].cluster;
-            for (std::int32_t f = arcs.first_fragment[r]; f != none; f = fragment[f].sibling)
+            for (const std::int32_t f : parts)
                 if (f != largest) {
                     out.split_point.push_back(point);
                     out.split_cluster.push_back(fragment[f].cluster);
@@ -223,9 +247,10 @@ private:
 
 SettleResult settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
                     const float* slack, const std::int64_t* units, const std::int64_t* lower,
-                    const std::int64_t* upper, std::int64_t budget, int threads,
+                    const std::int64_t* upper, std::int64_t budget, bool exact_prices, int threads,
                     const std::function<bool()>& stop) {
-    return Settle(points, priced, label, slack, threads).run(units, lower, upper, budget, stop);
+    return Settle(points, priced, label, slack, threads)
+        .run(units, lower, upper, budget, exact_prices, stop);
 }
 
 }  // namespace bckm

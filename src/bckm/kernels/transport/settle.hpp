@@ -25,10 +25,12 @@ struct SettleResult {
 // what any other cluster costs more; `units` samples have each label. Points with the least slack
 // are made explicit: their exact costs are computed. All others are represented by their bound, a
 // *virtual* move; where a shortest path would use one, more points become explicit. So the result
-// is exact, however few points were evaluated. `label` is changed in place.
+// is exact, however few points were evaluated. `label` is changed in place. Prices are in the
+// middle of what the labels permit, as far as evaluated points tell; with `exact_prices` in the
+// middle itself, which does not depend on the prices that were given.
 SettleResult settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
                     const float* slack, const std::int64_t* units, const std::int64_t* lower,
-                    const std::int64_t* upper, std::int64_t budget, int threads,
+                    const std::int64_t* upper, std::int64_t budget, bool exact_prices, int threads,
                     const std::function<bool()>& stop);
 
 }  // namespace bckm
