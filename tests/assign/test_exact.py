@@ -20,7 +20,7 @@ def solved(monkeypatch):
 
     def recorded(self, *given, **named):
         solution = solve(self, *given, **named)
-        seen.append((self._integer, self._size, solution))
+        seen.append((self._integer, self._size, self._asked, solution))
         return solution
 
     monkeypatch.setattr(Model, "solve", recorded)
@@ -46,7 +46,7 @@ def test_a_work_limit_ends_a_search_that_a_limit_on_nodes_would_not(solved):
     effort = 5e7
     assigner = Exact(effort).prepare(problem)
     found = assigner(centers, start, Deadline())
-    searches = [(size, solution) for integral, size, solution in solved if integral]
+    searches = [(size, solution) for integral, size, _, solution in solved if integral]
     assert searches
     assert not all(solution.finished for _, solution in searches)
     each, by_size = CHECK_WORK
@@ -81,13 +81,14 @@ def test_all_programs_are_counted(solved):
     assigner = Exact(2e7).prepare(problem)
     for _ in range(2):
         start = assigner(centers, start, Deadline()).labels
-    assert {integral for integral, _, _ in solved} == {False, True}
-    counted = sum(solution.work for _, _, solution in solved)
+    assert {integral for integral, *_ in solved} == {False, True}
+    counted = sum(solution.work for *_, solution in solved)
     assert assigner.work == pytest.approx(counted + 2 * (STEP + cost_work(problem)))
-    setup, each, by_size = MIP_WORK
-    for integral, size, solution in solved:
+    question, by_size, each = MIP_WORK
+    for integral, size, asked, solution in solved:
+        assert (asked > 0) == integral
         if integral:
-            assert solution.work >= setup * size + each + by_size * size
+            assert solution.work >= asked * (question + by_size * size) + each
 
 
 def test_effort_within_a_fit_follows_the_costs():

@@ -36,7 +36,8 @@ ROWS = 8  # points per cluster whose exact costs are computed for the shortest p
 FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are trusted
 ENOUGH = (2.0, 1.0)  # samples per cluster that may be wrong after Newton steps; in parts of them
 EXACT, AGAIN = 1e-13, 5  # steps whose cost and bound differ more are settled again
-PATH = 1.5e4  # work of a shortest path
+# work of a call beyond `STEP`, of a shortest path, of a point, and of one that is looked at
+CALL, PATH, POINT, LOOK = 3e5, 6e3, 40.0, 20.0
 EVEN = 7e5  # work of any step beyond looks, where all steps count the same
 BYTES = 2**27  # at most this much for exact costs of points, unless a path needs more
 
@@ -114,10 +115,9 @@ class TransportAssigner(Assigner):
 
     def _count(self, evaluated: int, paths: int) -> None:
         self._n_steps += 1
-        k, d = self.structure.n_clusters, self.problem.points.shape[1]
+        k, (m, d) = self.structure.n_clusters, self.problem.points.shape
         self.counters["looked"] += evaluated
-        self.work += STEP + evaluated * (0.15 * k * d + 10.0) + 0.3 * self.problem.points.size
-        self.work += PATH * paths
+        self.work += STEP + CALL + PATH * paths + m * (POINT + d) + evaluated * (LOOK + 0.2 * k * d)
 
     def _levels(self) -> list[TransportState]:
         """All points, every 8th, every 64th and so on; items stand in an order along the data."""

@@ -23,11 +23,13 @@ MIXED = 1e-9  # where some columns are integral and some are not
 SMALL = 1e-9  # HiGHS takes smaller coefficients for zero
 AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 LARGE = 20_000  # columns of an LP that may take long
-# work (see `Assigner.work`) of a number in the matrix; and of an iteration: each, and for each of
-# these numbers. Measured by `benchmarks.mixed.accounting`; an iteration of a tree search stands for
-# cuts, probing and dives as well
-LP_WORK, MIP_WORK = (450.0, 1.8e4, 0.6), (700.0, 4e5, 6.0)
-CHECK_WORK = 1.5e6, 3e3  # between two of its questions: each, and for each of these numbers
+# work (see `Assigner.work`), measured by `benchmarks.mixed.accounting`. Of an LP: of a number in
+# the matrix, of an iteration, and of it for each number beyond two in a column. Of a tree search:
+# of a question whether to go on (they stand for cuts, probing and dives), of it for each number in
+# the matrix, and of an iteration. HiGHS tells iterations only at the end, so a limit goes by what
+# is done between two questions at most, about: each, and for each of the numbers
+LP_WORK, MIP_WORK = (350.0, 2.4e4, 1.4), (2e6, 25.0, 3.3e5)
+CHECK_WORK = 1.5e6, 3e3
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
 # Presolve looks for dependent equations for up to 1 % of the time limit, so without one for ever:
 # 150 s where 20 sizes of 10,000 items are equations. There are none worth finding.
@@ -107,6 +109,7 @@ class Model:
         program.a_matrix_.value_ = matrix.data
         self._size = int(matrix.nnz)
         self._integer = bool(np.any(integer))
+        self._asked = 0
         self._lasts = self._integer or columns > LARGE
         if self._integer:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
@@ -195,17 +198,17 @@ class Model:
 
     @contextmanager
     def _limited(self, max_work: float) -> Iterator[None]:
-        """Interrupt what runs inside after as many questions as the work allows."""
-        if np.isinf(max_work):
+        """Count the questions of what runs inside; interrupt it after as many as work allows."""
+        self._asked = 0
+        if not self._integer:
             yield
             return
         each, by_size = CHECK_WORK
-        left = max(1, int(max_work / (each + by_size * self._size)))
+        most = max(1.0, max_work // (each + by_size * self._size))
 
         def answer(event: Any) -> None:
-            nonlocal left
-            left -= 1
-            if left < 0:
+            self._asked += 1
+            if self._asked > most:
                 event.interrupt()
 
         self._solver.cbMipInterrupt.subscribe(answer)
@@ -258,8 +261,13 @@ class Model:
 
     def _work(self, iterations: int) -> float:
         """What a run took."""
-        setup, each, by_size = MIP_WORK if self._integer else LP_WORK
-        return setup * self._size + max(iterations, 1) * (each + by_size * self._size)
+        iterations = max(iterations, 1)
+        if self._integer:
+            question, by_size, each = MIP_WORK
+            return self._asked * (question + by_size * self._size) + each * iterations
+        setup, each, by_number = LP_WORK
+        further = max(0, self._size - 2 * int(self._solver.getNumCol()))
+        return setup * self._size + iterations * (each + by_number * further)
 
     def _read(self, scale: float) -> Solution:
         import highspy

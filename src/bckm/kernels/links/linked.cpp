@@ -234,7 +234,7 @@ LinkedLabels Linked::solve(double* cost, std::int64_t k, std::int64_t search_nod
             repair(graph_, large_[p], place_, given[p].data(), k, out.label.data(), out.work);
     out.work += 3.0 * static_cast<double>(graph_.nodes * k);
     for (const Items& clique : cliques_)
-        out.work += static_cast<double>(clique.size() * clique.size() * k);
+        out.work += 0.5 * static_cast<double>(clique.size() * clique.size() * k);
     for (const CutSet& set : cut_sets_) out.work += 12.0 * static_cast<double>(set.size() * k);
     return out;
 }

@@ -29,8 +29,8 @@ struct Placed {
     std::int64_t remaining;  // samples of items without a label
 };
 
-// Places `number` items in their order, each in the first cluster where nothing breaks, at a tenth of
-// the price of what follows. False: there is none, or it was stopped, and nothing was placed.
+// Places `number` items in their order, each in the first cluster where nothing breaks, at a tenth
+// of the price of what follows. False: there is none, or it was stopped, and nothing was placed.
 bool place_in_order(const Placing& asked, const std::int64_t* order, std::int64_t number,
                     Placed& placed, const std::function<bool()>& stop);
 

@@ -30,9 +30,11 @@ constexpr double reach = 4.0;  // temperatures by which a hop that is worth a tr
 constexpr int listed = 12;     // of 16 items, so many are drawn from hops that are worth a try
 constexpr int swapping = 8;    // of 16 proposals
 constexpr int candidates = 6;  // items of which the best one is offered for a swap
-constexpr double cache_bytes = 0x1p19, miss_work = 40.0;  // a miss is dearer where data are many
-constexpr double refreshes = 20.0;                        // of near clusters in a cycle, at most
-constexpr double refresh_share = 0.1;                     // of the work, at most
+// a miss is dearer where data are many; numbers that are kept of an item beside its row
+constexpr double cache_bytes = 0x1p20, miss_work = 20.0;
+constexpr std::int64_t row_numbers = 12;
+constexpr double refreshes = 20.0;     // of near clusters in a cycle, at most
+constexpr double refresh_share = 0.1;  // of the work, at most
 
 // The best labels: of those that became better, only what has changed is copied.
 class Incumbent {
@@ -140,15 +142,16 @@ private:
 
     // About nanoseconds of a quick machine: of a proposal, and of a candidate for a swap.
     double propose_work() const {
-        return 30.0 + 4.0 * static_cast<double>(c.dims + c.kinds()) + row_work();
-    }
-    double candidate_work() const {
-        return 3.0 * static_cast<double>(c.dims) + 4.0 * static_cast<double>(c.kinds()) +
+        return 32.0 + 3.0 * static_cast<double>(c.dims) + 4.0 * static_cast<double>(c.kinds()) +
                row_work();
     }
-    // Rows that are not in the cache are slow to come.
+    double candidate_work() const {
+        return 2.0 + 2.0 * static_cast<double>(c.dims) + 4.0 * static_cast<double>(c.kinds()) +
+               row_work();
+    }
+    // Rows that are not in the cache are slow to come; long ones come while others are awaited.
     double row_work() const {
-        const auto bytes = static_cast<double>(8 * c.m * (c.dims + c.kinds()));
+        const auto bytes = static_cast<double>(8 * c.m * (c.dims + c.kinds() + row_numbers));
         return miss_work * std::max(0.0, std::log2(bytes / cache_bytes));
     }
     double conflict_work(std::int64_t j) const {

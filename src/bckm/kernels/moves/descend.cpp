@@ -7,6 +7,16 @@
 namespace bckm {
 namespace {
 
+// Work, in about nanoseconds, fitted over the instances of `benchmarks.mixed.accounting`: of a
+// call; of a cost that is looked at for relocations, or for offers, and of each of its dimensions
+// where it is computed; of a relocation and of an offer that are listed, and of a pair of clusters;
+// of a coordinate whose mean is taken; of a hop that is tried, and of one that is made
+constexpr double call_work = 4e4;
+constexpr double relocation_look = 2.0, offer_look = 4.5, dimension_work = 0.25;
+constexpr double relocation_work = 150.0, offer_work = 100.0, pair_work = 80.0;
+constexpr double mean_work = 4.0;
+constexpr double hop_work = 10.0, made_work = 30.0;
+constexpr double triple_work = 12.0;   // of three clusters around which no move may lead
 constexpr double rounding = 1e-12;     // smaller changes, relative to the objective, do not count
 constexpr double pass_scans = 32.0;    // most work of a pass, in passes over all items,
 constexpr double min_pass_work = 1e7;  // or at least this
@@ -20,13 +30,16 @@ Descent::Descent(Clustering& c, const std::function<bool()>& stop)
 }
 
 DescentResult Descent::run(double effort) {
+    out.work = call_work;
     while (out.work < effort && !should_stop()) {
         ++out.passes;
         const std::vector<std::int32_t> labels = c.label;
         const double cost = c.cost;
         least_change = rounding * cost;
-        work_left = std::min(effort - out.work, std::max(min_pass_work, pass_scans * scan_work(1)));
+        work_left = std::min(effort - out.work,
+                             std::max(min_pass_work, pass_scans * look_work(offer_look, 1)));
         const double before = work_left;
+        work_left -= mean_work * static_cast<double>(c.m * (c.dims + 1));
         const bool better = pass();
         out.work += before - work_left;
         if (!better) break;
@@ -41,17 +54,13 @@ DescentResult Descent::run(double effort) {
 
 bool Descent::pass() {
     Shortlist shortlist(c, least_change, c.threads);
-    work_left -= scan_work(1);
+    work_left -= look_work(relocation_look, 1);
     if (relocate(shortlist.relocations())) return true;
-    work_left -= scan_work(shortlist.cached() ? 0 : 2);
-    offers = shortlist.offers(shortlist.cached() ? 1 : heads);
+    list_offers(shortlist, shortlist.cached() ? 1 : heads);
     const bool complete = offers.complete;
     const bool swapped = swap(), exchanged = swap_linked();
     if (swapped || exchanged) return true;
-    if (shortlist.cached()) {
-        work_left -= scan_work(0);
-        offers = shortlist.offers(heads);
-    }
+    if (shortlist.cached()) list_offers(shortlist, heads);
     const bool flipped = flip(), grouped = group();
     if (flipped || grouped) return true;
     const bool exhausted = complete && work_left > 0.0 && !out.stopped;
@@ -60,9 +69,16 @@ bool Descent::pass() {
     return false;
 }
 
-double Descent::scan_work(int times) const {
+void Descent::list_offers(Shortlist& shortlist, std::int64_t number) {
+    offers = shortlist.offers(number);
+    work_left -= look_work(offer_look, shortlist.cached() ? 0 : 2) +
+                 pair_work * static_cast<double>(k * k) +
+                 offer_work * static_cast<double>(offers.all.size());
+}
+
+double Descent::look_work(double each, int times) const {
     const auto costs = static_cast<double>(c.m * c.k);
-    const double work = costs * (static_cast<double>(times * c.dims) / 2 + 8.0);
+    const double work = costs * (dimension_work * static_cast<double>(times * c.dims) + each);
     const Soft& soft = c.penalty.soft;
     if (!soft.any()) return work;
     const double links = soft.link_start ? static_cast<double>(soft.link_start[c.m]) : 0.0;
@@ -70,18 +86,24 @@ double Descent::scan_work(int times) const {
 }
 
 bool Descent::try_move(const Hop* hops, std::int64_t number, std::int64_t& counter) {
-    spend(4 * number);
+    double work = static_cast<double>(number) *
+                  (hop_work + static_cast<double>(c.dims + c.rules.loads.number) / 2);
+    for (std::int64_t h = 0; h < number; ++h)
+        work += static_cast<double>(c.degree(hops[h].item)) / 4;
+    spend(work);
     if (c.penalty.active)
         for (std::int64_t h = 0; h < number; ++h)
             work_left -= static_cast<double>(c.penalty.links(hops[h].item));
     if (!c.admits(hops, number) || !(c.change(hops, number) < -least_change)) return false;
     c.apply(hops, number);
+    spend(made_work * static_cast<double>(number));
     ++counter;
     return true;
 }
 
 bool Descent::relocate(const std::vector<Relocation>& relocations) {
     bool better = false;
+    spend(relocation_work * static_cast<double>(relocations.size()));
     for (const Relocation& relocation : relocations) {
         if (out.stopped) break;
         better |= c.label[relocation.hop.item] != relocation.hop.to &&
@@ -94,7 +116,7 @@ bool Descent::swap_with_massless(const Hop& hop) {
     const std::int64_t a = c.label[hop.item];
     if (c.without_mass[hop.to] == 0 || !(c.change(&hop, 1) < -least_change)) return false;
     for (const std::int64_t l : without_mass) {
-        if (!spend(0)) return false;
+        if (!spend(hop_work)) return false;
         if (c.label[l] == hop.to && try_move({hop, {l, a}}, out.swapped)) return true;
     }
     return false;
@@ -107,8 +129,9 @@ bool Descent::swap() {
     return better;
 }
 
-bool Descent::unblocked(const Offer& offer) const {
+bool Descent::unblocked(const Offer& offer) {
     std::int64_t blocker = 0;
+    work_left -= 2.0 + static_cast<double>(c.degree(offer.item)) / 4;
     return c.blockers(offer.item, offer.to, blocker) == 0;
 }
 
@@ -131,7 +154,7 @@ bool Descent::swap_between(std::int64_t a, std::int64_t b) {
             const std::int64_t j = there[p].item, l = back[q].item;
             const double gains = there[p].gain + back[q].gain;
             if (gains >= bonus || c.label[j] != a) break;
-            if (!spend(1)) return better;
+            if (!spend(tried(1))) return better;
             if (c.label[l] != b) continue;
             const Hop both[] = {{j, b}, {l, a}};
             double change =
@@ -163,7 +186,7 @@ bool Descent::chain() {
         for (std::int64_t b = 0; b < k; ++b) {
             if (a == b || offers.number(a, b) == 0) continue;
             for (std::int64_t d = 0; d < k; ++d) {
-                if (!spend(0)) return better;  // there are k^3 triples
+                if (!spend(triple_work)) return better;  // there are k^3 of them
                 if (d == a || d == b || offers.number(b, d) == 0) continue;
                 better |= path(a, b, d);
                 if (a < b && a < d) better |= cycle(a, b, d);
@@ -185,7 +208,7 @@ bool Descent::cycle(std::int64_t a, std::int64_t b, std::int64_t d) {
         for (std::int64_t q = 0; q < twos; ++q)
             for (std::int64_t r = 0; r < threes; ++r) {
                 if (one[p].gain + two[q].gain + three[r].gain >= bonus) break;
-                spend(3);
+                spend(tried(3));
                 if (c.label[one[p].item] == a && c.label[two[q].item] == b &&
                     c.label[three[r].item] == d &&
                     (c.penalty.soft.loads.number > 0 ||
@@ -211,7 +234,7 @@ bool Descent::path(std::int64_t a, std::int64_t b, std::int64_t d) {
             const std::int64_t j = one[p].item, l = two[q].item;
             if (one[p].gain + two[q].gain >= bonus) break;
             if (c.label[j] != a || c.label[l] != b) continue;
-            spend(1);
+            spend(tried(1));
             if (c.penalty.active || path_change(one[p], two[q]) < -least_change)
                 better |= try_move({{j, b}, {l, d}}, out.chained);
         }

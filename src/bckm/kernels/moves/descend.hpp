@@ -10,7 +10,7 @@ namespace bckm {
 
 struct DescentResult {
     std::int64_t passes = 0, relocated = 0, swapped = 0, chained = 0, flipped = 0, grouped = 0;
-    double work = 0.0;  // about the number of values evaluated
+    double work = 0.0;  // in about nanoseconds
     // no relocation, swap, flip or group move lowers the objective any more
     bool finished = false;
     bool stopped = false;

@@ -20,20 +20,27 @@ public:
     DescentResult run(double effort);
 
 private:
-    static constexpr double try_work = 16.0;  // work of a try in addition to its distances
+    // work of a try, in addition to its distances, and of one if centers are fixed
+    static constexpr double try_work = 20.0, fixed_work = 6.0;
     static constexpr std::int64_t heads = 4;  // offers of each pair of clusters tried in chains
 
     // Longer moves are tried only where shorter ones are exhausted.
     bool pass();
     bool should_stop() { return out.stopped = out.stopped || stop(); }
 
-    // The work of computing the costs of all items `times` times and going through them once.
-    double scan_work(int times) const;
+    void list_offers(Shortlist& shortlist, std::int64_t number);
 
-    // Accounts for the work of so many distances; false if that of this pass, or the time, is used
-    // up.
-    bool spend(std::int64_t distances) {
-        work_left -= try_work + static_cast<double>(distances * c.dims);
+    // The work of computing the costs of all items `times` times, and of looking at each.
+    double look_work(double each, int times) const;
+
+    // The work of so many distances, and of deciding by them.
+    double tried(std::int64_t distances) const {
+        return c.fixed ? fixed_work : try_work + static_cast<double>(distances * c.dims) / 2;
+    }
+
+    // Accounts for work; false if that of this pass, or the time, is used up.
+    bool spend(double work) {
+        work_left -= work;
         if ((++spend_calls & 1023) == 0) should_stop();
         return work_left > 0.0 && !out.stopped;
     }
@@ -53,7 +60,7 @@ private:
     bool swap_between(std::int64_t a, std::int64_t b);
     // Two items in conflict with each other only are a flip; in conflict with others they cannot
     // swap.
-    bool unblocked(const Offer& offer) const;
+    bool unblocked(const Offer& offer);
 
     // Around a cycle of three clusters, or along a path of three.
     bool chain();

@@ -48,7 +48,7 @@ bool Descent::eject(std::int64_t j, std::int64_t b) {
     const double first = c.mass(j) * (c.distance(j, b) - c.distance(j, a));
     const double here = c.distance(l, b);
     const bool active = c.penalty.active;  // then distances alone decide nothing
-    spend(k);
+    spend(static_cast<double>(k) * tried(1));
     for (std::int64_t d = 0; d < k; ++d) {
         if (d == a || d == b) continue;
         const double gains = first + c.mass(l) * (c.distance(l, d) - here);

@@ -47,8 +47,7 @@ public:
           placed{label.data(), sizes.data(), nullptr, 0}, order(order.data()),
           number(static_cast<std::int64_t>(order.shape(0))) {
         const std::int64_t m = asked.items;
-        require(asked.k > 0 && upper.shape(0) == lower.shape(0) &&
-                    sizes.shape(0) == lower.shape(0),
+        require(asked.k > 0 && upper.shape(0) == lower.shape(0) && sizes.shape(0) == lower.shape(0),
                 "bounds and size of each cluster");
         require(static_cast<std::int64_t>(label.shape(0)) == m, "a label of each item");
         check_lists(conflict_start, conflict_with, m, m, "conflicts");
