@@ -56,7 +56,7 @@ def test_most_can_be_mended():
     for seed in range(40):
         start = planted(seed)
         number += mended(start, broken(start, np.random.default_rng(seed), 0.1)) is not None
-    assert number >= 32
+    assert number >= 36
 
 
 @pytest.mark.sampled(6)
@@ -108,6 +108,24 @@ def test_threads_change_nothing_and_only_given_items_move():
     few = mended(start, labels, items=items)
     assert few is not None
     assert np.isin(np.flatnonzero(few.labels != labels), items).all()
+
+
+def test_tight_sums_beside_conflicts_are_mended():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n, k = 200, 8
+        kg = rng.integers(1, 20, n).astype(float)
+        hidden, pairs = rng.integers(k, size=n), rng.integers(n, size=(60, 2))
+        asked = bckm.Constraints(
+            capacities={"load": bckm.Capacity(kg, max=1.01 * kg.sum() / k)},
+            cannot_link=pairs[hidden[pairs[:, 0]] != hidden[pairs[:, 1]]].tolist(),
+        )
+        problem = Problem.build(rng.normal(size=(n, 2)), k, asked)
+        centers = problem.points[rng.choice(n, k, replace=False)]
+        labels = problem.cost(centers).argmin(axis=1)
+        found = mended(Start(problem, asked, labels, centers), labels)
+        assert found is not None, seed
+        assert problem.structure.feasible(found.labels), seed
 
 
 def test_no_time_no_labels():

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "moves/clustering.hpp"
+#include "moves/relaxed.hpp"
 #include "runtime/arrays.hpp"
 #include "runtime/gil.hpp"
 #include "runtime/pool.hpp"
@@ -90,6 +91,51 @@ nb::dict judge(const views::PointsView& points, const views::RulesView& rules,
     return result;
 }
 
+// What annealing thinks of a move, at a fine for each kind of rule and at prices after one
+// adjustment: one item goes to a cluster, two swap, or one goes to where another leaves from. Also
+// what the move back is charged once it is made, and whether all rules hold then; the same summed
+// up again, with the objective before and after.
+nb::dict judge_relay(const views::PointsView& points, const views::RulesView& rules,
+                     const views::SoftView& soft, views::Labels label, views::Matrix centers,
+                     bool fixed, views::Vector fines, double price_step, views::Integers items,
+                     views::Integers to) {
+    views::check_descent(points, rules, soft, label, centers);
+    const std::size_t number = items.shape(0);
+    views::require(number == to.shape(0) && (number == 1 || number == 2), "one item or two");
+    for (std::size_t h = 0; h < number; ++h)
+        views::require(0 <= items.data()[h] && items.data()[h] < points.view.n &&
+                           0 <= to.data()[h] && to.data()[h] < rules.view.k,
+                       "items and clusters");
+    RelaxedClustering c(points.view, rules.view, soft.view, label.data(), centers.data(), fixed);
+    views::require(static_cast<std::int64_t>(fines.shape(0)) == c.kinds(), "a fine per kind");
+    const double before = c.refresh();
+    for (std::int64_t kind = 0; kind < c.kinds(); ++kind) c.set_fine(kind, fines.data()[kind]);
+    c.update_fines();
+    c.adjust_prices(price_step);
+    const std::int64_t j = items.data()[0], a = c.label[j], b = to.data()[0];
+    Relay move = Relay::relocation(j, a, b), back = Relay::relocation(j, b, a);
+    nb::dict result;
+    if (number == 2) {
+        const std::int64_t l = items.data()[1], d = to.data()[1];
+        views::require(c.label[l] == b && d != b, "the second item leaves where the first goes");
+        move = d == a ? Relay::swap(j, a, l, b) : Relay::path(j, a, l, b, d);
+        back = d == a ? Relay::swap(j, b, l, a) : Relay::path(l, d, j, b, a);
+        if (d == a) result["swap_sums_change"] = c.swap_sums_change(j, a, l, b);
+    }
+    result["change"] = c.distance_change(move) + c.penalty_change(move);
+    result["sums_change"] = c.sums_change(move);
+    result["charge_change"] = c.charge_change(move);
+    result["least_charge_change"] = c.least_charge_change(move);
+    result["price_change"] = c.price_change(j, a, b);
+    c.apply(move);
+    result["charge_change_back"] = c.charge_change(back);
+    result["feasible"] = c.feasible();
+    result["objective_change"] = c.refresh() - before;
+    result["charge_change_back_again"] = c.charge_change(back);
+    result["feasible_again"] = c.feasible();
+    return result;
+}
+
 }  // namespace
 
 void add_test_hooks(nb::module_& module) {
@@ -98,6 +144,8 @@ void add_test_hooks(nb::module_& module) {
                "fail_at"_a = -1, nb::call_guard<WithoutGil>());
     module.def("_judge", &judge, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(),
                "centers"_a, "fixed"_a, "items"_a, "to"_a);
+    module.def("_judge_relay", &judge_relay, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(),
+               "centers"_a, "fixed"_a, "fines"_a, "price_step"_a, "items"_a, "to"_a);
     module.def("_meet", &meet, "threads"_a, nb::call_guard<WithoutGil>());
 }
 
