@@ -106,6 +106,12 @@ def test_large_parts_are_bounded_and_obey(density):
     again = linked.solve(cost.copy(), 3)
     np.testing.assert_array_equal(found.label, again.label)
     assert again.bound == found.bound
+    here, there = found.label[pairs], found.label[pairs[:, ::-1]]
+    gain = (cost[pairs, here] - cost[pairs, there]).sum(axis=1)
+    for pair in pairs[gain > 1e-9]:  # no two items in each other's way had better swap
+        swapped = found.label.copy()
+        swapped[pair] = swapped[pair[::-1]]
+        assert np.isinf(price(cost, pairs, tie, swapped))
 
 
 @pytest.mark.parametrize("seed", range(8))
