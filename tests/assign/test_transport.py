@@ -3,6 +3,7 @@
 Prices prove labels optimal: the dual value, computed here in plain NumPy, equals the cost.
 """
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from bckm import kernels
 from bckm._core.deadline import Deadline
 from bckm.assign import ENGINES
+from bckm.assign.choose import choose
 from bckm.feasibility import feasible_start
 from bckm.problem.problem import Problem
 from tests.support.transport import check, draw, optimum, slots
@@ -132,3 +134,25 @@ def test_many_samples_are_proven_step_by_step(seed):
     order[[0, 1]] = 1, 0
     for after in (before[order], before, before + 1e-6 * rng.normal(size=centers.shape)):
         check(problem, assigner(after, start, Deadline()), after)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_must_links_without_sizes_against_brute_force(seed):
+    """An item counts once where sizes do not matter; clusters need one, also those far away."""
+    import bckm
+
+    rng = np.random.default_rng(seed)
+    n, k = 9, 3
+    order = rng.permutation(n).tolist()
+    rules = bckm.Constraints(must_link=[order[:2], order[2:5]])
+    problem = Problem.build(rng.normal(size=(n, 2)), k, rules)
+    s = problem.structure
+    centers = rng.normal(size=(k, 2))
+    centers[0] += 20 * (seed % 2)
+    every = map(np.array, itertools.product(range(k), repeat=s.n_items))
+    allowed = [labels for labels in every if s.feasible(labels)]
+    best = min(problem.within(labels, centers) for labels in allowed)
+    found = choose("auto", problem).prepare(problem)(centers, allowed[0], Deadline())
+    assert found.cost == pytest.approx(best, rel=1e-12)
+    assert found.bound <= best
+    assert found.status is bckm.Status.OPTIMAL

@@ -14,12 +14,13 @@ from bckm.kernels import missing
 from bckm.programs.highs import DEPENDENT, Model
 from tests.support.instances import draw, obeying
 from tests.support.lp_engine import Priced
+from tests.support.rule_instances import draw as draw_rules
 
 
 @pytest.fixture
 def priced(monkeypatch):
     for module in ("kmeans", "assign_to"):
-        monkeypatch.setattr(f"bckm.fit.{module}.choose", lambda solver, problem: Priced())
+        monkeypatch.setattr(f"bckm.fit.{module}.choose", lambda *_, **__: Priced())
 
 
 def blobs(seed=0, n=120, k=4):
@@ -304,3 +305,16 @@ def test_soft_links_beside_a_linear_row_are_searched_as_whole_numbers():
     found = bckm.assign_to(X, centers, rules, solver="exact")
     assert found.status is Status.OPTIMAL
     assert found.objective == pytest.approx(3_166_630)
+
+
+@pytest.mark.parametrize("number", [207, 755])
+def test_a_single_step_is_searched_to_the_end(number):
+    """The effort of a step within a fit was not enough: labels cost up to twelve times the least."""
+    drawn = draw_rules([16, 814371037, number])
+    rng = np.random.default_rng([16, 814371037, number, 0])
+    for _ in range(2):  # as the reliability campaign draws them
+        centers = drawn.X[rng.integers(len(drawn.X), size=drawn.k)]
+        if rng.random() < 0.6:
+            centers = centers + np.ptp(drawn.X) * rng.normal(size=centers.shape)
+    found = bckm.assign_to(drawn.X, centers, drawn.constraints, sample_weight=drawn.weight)
+    assert found.assignment_status is Status.OPTIMAL

@@ -24,6 +24,7 @@ ENGINES: dict[str, type[Engine]] = {
 # Work of the tree searches of a step within a fit, which need not be proven optimal at any price:
 # for each cost, and at least and at most.
 COST_EFFORT, LEAST_EFFORT, MOST_EFFORT = 2e4, 3e7, 3e8
+ONCE_EFFORT = 3e9  # of a step that is all there is: no later one makes up for it
 
 
 # the first one that can express what a problem asks; nearest is quicker without kernels, and on
@@ -40,7 +41,7 @@ EXACT_COUNTS = 100_000
 _LINKS_WITH_SIZES = Feature.MUST_LINKS_AND_SIZES | Feature.CONFLICTS
 
 
-def _auto(problem: Problem) -> Engine:
+def _auto(problem: Problem, once: bool) -> Engine:
     for engine in _QUICK if missing or problem.sparse else _QUICK[1:]:
         if not problem.features & ~engine.handles:
             return engine
@@ -58,7 +59,7 @@ def _auto(problem: Problem) -> Engine:
     elif links_alone(problem):
         most = min(most, EXACT_LINKS)
     costs = s.n_items * s.n_clusters
-    effort = min(max(COST_EFFORT * costs, LEAST_EFFORT), MOST_EFFORT)
+    effort = ONCE_EFFORT if once else min(max(COST_EFFORT * costs, LEAST_EFFORT), MOST_EFFORT)
     return Exact(effort) if costs <= most else Lagrangian()
 
 
@@ -70,8 +71,10 @@ def _counts(problem: Problem) -> bool:
     return bool(np.isin(s.loads.amount, (0.0, 1.0)).all())
 
 
-def choose(solver: str | Engine, problem: Problem) -> Engine:
+def choose(solver: str | Engine, problem: Problem, *, once: bool = False) -> Engine:
     """Return the engine that `solver` is or names, or the best one for the problem for 'auto'.
+
+    `once` says that it is called for a single step, not within a fit.
 
     Raises
     ------
@@ -81,7 +84,7 @@ def choose(solver: str | Engine, problem: Problem) -> Engine:
         When the named engine cannot express what the problem asks.
     """
     if isinstance(solver, str) and solver == "auto":
-        return _auto(problem).adapted(problem)
+        return _auto(problem, once).adapted(problem)
     if isinstance(solver, Engine):
         engine = solver
     elif isinstance(solver, str) and solver in ENGINES:

@@ -89,7 +89,7 @@ def assign_to(
     if given.shape[1] != features:
         raise ValueError(f"centers have {given.shape[1]} features, but X has {features}.")
     embedded = space.embedded(given, "centers")
-    engine = choose(solver, problem)
+    engine = choose(solver, problem, once=True)
     start = feasible_start(problem.structure, problem.rules, deadline)
     at = problem.given_centers(embedded, "centers")
     status, counters, quick = Status.INTERRUPTED, {}, None
