@@ -309,7 +309,7 @@ def test_soft_links_beside_a_linear_row_are_searched_as_whole_numbers():
 
 @pytest.mark.parametrize("number", [207, 755])
 def test_a_single_step_is_searched_to_the_end(number):
-    """The effort of a step within a fit was not enough: labels cost up to twelve times the least."""
+    """Less effort, as within a fit: these labels cost up to twelve times the least."""
     drawn = draw_rules([16, 814371037, number])
     rng = np.random.default_rng([16, 814371037, number, 0])
     for _ in range(2):  # as the reliability campaign draws them
