@@ -1,7 +1,5 @@
 """Time limits: every phase hears them, and what they leave is worth having."""
 
-import signal
-import sys
 import time
 
 import numpy as np
@@ -17,6 +15,7 @@ from bckm.assign.transport import Transport
 from bckm.fit.seeding import spread
 from bckm.kernels import missing, native
 from bckm.problem.problem import Problem
+from tests.support.ctrl_c import interrupt_after, needs_signals
 
 compiled = pytest.mark.skipif(bool(missing), reason=missing)
 
@@ -44,25 +43,15 @@ def test_a_look_at_all_points_hears_the_deadline():
 
 
 @compiled
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@needs_signals
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_is_heard_in_the_middle_of_a_look(threads):
     rng = np.random.default_rng(0)
     X, centers = rng.normal(size=(400_000, 32)), rng.normal(size=(1_000, 32))
     state = state_of(X, 1_000)
     state.threads = threads
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
-        with pytest.raises(KeyboardInterrupt):
-            state.evaluate(centers, np.zeros(1_000), Deadline())
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    with interrupt_after(0.1), pytest.raises(KeyboardInterrupt):
+        state.evaluate(centers, np.zeros(1_000), Deadline())
     assert (state.slack < 0).any(), "it was not over"
 
 

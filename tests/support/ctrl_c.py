@@ -1,4 +1,4 @@
-"""A real Ctrl-C: code that runs in a process of its own is interrupted from outside."""
+"""A real Ctrl-C: in a process of its own, from outside; or here, by a signal of the clock."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -35,3 +37,19 @@ def interrupted(code: str, wait: float, most: float) -> str:
     assert process.returncode == 0, told
     assert time.perf_counter() - sent < most
     return told
+
+
+@contextmanager
+def interrupt_after(seconds: float) -> Iterator[None]:
+    """Ctrl-C after so many seconds, unless it is over by then."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

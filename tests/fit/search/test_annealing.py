@@ -1,8 +1,6 @@
 """Annealing: it may pass through labels that violate rules, and never returns any."""
 
 import itertools
-import signal
-import sys
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from bckm._core.deadline import Deadline
 from bckm.fit.search import shared
 from bckm.fit.search.anneal import Annealing
 from bckm.problem.problem import Problem
+from tests.support.ctrl_c import interrupt_after, needs_signals
 from tests.support.instances import draw, obeying
 from tests.support.local_search import Start, compiled, objective, planted, soft_planted
 
@@ -158,47 +157,28 @@ def test_one_cluster_and_no_mass():
     check(start, run(start))
 
 
-class Interrupting:
-    """Ctrl-C after some seconds, as a signal."""
-
-    def __init__(self, seconds):
-        self._seconds = seconds
-
-    def __enter__(self):
-        self._before = signal.signal(signal.SIGALRM, self._raise)
-        signal.setitimer(signal.ITIMER_REAL, self._seconds)
-
-    def __exit__(self, *_):
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._before)
-
-    @staticmethod
-    def _raise(*_):
-        raise KeyboardInterrupt
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@needs_signals
 def test_ctrl_c_keeps_what_was_found():
     start = planted(8, n=200)
-    with Interrupting(0.1):
+    with interrupt_after(0.1):
         found = run(start, 1e15)
     assert found.interrupted
     assert check(start, found), "it found something by then"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@needs_signals
 def test_ctrl_c_where_nothing_obeys_yet():
     X = np.random.default_rng(0).normal(size=(6, 2))
     pairs = list(itertools.combinations(range(4), 2))
     problem = Problem.build(X, 3, bckm.Constraints(cannot_link=pairs))
     labels = np.arange(6) % 3
-    with Interrupting(0.1):
+    with interrupt_after(0.1):
         found = Annealing(problem)(labels, problem.points[:3].copy(), Deadline(), 1e15, 0)
     assert found.interrupted
     np.testing.assert_array_equal(found.labels, labels)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@needs_signals
 def test_ctrl_c_in_the_first_annealing_of_a_fit(monkeypatch):
     """There is no step yet; what was found is the answer, and is told as a step."""
     rng = np.random.default_rng(0)
@@ -207,9 +187,14 @@ def test_ctrl_c_in_the_first_annealing_of_a_fit(monkeypatch):
     first = bckm.kmeans(X, 6, rules, time_limit=0, random_state=0)
     monkeypatch.setattr(shared, "BASE", 1e15)
     monkeypatch.setattr(shared, "EACH_PAIR", 1e15)
-    steps = []
-    with Interrupting(1.0):
-        found = bckm.kmeans(X, 6, rules, random_state=0, on_step=steps.append)
+    inner, steps = Annealing.__call__, []
+
+    def annealed(*args):
+        with interrupt_after(0.2):
+            return inner(*args)
+
+    monkeypatch.setattr(Annealing, "__call__", annealed)
+    found = bckm.kmeans(X, 6, rules, random_state=0, on_step=steps.append)
     assert found.status is bckm.Status.INTERRUPTED
     assert [step.kind for step in steps] == ["moves"]
     assert found.inertia == pytest.approx(steps[0].objective)
