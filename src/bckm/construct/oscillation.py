@@ -28,10 +28,10 @@ def oscillate(
     if missing or s.contradictions or deadline.passed:
         return None
     if _is_coloring(s):
-        labels = _recolored(s, labels, effort, deadline, seed)
-        if s.feasible(labels):
-            return labels
-        # there are conflicts left, or a cluster is empty that must not be
+        parted = _recolored(s, labels, effort, deadline, seed)
+        if parted is None or s.feasible(parted):
+            return parted
+        labels = parted  # a cluster is empty that must not be
     after = labels.astype(np.int32)
     outcome = native.anneal(
         *as_arrays(s),
@@ -58,12 +58,12 @@ def _is_coloring(s: Structure) -> bool:
 
 def _recolored(
     s: Structure, labels: IntArray, effort: float, deadline: Deadline, seed: int
-) -> IntArray:
-    """Labels with fewer conflicts, if there are any."""
+) -> IntArray | None:
+    """Labels without conflicts."""
     after = labels.astype(np.int32)
     closed = np.zeros((s.n_items, s.n_clusters), bool)
     closed.ravel()[s.forbidden] = True
-    native.recolor(
+    told = native.recolor(
         s.neighbors.indptr.astype(np.int32, copy=False),
         s.neighbors.indices.astype(np.int32, copy=False),
         closed,
@@ -72,4 +72,4 @@ def _recolored(
         seed,
         min(deadline.left, 1e9),
     )
-    return after.astype(np.int64)
+    return None if told.left else after.astype(np.int64)

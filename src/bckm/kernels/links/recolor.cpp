@@ -37,7 +37,9 @@ public:
         const auto size = static_cast<double>(c.items * c.k);
         out.work = 2.0 * size + each_edge * static_cast<double>(c.conflict_start[c.items]);
         while (left > 0 && c.k > 1 && out.work < effort) {
-            if (out.moves++ % listen == 0 && (out.stopped = stop())) break;
+            out.stopped = out.moves % listen == 0 && stop();
+            if (out.stopped) break;
+            ++out.moves;
             step();
         }
         std::copy(best.begin(), best.end(), label);
@@ -59,8 +61,8 @@ private:
                 const std::int64_t cell = j * c.k + b, by = beside[cell] - here;
                 if (by > change || b == a || c.closed[cell]) continue;
                 if (free_from[cell] > out.moves && left + by >= least) continue;
-                if (by < change) ties = 0;
-                if (++ties > 1 && random.below(ties) > 0) continue;
+                ties = by < change ? 1 : ties + 1;
+                if (ties > 1 && random.below(ties) > 0) continue;
                 change = by;
                 item = j;
                 to = b;
