@@ -111,12 +111,12 @@ SETTINGS = (
         "each start continues with moves of a few samples, whose effect on the inertia is computed "
         'exactly, until none helps. "auto": some of that, plus a few further starts derived from '
         "the best ones, or centers taken to where they are missing; under rules whose assignments "
-        "are slow, annealing before any of them; in total at most about three times as long as "
-        '"none". "global": the same, then further starts until 200 in a row bring no improvement '
-        "(with annealing: four times, each twice as long); with a `time_limit`, again from new "
-        "starts until it is reached or the same best clustering was found three times. With sparse "
-        'data or without the compiled kernels, "auto" does nothing, and "local" and "global" '
-        "raise an error.",
+        'are slow, annealing before any of them; in total two to three times as long as "none", '
+        'rarely up to six. "global": the same, then further starts until 200 in a row bring no '
+        "improvement (with annealing: four times, each twice as long); with a `time_limit`, again "
+        "from new starts until it is reached or the same best clustering was found three times. "
+        'With sparse data or without the compiled kernels, "auto" does nothing, and "local" and '
+        '"global" raise an error.',
         choices=("auto", "none", "local", "global"),
         option="search",
         help="How hard to search for better clusters.",
