@@ -53,17 +53,17 @@ class Making:
         return self._stopped(self._state, status)
 
     def _stopped(self, state: State, status: Status) -> State:
-        """Before the first step: where the engine had no time for anything, quick moves had."""
-        best = replace(state.best, status=status)
-        if not best.history:
-            quick = best
-            if self._reserve is not None:
-                quick = run_from(self._search.problem, self._reserve, best.centers)
-            if self._search.better(quick.cost, best.cost):
-                best = replace(quick, status=status)
-            else:
-                best = replace(best, status=Status.NOT_STARTED)
-        return replace(state, best=best)
+        """Where the engine had no time, or only for a poor step, quick moves had found labels."""
+        best, quick = state.best, None
+        if self._reserve is not None:
+            quick = run_from(self._search.problem, self._reserve, best.centers)
+        if quick is not None and self._search.better(quick.cost, best.cost):
+            if best.history:
+                quick = self._reported(quick, best.history, best.labels)
+            best = quick
+        elif not best.history:
+            status = Status.NOT_STARTED
+        return replace(state, best=replace(best, status=status))
 
     def spent(self, share: float) -> bool:
         """Whether search took so many times the work of the starts."""
