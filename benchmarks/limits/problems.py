@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import bckm
-from bckm.problem.metric import read_metric
+from bckm.metric.named import read_metric
 from bckm.problem.problem import Problem
 
 Call = Callable[[float], Any]  # the call to be judged, given its time limit

@@ -16,6 +16,7 @@ from .constraints.statements import LinearRows as LinearRows
 from .constraints.statements import Quota as Quota
 from .constraints.statements import Stay as Stay
 from .estimator import ConstrainedKMeans as ConstrainedKMeans
+from .estimator import LearnedMetric as LearnedMetric
 from .exceptions import BckmError as BckmError
 from .exceptions import DamagedFileError as DamagedFileError
 from .exceptions import DroppedRulesWarning as DroppedRulesWarning

@@ -9,14 +9,14 @@ import bckm
 from bckm.assign import ENGINES
 from bckm.fit.parameters import PARAMETERS, SETTINGS, documented, read_setting
 from bckm.fit.seeding import SEEDINGS
-from bckm.problem.metric import METRICS
+from bckm.metric.named import METRICS
 
 DOORS = (bckm.kmeans, bckm.assign_to, bckm.ConstrainedKMeans)
 
 
 def test_choices_are_what_there_is():
     assert PARAMETERS["solver"].choices == ("auto", *ENGINES)
-    assert PARAMETERS["metric"].choices == tuple(METRICS)
+    assert PARAMETERS["metric"].choices == (*METRICS, "learned")
     assert PARAMETERS["init"].choices == tuple(SEEDINGS)
 
 

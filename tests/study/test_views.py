@@ -334,7 +334,7 @@ def test_silhouettes_are_those_of_sklearn(metric):
     labels[0], labels[labels == 3] = 3, 2
     labels[0] = 3  # alone
     study = study_of(X, labels, metric=metric)
-    points = bckm.problem.metric.read_metric(metric).embedded(X) if metric != "euclidean" else X
+    points = bckm.metric.named.read_metric(metric).embedded(X) if metric != "euclidean" else X
     np.testing.assert_allclose(
         views.silhouette(study).values, silhouette_samples(points, labels), atol=1e-12
     )

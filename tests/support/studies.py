@@ -3,7 +3,8 @@
 import numpy as np
 
 import bckm
-from bckm.problem.metric import read_metric
+from bckm.metric.embedding import Sample
+from bckm.metric.named import read_metric
 
 
 def result_of(X, labels, k, metric="euclidean", **rest):
@@ -14,8 +15,11 @@ def result_of(X, labels, k, metric="euclidean", **rest):
     inertia = float(((points - means[labels]) ** 2).sum())
     known = {
         "labels": labels,
-        "centers": space.centers(means, points, labels, np.arange(len(labels))),
+        "centers": space.centers(
+            means, labels, Sample(X, points, np.arange(len(X)), np.ones(len(X)))
+        ),
         "embedded": means,
+        "metric": space,
         "inertia": inertia,
         "lower_bound": inertia,
         "status": bckm.Status.CONVERGED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from bckm.constraints.tree import Pool
 from bckm.estimator import ConstrainedKMeans
 from bckm.estimator.fitted_bounds import FittedBounds
 from bckm.fit.parameters import SETTINGS, read_setting
-from bckm.problem.metric import read_metric
+from bckm.metric.named import read_metric
 
 _OUTPUT = "_sklearn_output_config"  # what `set_output` leaves
 _OUTPUTS = ("default", "pandas", "polars")
@@ -125,4 +126,4 @@ def _fit(model: ConstrainedKMeans, fields: Fields, pool: Pool) -> None:
     if not model._weight:
         raise ValueError("all weights of the fit are 0")
     model._bounds = FittedBounds.from_tree(fields.of("bounds"), len(result.centers))
-    model._copy(result)
+    model._copy(replace(result, metric=space))

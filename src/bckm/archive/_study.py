@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from bckm._core.validation import read_weight
 from bckm._storage.fields import Fields, mapping_of
 from bckm.archive._result import read_result, result_tree
 from bckm.constraints.tree import Pool, constraints_tree, read_constraints
-from bckm.problem.metric import read_metric
+from bckm.metric.named import read_metric
 from bckm.problem.scaling import Scaling
 from bckm.study import Study
 from bckm.verification import verify
@@ -47,7 +48,7 @@ def read_study(fields: Fields, pool: Pool) -> Study:
     if ids is not None and len(ids) != n:
         raise ValueError(f"there are {len(ids)} ids for {n} samples")
     study = Study(
-        result=result,
+        result=replace(result, metric=metric),
         X=X,
         constraints=read_constraints(fields.of("constraints"), pool),
         feature_names=tuple(names),

@@ -19,8 +19,9 @@ from bckm.certificate._solve import Solver
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.fit.result import Result
+from bckm.metric.embedding import Metric
+from bckm.metric.named import read_metric
 from bckm.problem.feature import Feature
-from bckm.problem.metric import read_metric
 from bckm.problem.problem import Problem
 from bckm.verification import verify
 
@@ -157,7 +158,7 @@ def certify(
     X: Any,  # noqa: N803
     constraints: Constraints | None = None,
     *,
-    metric: str = "euclidean",
+    metric: str | Metric = "euclidean",
     sample_weight: Any = None,
     sample_id: Any = None,
     tol: float = 1e-4,
@@ -182,7 +183,8 @@ def certify(
     constraints : Constraints, optional
         The rules of the fit.
     metric, sample_weight, sample_id :
-        As in the fit, see `bckm.kmeans`.
+        As in the fit, see `bckm.kmeans`; for ``metric="learned"`` what was learned, that is
+        ``result.metric``. The bound is then one of the learned space.
     tol : float
         Stop at this gap.
     time_limit : float, optional

@@ -13,10 +13,11 @@ from bckm.constraints import Constraints
 from bckm.estimator._fitted import FittedCenters
 from bckm.estimator._rows import gather
 from bckm.estimator.fitted_bounds import FittedBounds, read_capacities
+from bckm.estimator.validated import validated
 from bckm.fit.kmeans import kmeans
 from bckm.fit.parameters import SETTINGS, documented
 from bckm.fit.result import Result, Step
-from bckm.problem.metric import read_metric
+from bckm.metric.embedding import Metric
 
 
 @documented
@@ -55,8 +56,8 @@ class ConstrainedKMeans(FittedCenters):
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample; obeys every rule.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters (an empty cluster keeps its last center); for other metrics the
-        directions of the means, with the columns of X, see `bckm.Result`.
+        Means of the clusters (an empty cluster keeps its last center), also for a learned metric;
+        for other metrics the directions of the means, with the columns of X, see `bckm.Result`.
     inertia_ : float
         Weighted sum of squared distances of samples to the center of their cluster.
     n_iter_ : int
@@ -111,7 +112,7 @@ class ConstrainedKMeans(FittedCenters):
         init: Any = "k-means++",
         n_init: int | str = "auto",
         search: str = "auto",
-        metric: str = "euclidean",
+        metric: str | Metric = "euclidean",
         label_bounds: str = "matched",
         max_iter: int = 300,
         tol: float = 1e-4,
@@ -217,7 +218,7 @@ class ConstrainedKMeans(FittedCenters):
         """
         if isinstance(y, Constraints):
             raise TypeError("y is ignored: pass rules by name, as in fit(X, constraints=rules).")
-        frame, X = X, self._validated(X, reset=True)  # noqa: N806
+        frame, X = X, validated(self, X, reset=True)  # noqa: N806
         located = gather(
             frame,
             X.shape[0],
@@ -246,7 +247,7 @@ class ConstrainedKMeans(FittedCenters):
         self._copy(result)
         self.n_dropped_ = len(located.dropped)
         self.dropped_rules_ = located.dropped
-        self._space = read_metric(self.metric)
+        self._space = result.metric
         self._bounds = FittedBounds(own, rules, X.shape[0])
         self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
         return self

@@ -15,20 +15,18 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bckm._core.arrays import nearest, squared_distances
-from bckm._core.sparse_input import check_sparse
 from bckm._core.types import FloatArray, IntArray
-from bckm._core.validation import read_data, read_jobs, read_weight, refuse_masked
+from bckm._core.validation import read_data, read_jobs, read_weight
 from bckm.constraints import Constraints
 from bckm.estimator._rows import gather
 from bckm.estimator.fitted_bounds import FittedBounds
+from bckm.estimator.validated import validated
 from bckm.fit.assign_to import assign_to
 from bckm.fit.result import Result, SoftViolation
-from bckm.problem.metric import Metric
-
-FLOATS = [np.float64, np.float32]  # what data may stay
+from bckm.metric.embedding import Metric
 
 
 class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -197,8 +195,8 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Return the distance of each sample of X to each center.
 
-        It is Euclidean; for other metrics it is measured from points on the sphere to their means
-        inside it (``result_.embedded``): what `fit` squares and adds up.
+        It is Euclidean; for other metrics it is measured in the learned space, or from points on
+        the sphere to their means inside it (``result_.embedded``): what `fit` squares and adds up.
 
         Parameters
         ----------
@@ -258,16 +256,9 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _read(self, X: Any) -> Any:  # noqa: N803
         """Points of X in the space where distances are Euclidean."""
         check_is_fitted(self)
-        X = self._validated(X, reset=False)  # noqa: N806
+        X = validated(self, X, reset=False)  # noqa: N806
         X = self._space.embedded(X)  # noqa: N806
         return read_data(X) if sp.issparse(X) else X
-
-    def _validated(self, X: Any, *, reset: bool) -> Any:  # noqa: N803
-        """X after what scikit-learn looks at: names and number of features, finite numbers."""
-        refuse_masked(X, "X")
-        if sp.issparse(X) and X.ndim == 2:
-            check_sparse(X, "X")  # scikit-learn trusts the indices
-        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -20,7 +20,8 @@ from bckm.fit.outcome import result_of
 from bckm.fit.parameters import documented
 from bckm.fit.result import Result
 from bckm.fit.search.reserve import reserved
-from bckm.problem.metric import read_metric
+from bckm.metric.embedding import Metric
+from bckm.metric.named import read_metric
 from bckm.problem.problem import Problem
 
 
@@ -31,7 +32,7 @@ def assign_to(
     constraints: Constraints | None = None,
     *,
     solver: str | Engine = "auto",
-    metric: str = "euclidean",
+    metric: str | Metric = "euclidean",
     sample_weight: Any = None,
     sample_id: Any = None,
     time_limit: float | None = None,
@@ -128,6 +129,7 @@ def assign_to(
         still=True,
         centers=given,
         embedded=embedded,
+        metric=space,
         status=status,
         history=(),
         seconds=time.perf_counter() - began,

@@ -14,7 +14,7 @@ from bckm.assign import Engine, choose
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.feasibility import feasible_start
-from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint, identity
+from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint, digest, identity
 from bckm.fit.lloyd import Limits
 from bckm.fit.outcome import fitted
 from bckm.fit.parameters import documented, read_setting
@@ -24,7 +24,9 @@ from bckm.fit.search.local import require_moves
 from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.seeding import starts_of
-from bckm.problem.metric import read_metric
+from bckm.metric.embedding import Metric
+from bckm.metric.learn import learn_metric
+from bckm.metric.named import is_learned, read_metric
 from bckm.problem.problem import Problem
 
 
@@ -39,7 +41,7 @@ def kmeans(
     init: Any = "k-means++",
     n_init: int | str = "auto",
     search: str = "auto",
-    metric: str = "euclidean",
+    metric: str | Metric = "euclidean",
     label_bounds: str = "matched",
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -122,7 +124,10 @@ def kmeans(
         raise TypeError(f"on_step must be callable; got {on_step!r}.")
     kept = None if checkpoint is None else Checkpoint(checkpoint)
     constraints = located(as_constraints(constraints), X, sample_id)
-    space = read_metric(metric)
+    if is_learned(metric):
+        space = learn_metric(X, constraints, sample_weight, deadline)
+    else:
+        space = read_metric(metric)
     points = space.embedded(X)
     problem = Problem.build(points, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
     require_moves(search, problem)
@@ -137,8 +142,12 @@ def kmeans(
     plan = Search(problem, engine, limits, search, starts, free, on_step, began, named)
     state = None
     if kept is not None:
-        words = {"metric": space.name, "label_bounds": label_bounds}
-        same = identity(plan, points, sample_weight, init, random_state, **words)
+        # what is learned follows from data and rules; what was learned before is part of them
+        arrays = () if is_learned(metric) else space.arrays
+        what = f"{space.name} {digest(arrays)}" if arrays else space.name
+        words = {"metric": "learned" if is_learned(metric) else what, "label_bounds": label_bounds}
+        data = X if is_learned(metric) else points
+        same = identity(plan, data, sample_weight, init, random_state, **words)
         state = kept.resume(problem, same)
     if state is None:
         start = feasible_start(problem.structure, problem.rules, deadline)
@@ -146,4 +155,4 @@ def kmeans(
     state = explore(plan, state, None if kept is None else kept.note)
     if kept is not None:
         kept.write()
-    return fitted(plan, state, constraints, space, points, sample_weight)
+    return fitted(plan, state, constraints, space, X, points, sample_weight)

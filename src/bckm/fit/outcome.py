@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bckm._core.deadline import TimeUp
+from bckm._core.validation import read_weight
 from bckm.assign import Assignment
 from bckm.assign.base import optimality_tolerance
 from bckm.constraints import Constraints
@@ -17,7 +18,7 @@ from bckm.fit.result import Result
 from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.violations import soft_violations
-from bckm.problem.metric import Metric
+from bckm.metric.embedding import Metric, Sample
 from bckm.problem.problem import Problem
 from bckm.verification import verify
 
@@ -30,12 +31,13 @@ def fitted(
     state: State,
     constraints: Constraints,
     space: Metric,
+    data: Any,
     points: Any,
     sample_weight: Any,
 ) -> Result:
     """The result of a search that is over.
 
-    `points` and `sample_weight` are those of the problem; `space` leads from there to X.
+    `points` and `sample_weight` are those of the problem; `space` leads from `data` there and back.
     """
     problem, engine, deadline = search.problem, search.engine, search.limits.deadline
     s, best, counters = problem.structure, state.best, state.counters
@@ -59,14 +61,16 @@ def fitted(
             bound = problem.safe_bound(nearest, cost, best.centers)
     means = problem.centers_out(best.centers)
     tolerance = optimality_tolerance(problem)
+    of = Sample(data, points, s.item, read_weight(sample_weight, s.item.size))
     return result_of(
         problem,
         constraints,
         Assignment(best.labels, cost, min(bound, cost), prices, tolerance=tolerance),
         points,
         sample_weight,
-        centers=space.centers(means, points, s.expand(best.labels), s.item),
+        centers=space.centers(means, s.expand(best.labels), of),
         embedded=means,
+        metric=space,
         status=best.status,
         history=best.history,
         seconds=time.perf_counter() - search.began,

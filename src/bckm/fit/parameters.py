@@ -130,10 +130,17 @@ SETTINGS = (
         "and longitude in degrees; k-means of points on a sphere of radius 6371.0088 km, so the "
         'inertia is in km^2. "haversine": the same in radians, as in scikit-learn, on a sphere of '
         "radius 1. Distances are chords, which are 0.1 % shorter than arcs at 1,000 km. Centers "
-        "passed in and returned have the same columns as X.",
-        choices=("euclidean", "cosine", "latlon", "haversine"),
+        'passed in and returned have the same columns as X. "learned": a linear map is learned '
+        "from the must-links, groups, partial labels and fixed clusters among the rules, so that "
+        "differences inside must-link sets count less; inertia, bounds and prices are those of the "
+        "learned space. It is judged on links it did not see, and the plain metric is kept unless "
+        "it is better: ``result.metric.judgment`` says which, and why. What was learned, "
+        "``result.metric`` or a fitted `bckm.LearnedMetric`, may be passed, too.",
+        form="Metric or fitted LearnedMetric",
+        choices=("euclidean", "cosine", "latlon", "haversine", "learned"),
         option="metric",
-        help="Distance; latlon: latitude, then longitude, in degrees (haversine: in radians).",
+        help="Distance; latlon: latitude, then longitude, in degrees (haversine: in radians); "
+        "learned: from the links.",
     ),
     Parameter(
         "label_bounds",

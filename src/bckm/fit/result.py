@@ -11,6 +11,7 @@ from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints import Constraints
 from bckm.constraints.rules import SoftRule, plural
+from bckm.metric.embedding import Euclidean, Metric
 
 if TYPE_CHECKING:
     from bckm.plotting import ClustersDisplay
@@ -111,7 +112,8 @@ class Result:
         Means of the clusters (an empty cluster keeps its last center); from `bckm.assign_to`, the
         given centers. With the columns of X: for ``metric="cosine"``, the direction of the mean, of
         length 1; for "latlon" or "haversine", its latitude and longitude. A mean at the center of
-        the sphere has no direction and gets that of one of its samples.
+        the sphere has no direction and gets that of one of its samples. For a learned metric, the
+        means of X (of an empty cluster, a point that the learned center is the image of).
     inertia : float
         Weighted sum of squared distances of samples to the center of their cluster.
     penalty : float
@@ -151,7 +153,14 @@ class Result:
         Engine that made the assignments.
     embedded : array (k, e)
         The centers that distances are measured to, in the space where k-means ran: `centers` for
-        ``metric="euclidean"``; otherwise means of points on a sphere, which are inside it.
+        ``metric="euclidean"``; for a learned metric means in the learned space; otherwise means
+        of points on a sphere, which are inside it.
+    metric : Metric
+        The metric of the fit: ``metric.name``, and ``metric.embedded(X)`` for the points whose
+        distances count. With ``metric="learned"``, what was learned, for `bckm.assign_to` and
+        `bckm.certify`: inertia, penalty, bounds and prices are those of the learned space, which
+        varies in total as much as X. Its ``judgment`` says whether it was used, and why; where the
+        plain metric was kept, the name is "euclidean".
 
     Examples
     --------
@@ -178,6 +187,7 @@ class Result:
     seconds: float
     solver: str
     embedded: FloatArray
+    metric: Metric = field(default_factory=Euclidean)
 
     def __repr__(self) -> str:
         least, most = int(self.sizes.min()), int(self.sizes.max())

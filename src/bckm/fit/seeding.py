@@ -18,8 +18,8 @@ from bckm._core.validation import read_centers
 from bckm.constraints.rules import MovedMax
 from bckm.fit.parameters import PARAMETERS, read_setting
 from bckm.kernels import missing
+from bckm.metric.embedding import Metric
 from bckm.problem.cliques import clique_cover
-from bckm.problem.metric import Metric
 from bckm.problem.problem import Problem
 
 ENOUGH = 20_000  # items from which seeds are drawn, and counted; more where clusters are many

@@ -1,1 +1,1 @@
-"""Data and rules compiled: items, hard rules, soft rules, points, metric, scaling and back."""
+"""Data and rules compiled: items, hard rules, soft rules, points, scaling and back."""

@@ -16,7 +16,7 @@ from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import CannotLink, Fixed, Forbidden, MustLink
 from bckm.fit.result import SoftViolation
-from bckm.problem.metric import read_metric
+from bckm.metric.named import read_metric
 from bckm.report._sentences import Words, bare
 from bckm.report._topics import Checked, check_rules
 from bckm.report.words import (

@@ -16,7 +16,7 @@ from bckm.fit.search.explore import Phase
 from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.seeding import starts_of
-from bckm.problem.metric import read_metric
+from bckm.metric.named import read_metric
 from bckm.problem.problem import Problem
 from tests.support.searching import (
     K,

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from bckm._core.status import Status
 from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.fit.result import Result
-from bckm.problem.metric import read_metric
+from bckm.metric.named import read_metric
 from bckm.study import Study
 from bckm.study.views._links import shown
 from bckm.study.views._plane import unwrapped

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bckm._core.types import FloatArray
-from bckm.problem.metric import read_metric
+from bckm.metric.named import read_metric
 from bckm.study import Study
 
 LATITUDE = frozenset(["lat", "latitude", "latitud", "latitudine", "breite", "breitengrad"])

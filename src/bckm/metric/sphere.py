@@ -1,4 +1,4 @@
-"""Metrics other than the Euclidean one: data become points on a sphere, where k-means runs.
+"""Metrics on a sphere: data become points on it, and k-means runs in space.
 
 A mean of points on a sphere lies inside it. It is what distances are measured to; its direction is
 what a person gets as the center, in the terms of the data.
@@ -6,7 +6,7 @@ what a person gets as the center, in the terms of the data.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,75 +16,24 @@ from bckm._core.arrays import blocks, rows_of
 from bckm._core.memory import require
 from bckm._core.types import FloatArray, IntArray, PointArray
 from bckm._core.validation import read_data
+from bckm.metric.embedding import Metric, Sample
 
 EARTH = 6371.0088  # km, the mean radius
 NOWHERE = 1e-12  # a mean within this share of the radius from the middle has no direction
 
 
-class Metric(ABC):
-    """A way from data to points whose Euclidean distances count, and back for centers."""
-
-    name: ClassVar[str]
-    turn: ClassVar[float | None] = None  # after which the second feature begins anew
-
-    @abstractmethod
-    def embedded(self, X: Any, what: str = "X") -> Any:  # noqa: N803
-        """Points of data, or of centers given in the terms of the data; `what` names them."""
-
-    def n_features(self, embedded: int) -> int:
-        """Features of data whose points have so many."""
-        return embedded
-
-    @abstractmethod
-    def centers(
-        self, means: FloatArray, points: Any, labels: IntArray, order: IntArray
-    ) -> FloatArray:
-        """Centers in the terms of the data.
-
-        Parameters
-        ----------
-        means : array (k, e)
-            Means of the embedded samples.
-        points : array (n, e)
-            The embedded samples.
-        labels : array (n,)
-            Cluster of each sample.
-        order : array (n,)
-            Where a mean has no direction it gets that of its first sample in this order; a cluster
-            without samples that of the first axis.
-        """
-
-
-class Euclidean(Metric):
-    """Data as they are."""
-
-    name = "euclidean"
-
-    def embedded(self, X: Any, what: str = "X") -> Any:  # noqa: N803
-        """X itself."""
-        return X
-
-    def centers(
-        self, means: FloatArray, points: Any, labels: IntArray, order: IntArray
-    ) -> FloatArray:
-        """The means themselves."""
-        return means
-
-
 class _Sphere(Metric):
     radius: ClassVar[float]
 
-    def centers(
-        self, means: FloatArray, points: Any, labels: IntArray, order: IntArray
-    ) -> FloatArray:
+    def centers(self, means: FloatArray, labels: IntArray, of: Sample) -> FloatArray:
         """Directions of the means."""
         length = np.linalg.norm(means, axis=1)
         directions = means.copy()
         for i in np.flatnonzero(length <= NOWHERE * self.radius):
             members = np.flatnonzero(labels == i)
             if members.size:
-                first = members[order[members].argmin()]
-                directions[i] = rows_of(points, np.array([first]))[0]
+                first = members[of.order[members].argmin()]
+                directions[i] = rows_of(of.points, np.array([first]))[0]
             else:
                 directions[i] = np.eye(1, means.shape[1])[0]
         return self.returned(directions / np.linalg.norm(directions, axis=1, keepdims=True))
@@ -197,15 +146,3 @@ class Haversine(_Places):
     name, radius, turn, unit = "haversine", 1.0, 2 * np.pi, "radians"
     other = "metric='latlon' takes degrees"
     slack = 1e-7
-
-
-_ALL = (Euclidean(), Cosine(), LatLon(), Haversine())
-METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
-
-
-def read_metric(metric: Any) -> Metric:
-    """Read the name of a metric."""
-    if not isinstance(metric, str) or metric not in METRICS:
-        names = ", ".join(map(repr, METRICS))
-        raise ValueError(f"metric must be one of {names}; got {metric!r}.")
-    return METRICS[metric]

@@ -10,7 +10,9 @@ from sklearn.metrics.pairwise import haversine_distances
 import bckm
 from bckm import ConstrainedKMeans
 from bckm.kernels import missing
-from bckm.problem.metric import EARTH, METRICS
+from bckm.metric.embedding import Sample
+from bckm.metric.named import METRICS
+from bckm.metric.sphere import EARTH
 from tests.property.test_invariance import permuted
 
 N, K = 60, 4
@@ -331,7 +333,7 @@ def test_a_mean_in_the_middle_gets_the_direction_of_a_sample():
 
 def test_the_middle_of_an_empty_cluster_gets_a_direction_too():
     space, nobody = METRICS["latlon"], np.array([1])
-    centers = space.centers(np.zeros((1, 3)), np.ones((1, 3)), nobody, nobody)
+    centers = space.centers(np.zeros((1, 3)), nobody, Sample(None, np.ones((1, 3)), nobody, nobody))
     assert centers.tolist() == [[0.0, 0.0]]
 
 
@@ -340,7 +342,7 @@ def test_the_middle_of_an_empty_cluster_gets_a_direction_too():
 
 @pytest.mark.parametrize("bad", ["manhattan", None, 2, ["cosine"]])
 def test_unknown_metrics(bad):
-    message = r"metric must be one of 'euclidean', 'cosine', 'latlon', 'haversine'; got"
+    message = r"metric must be one of 'euclidean', 'cosine', 'latlon', 'haversine', 'learned'; got"
     for call in (
         lambda: bckm.kmeans([[0.0], [1.0]], 1, metric=bad),
         lambda: bckm.assign_to([[0.0], [1.0]], [[0.0]], metric=bad),
