@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 KERNELS := $(wildcard src/bckm/kernels/*/*.[ch]pp)
 SOURCES := pyproject.toml CMakeLists.txt $(KERNELS)
 
-.PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-sizes bench-search regression dist experiments clean
+.PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-metric bench-sizes bench-search regression dist experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/bckm demo
@@ -92,6 +92,10 @@ bench-startup: $(VENV)/.dev-installed
 # Capacities and links of 100,000 samples against the fit without rules
 bench-rules: $(VENV)/.dev-installed
 	$(BIN)/python benchmarks/rules.py $(OPTIONS)
+
+# What the metric learned from links gains, and that it does not hurt, on the data sets of a folder
+bench-metric: $(VENV)/.dev-installed
+	$(BIN)/python -m benchmarks.metric $(OPTIONS)
 
 # Size bounds against other libraries, into results/; MODE=quick|step|million|...|all
 bench-sizes: $(VENV)/.dev-installed

@@ -16,7 +16,7 @@ from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.metric.learning import set_means
 from bckm.metric.links_seen import Seen
 
-FOLDS = 4
+FOLDS = 8
 GRID = 2.0 ** np.arange(-1, 12)  # temperatures, in units of the mean variance of a direction
 WRONG = 0.05  # share of links that may be wrong without deciding all
 OTHERS = 300  # sets, or single samples, that a held-back one is compared with, at most

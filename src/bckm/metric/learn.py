@@ -21,9 +21,9 @@ from bckm.metric.learning import evidence
 from bckm.metric.links_seen import Seen, links_seen
 
 LADDER = (16, 32, 64, 128, MOST)  # numbers of components that are tried
-JUDGED = 2000  # samples that are held back in turn, at most
+JUDGED = 1500  # samples that are held back in turn, at most
 DENSE = 2**24  # numbers up to which plain distances are those of all features
-BETTER = 0.5  # standard errors by which a learned metric must be better than the plain one
+BETTER = 0.5  # standard errors by which what is less plain must be better
 ALIKE = 1.0  # standard errors within which the candidate of most components is taken
 
 
@@ -187,7 +187,7 @@ class _Judge:
             "standard_error": error,
         }
         words = f"{learned:.2f} likely to be in their own set, {plain:.2f} with the plain metric"
-        if not better.mean() > BETTER * error:
+        if not _better(chosen, self.plain):
             why = f"one learned from {told} is no better: held-back samples are {words}"
             return _plain(self.seen, why, **numbers)
         axes, p = self.axes[chosen.axes], chosen.n_components
@@ -214,10 +214,18 @@ class _Judge:
 
 
 def _best(candidates: list[Candidate]) -> Candidate | None:
-    """That of the best scaling with the most components that is about as good as the best."""
+    """The one with the most components of those about as good as the best.
+
+    Of the data as they are, unless the best of standardized features is clearly better.
+    """
     if not candidates:
         return None
-    best = max(candidates, key=lambda one: (float(one.value.mean()), -one.axes))
+    raw, *scaled = (
+        max(some, key=lambda one: float(one.value.mean()))
+        for axes in (0, 1)
+        if (some := [one for one in candidates if one.axes == axes])
+    )
+    best = scaled[0] if scaled and _better(scaled[0], raw) else raw
     alike = [
         one
         for one in candidates
@@ -225,6 +233,11 @@ def _best(candidates: list[Candidate]) -> Candidate | None:
         and (worse := best.value - one.value).mean() <= ALIKE * _standard_error(worse)
     ]
     return max(alike, key=lambda one: one.n_components)
+
+
+def _better(one: Candidate, other: Candidate) -> bool:
+    difference = one.value - other.value
+    return bool(difference.mean() > BETTER * _standard_error(difference))
 
 
 def _standard_error(values: FloatArray) -> float:

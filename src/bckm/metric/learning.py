@@ -90,7 +90,7 @@ def _whitening(rows: FloatArray, weight: FloatArray, forest: IntArray) -> Whiten
     values, vectors = eigh(shrunk)
     values = np.maximum(values, FLOOR)
     matrix = vectors / (unit * np.sqrt(values))
-    trace = float(np.einsum("ij,ik,kj->", matrix, covariance, matrix))
+    trace = float(np.sum(matrix * (covariance @ matrix)))
     return Whitening(matrix, part, trace)
 
 
