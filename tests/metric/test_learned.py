@@ -261,7 +261,7 @@ def test_assign_to_and_certify_take_what_was_learned():
     X, y = hidden()
     rules = links(y)
     result = learned(X, rules)
-    for metric in (result.metric, bckm.LearnedMetric().fit(X, constraints=rules)):
+    for metric in (result.metric, bckm.LearnedMetric(K).fit(X, constraints=rules)):
         again = bckm.assign_to(X, result.centers, rules, metric=metric)
         assert (again.labels == result.labels).all()
         assert again.inertia == pytest.approx(result.inertia)

@@ -46,7 +46,7 @@ def test_scikit_learn_check(estimator, check):
 def test_it_is_the_metric_of_kmeans():
     X, y = hidden()
     rules = bckm.Constraints.from_labels(known(y))
-    metric = LearnedMetric().fit(X, partial_labels=known(y))
+    metric = LearnedMetric(K).fit(X, partial_labels=known(y))
     inside = bckm.kmeans(X, K, rules, metric="learned", random_state=0)
     outside = bckm.kmeans(metric.transform(X), K, rules, random_state=0)
     assert (inside.labels == outside.labels).all()
@@ -100,7 +100,7 @@ def test_in_a_pipeline_by_metadata_routing():
         pipe.fit(X, partial_labels=known(y))
         assert pipe[1].judgment_.learned
         assert nmi(y, pipe.predict(X)) == 1
-        assert clone(pipe)[1].get_params() == {}
+        assert clone(pipe)[1].get_params() == {"n_clusters": None}
 
 
 def test_rules_about_absent_samples_are_dropped():

@@ -17,6 +17,7 @@ from bckm._core.validation import read_centers
 from bckm.constraints import Constraints
 from bckm.estimator._rows import gather
 from bckm.estimator.validated import validated
+from bckm.fit.learned import learned_metric
 from bckm.metric.embedding import Euclidean, Metric
 from bckm.metric.judging import Judgment
 from bckm.metric.learn import NothingToLearn, learn_metric
@@ -35,6 +36,12 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     The same is done by ``metric="learned"`` of `bckm.kmeans` and `bckm.ConstrainedKMeans`. Use the
     transformer to look at the map, to use it for something else, or to apply it to other data.
+
+    Parameters
+    ----------
+    n_clusters : int, default=None
+        Number of clusters that are to be found, if known: clusters found by a metric then help to
+        judge it, and teach it where held-back links say so, as in `bckm.kmeans`.
 
     Attributes
     ----------
@@ -80,6 +87,9 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     >>> float(max(np.mean(labels == y), np.mean(labels != y)))
     1.0
     """
+
+    def __init__(self, n_clusters: int | None = None) -> None:
+        self.n_clusters = n_clusters
 
     metric_: Metric
     judgment_: Judgment
@@ -162,7 +172,11 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.n_dropped_ = len(located.dropped)
         self.dropped_rules_ = located.dropped
         try:
-            self.metric_ = learn_metric(X, located.constraints, sample_weight)
+            rules = located.constraints
+            if self.n_clusters is None:
+                self.metric_ = learn_metric(X, rules, sample_weight)
+            else:
+                self.metric_ = learned_metric(X, self.n_clusters, rules, sample_weight)
         except NothingToLearn as error:
             message = f"the plain metric is kept: {error}"
             warnings.warn(message, UserWarning, stacklevel=2)
@@ -223,8 +237,8 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         >>> import bckm
         >>> X = [[0.0, 9.0], [0.1, 1.0], [0.2, 5.0], [1.0, 2.0], [1.1, 7.0], [1.2, 4.0]]
         >>> metric = bckm.LearnedMetric().fit(X, must_link=[(0, 1, 2), (3, 4, 5)])
-        >>> metric.inverse_transform(metric.transform(X)).round(9)[0].tolist()
-        [0.0, 9.0]
+        >>> metric.inverse_transform(metric.transform(X)).round(9)[3].tolist()
+        [1.0, 2.0]
         """
         check_is_fitted(self)
         if sp.issparse(X) and not isinstance(self.metric_, Learned):

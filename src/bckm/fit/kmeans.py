@@ -15,6 +15,7 @@ from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.feasibility import feasible_start
 from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint, digest, identity
+from bckm.fit.learned import learned_metric
 from bckm.fit.lloyd import Limits
 from bckm.fit.outcome import fitted
 from bckm.fit.parameters import documented, read_setting
@@ -25,7 +26,6 @@ from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.seeding import starts_of
 from bckm.metric.embedding import Metric
-from bckm.metric.learn import learn_metric
 from bckm.metric.named import is_learned, read_metric
 from bckm.problem.problem import Problem
 
@@ -125,7 +125,7 @@ def kmeans(
     kept = None if checkpoint is None else Checkpoint(checkpoint)
     constraints = located(as_constraints(constraints), X, sample_id)
     if is_learned(metric):
-        space = learn_metric(X, constraints, sample_weight, deadline)
+        space = learned_metric(X, n_clusters, constraints, sample_weight, deadline, n_jobs)
     else:
         space = read_metric(metric)
     points = space.embedded(X)

@@ -19,6 +19,7 @@ from bckm.metric.links_seen import Seen
 FOLDS = 8
 GRID = 2.0 ** np.arange(-1, 12)  # temperatures, in units of the mean variance of a direction
 WRONG = 0.05  # share of links that may be wrong without deciding all
+BETTER = 0.5  # standard errors by which what takes more effort must be better
 OTHERS = 300  # sets, or single samples, that a held-back one is compared with, at most
 
 
@@ -93,6 +94,7 @@ class Folds:
         rivals[self._some, np.arange(self._some.size)] = False
         self._rivals = rivals
         self._stars = _Stars(seen, rng)
+        self._partner = _partners(seen)
 
     @property
     def held(self) -> IntArray:
@@ -140,6 +142,49 @@ class Folds:
             found[star] = self._stars.told(points, held[star], means, count, trace, unit)
         return found
 
+    def scores_by_clusters(
+        self, points: FloatArray, at: int, rows: IntArray, labels: IntArray
+    ) -> FloatArray:
+        """Like `scores`, where a set is the center of the cluster that its samples are in.
+
+        Means of few samples are far from everything; centers of clusters are not.
+
+        Parameters
+        ----------
+        points : array (n, e)
+            All samples.
+        at : int
+            Which are held back.
+        rows, labels : array
+            All others, and their clusters, found without those.
+        """
+        sets, samples = self.seen.set_of, self.seen.samples
+        number = int(labels.max()) + 1
+        centers, count = set_means(points[rows], np.ones(rows.size), labels, number)
+        squares = np.square(points[rows] - centers[labels]).sum(axis=1)
+        unit = np.multiply(float(squares.mean()) / points.shape[1] or 1.0, GRID)
+        held = np.flatnonzero(~self.visible(at))
+        found = np.full((held.size, 1 + GRID.size), np.nan)
+        inside = np.full(len(points), -1)
+        inside[rows] = labels
+        linked = inside[samples]  # the cluster of each sample of the links,
+        far = squared_distances(points[samples[held]], centers)
+        far[:, count == 0] = np.inf
+        linked[held] = far.argmin(axis=1)  # or the nearest one
+        place = np.full(self.seen.n_sets, -1)  # and of each set: that of a visible sample, if any
+        for which in (held, np.flatnonzero(self.visible(at))):
+            own = which[sets[which] >= 0]
+            place[sets[own]] = linked[own]
+        member = np.flatnonzero(sets[held] >= 0)
+        own = sets[held[member]]
+        cluster = place[own]
+        pair = np.flatnonzero(~self._shown(self.visible(at))[own])
+        cluster[pair] = linked[self._partner[held[member[pair]]]]
+        near = far[member, cluster]
+        others = far[member][:, place[self._some]]
+        found[member] = _told(near, others, self._rivals[own], unit)
+        return found
+
     def _shown(self, visible: BoolArray) -> BoolArray:
         """Which sets have visible members."""
         sets = self.seen.set_of
@@ -170,6 +215,15 @@ def _folds(seen: Seen, rng: np.random.Generator) -> IntArray:
     one, other = seen.pairs[single.all(axis=1)].T
     fold[other] = fold[one]
     return fold
+
+
+def _partners(seen: Seen) -> IntArray:
+    """The other sample of a set of two; of other samples, anything."""
+    order = np.argsort(seen.set_of, kind="stable")
+    found = np.roll(order, -1)[np.argsort(order)]
+    last = np.flatnonzero(seen.set_of[found] != seen.set_of)
+    found[last] = np.roll(order, 1)[np.argsort(order)][last]
+    return found
 
 
 def _told(near: FloatArray, others: FloatArray, rivals: BoolArray, unit: FloatArray) -> FloatArray:
@@ -228,3 +282,14 @@ class _Stars:
         rivals = np.ones(others.shape, bool)
         rivals[:, : self.some.size] = ~linked & (held[:, None] != self.some)
         return _told(near, others, rivals, unit)
+
+
+def standard_error(values: FloatArray) -> float:
+    """Of the mean of values."""
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("inf")
+
+
+def best_value(scores: FloatArray) -> FloatArray:
+    """Logarithms of probabilities (see `Folds.scores`) at the temperature best for all of them."""
+    scores = scores[~np.isnan(scores[:, 0]), 1:]
+    return np.asarray(scores[:, int(scores.mean(axis=0).argmax()) if len(scores) else 0])

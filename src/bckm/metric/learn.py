@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,15 @@ from bckm.constraints import Constraints
 from bckm.constraints.rules import plural
 from bckm.metric.components import MOST, Axes, Centered, principal_axes
 from bckm.metric.embedding import Euclidean, Metric
-from bckm.metric.judging import FOLDS, Folds, Judgment
+from bckm.metric.judging import BETTER, FOLDS, Folds, Judgment, best_value, standard_error
 from bckm.metric.learned import Learned
 from bckm.metric.learning import evidence
 from bckm.metric.links_seen import Seen, links_seen
+from bckm.metric.refining import ByClusters, Cluster
 
 LADDER = (16, 32, 64, 128, MOST)  # numbers of components that are tried
 JUDGED = 1500  # samples that are held back in turn, at most
 DENSE = 2**24  # numbers up to which plain distances are those of all features
-BETTER = 0.5  # standard errors by which what is less plain must be better
 ALIKE = 1.0  # standard errors within which the candidate of most components is taken
 
 
@@ -35,16 +35,14 @@ class Candidate:
     ----------
     axes : int
         Which axes: 0 those of the data as they are, 1 of standardized features.
-    n_components : int
-        How many of them.
-    share, value : array (h,)
-        Of each held-back sample, the share of other sets that are farther than its own, and the
-        logarithm of the probability of its own, at the temperature that is best for all.
+    n_components : int or None
+        How many of them; None: the plain metric.
+    value : array (h,)
+        Of each held-back sample, the logarithm of the probability of its own set.
     """
 
     axes: int
-    n_components: int
-    share: FloatArray
+    n_components: int | None
     value: FloatArray
 
 
@@ -57,6 +55,7 @@ def learn_metric(
     constraints: Constraints,
     sample_weight: Any = None,
     deadline: Deadline | None = None,
+    cluster: Cluster | None = None,
 ) -> Metric:
     """Learn a metric from links, or keep the plain one; its `judgment` says which and why.
 
@@ -70,6 +69,10 @@ def learn_metric(
         Weights.
     deadline : Deadline, optional
         When it passes, what was not judged yet is no candidate.
+    cluster : callable, optional
+        Labels of some points, given with the numbers of their samples. If given, metrics are also
+        judged by the clusters found by them and, where held-back links say so, learned again from
+        these. `NoClusters` refuses.
 
     Raises
     ------
@@ -89,13 +92,16 @@ def learn_metric(
     told = f"{plural(seen.n_links, 'must-link')} in {plural(seen.n_sets, 'set')}"
     if total == 0:
         return _plain(seen, f"{told}, but all samples are alike")
-    judge = _Judge(centered, seen, deadline or Deadline())
-    if not judge.able:
+    judge = Judge(centered, seen, deadline or Deadline())
+    clusters = None
+    if cluster is not None:
+        clusters = ByClusters(centered, judge.trial, judge.folds, cluster, judge.deadline)
+    chosen = judge.choose(clusters) if judge.able else None
+    if not judge.able or judge.plain.value.size < 2:
         return _plain(seen, f"{told}, too few to judge what they teach")
-    chosen = judge.choose()
     if chosen is None:
         return _plain(seen, f"{told}, but time was up")
-    return judge.outcome(chosen, told)
+    return judge.outcome(chosen, told, clusters)
 
 
 def _plain(seen: Seen, why: str, **more: Any) -> Euclidean:
@@ -106,7 +112,7 @@ def _counts(seen: Seen) -> dict[str, Any]:
     return {"n_links": seen.n_links, "n_sets": seen.n_sets}
 
 
-class _Judge:
+class Judge:
     """Candidates on trial."""
 
     def __init__(self, centered: Centered, seen: Seen, deadline: Deadline) -> None:
@@ -114,6 +120,7 @@ class _Judge:
         self.trial = seen.take(seen.some(JUDGED))
         self.folds = Folds(self.trial)
         self.weight = centered.weight[self.trial.samples]
+        self.axes: list[Axes] = []
         self.plain: Candidate
 
     @property
@@ -128,23 +135,37 @@ class _Judge:
     def _evidence(self, points: FloatArray, at: int) -> Any:
         return evidence(points, self.weight, self.trial, self.folds.visible(at))
 
-    def choose(self) -> Candidate | None:
-        """The best candidate, if any was judged in time."""
-        self.axes: list[Axes] = []
-        candidates: list[Candidate] = []
+    def choose(self, clusters: ByClusters | None) -> Candidate | None:
+        """The best candidate; None where none was judged in time."""
+        factors = [np.ones(self.centered.origin.size), 1 / self.centered.spread]
+        self.axes = principal_axes(self.centered, factors)
         self.plain = self._judged_plain()
-        self.axes = principal_axes(
-            self.centered, [np.ones(self.centered.origin.size), 1 / self.centered.spread]
-        )
+        best = []
         for number, axes in enumerate(self.axes):
             points = self.centered.times(axes.matrix, self.trial.samples)
-            rank = points.shape[1]
+            rank, candidates = points.shape[1], []
             shown = [self._evidence(points, at) for at in range(FOLDS)]
             for p in sorted({min(p, rank) for p in LADDER}):
                 if self.deadline.passed:
                     break
                 candidates.append(self._judged(number, p, points, shown))
-        return _best(candidates)
+            if candidates:
+                best.append(_best(candidates))
+        if best and clusters is not None:
+            self.plain, *best = self._judged_by(clusters, [self.plain, *best])
+        if len(best) > 1 and _better(best[1], best[0]):
+            return best[1]
+        return best[0] if best else None
+
+    def _judged_by(self, clusters: ByClusters, candidates: list[Candidate]) -> list[Candidate]:
+        """Candidates whose values are, to one half, what clusters say, if they can be found."""
+        found = []
+        for one in candidates:
+            value = clusters.values(self.axes[one.axes], one.n_components)
+            if value is None:
+                return candidates
+            found.append(replace(one, value=(one.value + value) / 2))
+        return found
 
     def _judged_plain(self) -> Candidate:
         n, d = self.trial.samples.size, self.centered.origin.size
@@ -160,51 +181,49 @@ class _Judge:
             scores.append(
                 self.folds.scores(points, at, float(np.average(squares, weights=shown.weight)))
             )
-        return self._candidate(-1, d, scores)
+        return Candidate(0, None, best_value(np.concatenate(scores)))
 
     def _judged(self, number: int, p: int, points: FloatArray, shown: list[Any]) -> Candidate:
         scores = []
         for at in range(FOLDS):
             found = shown[at].whitening(p)
             scores.append(self.folds.scores(points[:, :p] @ found.matrix, at, found.trace))
-        return self._candidate(number, p, scores)
+        return Candidate(number, p, best_value(np.concatenate(scores)))
 
-    def _candidate(self, number: int, p: int, scores: list[FloatArray]) -> Candidate:
-        every = np.concatenate(scores)
-        every = every[~np.isnan(every[:, 0])]
-        best = 1 + int(every[:, 1:].mean(axis=0).argmax()) if len(every) else 1
-        return Candidate(number, p, every[:, 0], every[:, best])
-
-    def outcome(self, chosen: Candidate, told: str) -> Metric:
-        """The metric to use: the chosen one, or the plain one if that is not better."""
+    def outcome(self, chosen: Candidate, told: str, clusters: ByClusters | None) -> Metric:
+        """The metric to use: the chosen one, or the plain one if that is better."""
         better = chosen.value - self.plain.value
-        error = _standard_error(better)
         plain, learned = (float(np.exp(one.value.mean())) for one in (self.plain, chosen))
         numbers: dict[str, Any] = {
             "n_held_back": better.size,
             "plain_score": plain,
             "learned_score": learned,
-            "standard_error": error,
+            "standard_error": standard_error(better),
         }
         words = f"{learned:.2f} likely to be in their own set, {plain:.2f} with the plain metric"
-        if not _better(chosen, self.plain):
+        if not better.mean() > 0:
             why = f"one learned from {told} is no better: held-back samples are {words}"
             return _plain(self.seen, why, **numbers)
         axes, p = self.axes[chosen.axes], chosen.n_components
+        assert p is not None
         points = self.centered.times(axes.matrix[:, :p], self.seen.samples)
         weight = self.centered.weight[self.seen.samples]
         found = evidence(points, weight, self.seen, np.ones(weight.size, bool)).whitening(p)
-        after = axes.variance[:p] @ np.square(found.matrix).sum(axis=1)
-        factor = np.sqrt(self.centered.variance.sum() / after)
+        refined = None if clusters is None else clusters.refined(axes, p, found)
         judgment = Judgment(
             True,
-            f"learned from {told}: held-back samples are {words}",
+            f"learned from {told}{' and clusters found' if refined else ''}: held-back samples are "
+            f"{words}",
             **_counts(self.seen),
             **numbers,
             n_components=p,
             standardized=chosen.axes == 1,
             shrinkage=found.shrinkage,
+            refined=refined is not None,
         )
+        found = refined or found
+        after = axes.variance[:p] @ np.square(found.matrix).sum(axis=1)
+        factor = np.sqrt(self.centered.variance.sum() / after)
         return Learned(
             self.centered.origin,
             axes.matrix[:, :p] @ found.matrix * factor,
@@ -213,32 +232,17 @@ class _Judge:
         )
 
 
-def _best(candidates: list[Candidate]) -> Candidate | None:
-    """The one with the most components of those about as good as the best.
-
-    Of the data as they are, unless the best of standardized features is clearly better.
-    """
-    if not candidates:
-        return None
-    raw, *scaled = (
-        max(some, key=lambda one: float(one.value.mean()))
-        for axes in (0, 1)
-        if (some := [one for one in candidates if one.axes == axes])
-    )
-    best = scaled[0] if scaled and _better(scaled[0], raw) else raw
+def _best(candidates: list[Candidate]) -> Candidate:
+    """The one of the most components, the last, of those about as good as the best."""
+    best = max(candidates, key=lambda one: float(one.value.mean()))
     alike = [
         one
         for one in candidates
-        if one.axes == best.axes
-        and (worse := best.value - one.value).mean() <= ALIKE * _standard_error(worse)
+        if (worse := best.value - one.value).mean() <= ALIKE * standard_error(worse)
     ]
-    return max(alike, key=lambda one: one.n_components)
+    return alike[-1]
 
 
 def _better(one: Candidate, other: Candidate) -> bool:
     difference = one.value - other.value
-    return bool(difference.mean() > BETTER * _standard_error(difference))
-
-
-def _standard_error(values: FloatArray) -> float:
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else float("inf")
+    return bool(difference.mean() > BETTER * standard_error(difference))

@@ -101,7 +101,7 @@ def links_seen(constraints: Constraints, key: FloatArray, mean_square: float) ->
         Mean squared distance of samples from their mean: what a confidence of 1 costs.
     """
     n = key.size
-    links = _links_only(constraints)
+    links = links_only(constraints)
     item = _components(links.rules(n, 2), constraints, n)
     count = np.bincount(item)
     together, trust = _soft_pairs(links, item, n, mean_square)
@@ -133,7 +133,7 @@ def links_seen(constraints: Constraints, key: FloatArray, mean_square: float) ->
     )
 
 
-def _links_only(constraints: Constraints) -> Constraints:
+def links_only(constraints: Constraints) -> Constraints:
     """The links alone: other rules may depend on the number of clusters."""
     parts = []
     for part in constraints.softened:
