@@ -36,13 +36,19 @@ def learned(X, rules, **options):
     return bckm.kmeans(X, K, rules, metric="learned", random_state=0, **options)
 
 
+@pytest.fixture(scope="module")
+def fit():
+    """A fit that several tests look at: data, classes, rules and result."""
+    X, y = hidden()
+    return X, y, links(y), learned(X, links(y))
+
+
 # what it finds --------------------------------------------------------------------------------
 
 
-def test_links_show_which_differences_matter():
-    X, y = hidden()
-    plain = bckm.kmeans(X, K, links(y), random_state=0)
-    result = learned(X, links(y))
+def test_links_show_which_differences_matter(fit):
+    X, y, rules, result = fit
+    plain = bckm.kmeans(X, K, rules, random_state=0)
     assert nmi(y, plain.labels) < 0.4
     assert nmi(y, result.labels) == 1
     weights = result.metric.feature_weights
@@ -53,6 +59,7 @@ def test_links_show_which_differences_matter():
     assert judged.message.startswith("learned from")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", ["pairs", "groups", "labels", "ids", "fixed", "soft", "wrong"])
 def test_every_kind_of_link_teaches(way):
     X, y = hidden()
@@ -115,17 +122,11 @@ def test_standardized_features_are_tried_too():
 
 
 def test_the_plain_metric_is_kept_where_it_is_as_good():
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(N, 2)), rng.integers(K, size=N)  # labels mean nothing
-    result = learned(
-        X, bckm.Constraints(must_link=[np.flatnonzero(known(y) == i) for i in range(K)])
-    )
-    plain = bckm.kmeans(
-        X,
-        K,
-        bckm.Constraints(must_link=[np.flatnonzero(known(y) == i) for i in range(K)]),
-        random_state=0,
-    )
+    y = np.arange(N) % K
+    X = 30 * np.eye(K)[y] + np.random.default_rng(1).normal(size=(N, K))
+    rules = bckm.Constraints(must_link=[np.flatnonzero(known(y) == i) for i in range(K)])
+    result = learned(X, rules, search="none")
+    plain = bckm.kmeans(X, K, rules, random_state=0, search="none")
     assert result.metric.name == "euclidean"
     judged = result.metric.judgment
     assert not judged.learned
@@ -157,6 +158,7 @@ def test_too_few_links_leave_the_plain_metric(must_link):
         assert "too few" in result.metric.judgment.message
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", ["alike", "copies", "constant", "wide", "weightless"])
 def test_odd_data(case):
     X, y = hidden(n=60)
@@ -183,6 +185,7 @@ def test_odd_data(case):
 # the same whatever units, order and form ------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", ["small", "large", "moved", "permuted", "single", "sparse"])
 def test_units_order_and_form_do_not_matter(change):
     X, y = hidden(3)
@@ -257,11 +260,11 @@ def test_an_empty_cluster_has_a_center_too():
     assert result.metric.embedded(result.centers) == pytest.approx(result.embedded)
 
 
-def test_assign_to_and_certify_take_what_was_learned():
-    X, y = hidden()
-    rules = links(y)
-    result = learned(X, rules)
-    for metric in (result.metric, bckm.LearnedMetric(K).fit(X, constraints=rules)):
+def test_assign_to_and_certify_take_what_was_learned(fit):
+    X, _, rules, result = fit
+    transformer = bckm.LearnedMetric(K)
+    transformer.metric_ = result.metric  # as `fit` sets it
+    for metric in (result.metric, transformer):
         again = bckm.assign_to(X, result.centers, rules, metric=metric)
         assert (again.labels == result.labels).all()
         assert again.inertia == pytest.approx(result.inertia)
@@ -281,9 +284,8 @@ def test_initial_centers_are_in_the_terms_of_the_data():
     assert (result.labels == y).all()
 
 
-def test_a_learned_metric_may_be_used_again():
-    X, y = hidden()
-    result = learned(X, links(y))
+def test_a_learned_metric_may_be_used_again(fit):
+    result = fit[-1]
     other, truth = hidden(9)
     assert nmi(truth, bckm.kmeans(other, K, metric=result.metric, random_state=0).labels) > 0.9
 

@@ -12,7 +12,7 @@ from bckm._core.arrays import blocks, power_of_two
 from bckm._core.types import FloatArray, IntArray, PointArray
 
 MOST = 256  # components
-SMALL = 3000  # samples or features up to which all products of two of them are made
+SMALL = 2000  # samples or features up to which all products of two of them are made
 FLAT = 1e-12  # share of the largest variance below which there is none
 
 

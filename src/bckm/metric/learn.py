@@ -24,6 +24,7 @@ from bckm.metric.refining import ByClusters, Cluster
 LADDER = (16, 32, 64, 128, MOST)  # numbers of components that are tried
 JUDGED = 1500  # samples that are held back in turn, at most
 DENSE = 2**24  # numbers up to which plain distances are those of all features
+TINY = 1e-5  # logarithms of probabilities: less is no gain
 ALIKE = 1.0  # standard errors within which the candidate of most components is taken
 
 
@@ -201,7 +202,7 @@ class Judge:
             "standard_error": standard_error(better),
         }
         words = f"{learned:.2f} likely to be in their own set, {plain:.2f} with the plain metric"
-        if not better.mean() > 0:
+        if not better.mean() > TINY:
             why = f"one learned from {told} is no better: held-back samples are {words}"
             return _plain(self.seen, why, **numbers)
         axes, p = self.axes[chosen.axes], chosen.n_components

@@ -2,7 +2,7 @@
 
 Relevant component analysis: the covariance of samples around the mean of their must-link set, in
 principal components of the data, shrunk (Ledoit and Wolf), becomes the unit of length in every
-direction. See docs/decisions/0023-learned-metric.md.
+direction (Bar-Hillel and others, 2003).
 """
 
 from __future__ import annotations
