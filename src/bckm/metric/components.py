@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from bckm._core.arrays import blocks, power_of_two
 from bckm._core.types import FloatArray, IntArray, PointArray
 
-MOST = 256  # components
+MOST, FEW = 256, 64  # components; where samples and features are many
 SMALL = 2000  # samples or features up to which all products of two of them are made
 FLAT = 1e-12  # share of the largest variance below which there is none
 
@@ -178,7 +178,7 @@ def _by_lanczos(data: Centered, factor: FloatArray) -> Axes:
         return np.asarray(scale * (matrix.T @ y) - factor * shift * y.sum())
 
     operator = LinearOperator((n, d), matvec=forward, rmatvec=backward, dtype=np.float64)
-    number = min(MOST, min(n, d) - 1)
+    number = min(FEW, n - 1, d - 1)
     start = np.ones(min(n, d))
     _, values, vectors = svds(operator, number, v0=start, return_singular_vectors="vh")
     return _ordered(np.square(values), vectors.T, factor)
