@@ -90,7 +90,6 @@ def main(n: int = 500) -> Facts:
             places,
             rules,
             feature_names=["latitude", "longitude"],
-            metric="latlon",
             title="Territories",
         ),
     )

@@ -1,4 +1,4 @@
-"""Writes the files of format 2 that all later versions must read, as `v1` holds those of format 1.
+"""Writes the files of format 3 that all later versions must read; `v1` and `v2` hold older ones.
 
 They are what somebody saved long ago: NEVER write them again. When the format changes, let this
 script write a new folder beside them, and leave them as they are. It refuses to replace files.
@@ -15,7 +15,7 @@ import numpy as np
 import bckm
 from tests.support.as_json import told
 
-HERE = Path(__file__).parent / "v2"
+HERE = Path(__file__).parent / "v3"
 
 STRANGE = [
     "",
@@ -111,7 +111,7 @@ def haversine() -> bckm.Study:
     rules = bckm.Constraints(size_max=[3, 0.4, 0.5])
     found = bckm.kmeans(places, 3, rules, metric="latlon", random_state=0)
     names = ["latitude", "longitude"]
-    return bckm.Study.of(found, places, rules, feature_names=names, metric="latlon")
+    return bckm.Study.of(found, places, rules, feature_names=names)
 
 
 def strange() -> bckm.Study:
@@ -142,7 +142,22 @@ def strange() -> bckm.Study:
     )
 
 
-ALL = {one.__name__: one for one in (result, model, study, haversine, strange)}
+def linked(n: int = 60) -> tuple[np.ndarray, bckm.Constraints]:
+    """Three classes that one of three features shows, and links that say so."""
+    rng = np.random.default_rng(5)
+    kind = np.arange(n) % 3
+    X = np.round(rng.normal(size=(n, 3)) * [9.0, 0.3, 4.0] + kind[:, None] * [0, 3, 0], 2)
+    known = np.where(np.arange(n) < n // 2, kind, -1)
+    return X, bckm.Constraints.from_labels(known)
+
+
+def learned() -> bckm.Study:
+    X, rules = linked()
+    found = bckm.kmeans(X, 3, rules, metric="learned", random_state=0)
+    return bckm.Study.of(found, X, rules, title="Learned")
+
+
+ALL = {one.__name__: one for one in (result, model, study, haversine, strange, learned)}
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import bckm
 from bckm._storage import container as _container
 from bckm._storage.container import read_container, write_container
 from bckm._storage.fields import Fields
+from bckm.archive._format2 import upgraded
 from bckm.constraints.tree import Pool, constraints_tree, read_constraints
 from tests.archive import make
 from tests.support import damage
@@ -187,6 +188,49 @@ def test_a_loaded_model_answers_the_same(metric, bounded, tmp_path):
         found.predict(new.rename(columns={"a": "z"}))
 
 
+@pytest.mark.parametrize("n_known", [30, 2])
+def test_a_loaded_model_measures_as_it_learned(n_known, tmp_path):
+    X, _ = make.linked()
+    known = np.where(np.arange(len(X)) < n_known, np.arange(len(X)) % 3, -1)
+    if n_known == 2:  # too few to judge by
+        known[:2] = 0
+    rules = bckm.Constraints.from_labels(known)
+    model = bckm.ConstrainedKMeans(3, metric="learned", random_state=0).fit(X, constraints=rules)
+    assert model.result_.metric.name == ("learned" if n_known > 2 else "euclidean")
+    for one in (model.result_, bckm.Study.of(model.result_, X, rules)):
+        assert tell(again(one, tmp_path)) == tell(one)
+    found = again(model, tmp_path)
+    assert told(found) == told(model)
+    new = make.data(9, 20, 3)
+    assert np.array_equal(found.predict(new), model.predict(new))
+    assert np.array_equal(found.transform(new), model.transform(new))
+    assert np.array_equal(found.assign(new), model.assign(new))
+
+
+def test_a_model_keeps_a_metric_that_it_was_given(tmp_path):
+    X, rules = make.linked()
+    model = bckm.LearnedMetric().fit(X, constraints=rules)
+    for metric in (model, model.metric_):
+        user = bckm.ConstrainedKMeans(3, metric=metric, random_state=0)
+        found = again(user, tmp_path)
+        assert tell(found.metric) == tell(model.metric_)
+        assert np.array_equal(found.fit_predict(X), user.fit_predict(X))
+
+
+def test_results_of_old_files_know_their_metric():
+    for number in (1, 2):
+        found = bckm.load(make.HERE.parent / f"v{number}" / "haversine.bckm")
+        assert found.metric == found.result.metric.name == "latlon"
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "latlon", "haversine"])
+def test_centers_of_format_2_show_their_metric(metric):
+    X = make.data(5, 40).clip(-1.5, 1.5)
+    result = bckm.kmeans(X, 4, metric=metric, random_state=0)
+    old = {"result": {"centers": result.centers, "embedded": result.embedded}}
+    assert upgraded(old)["result"]["metric"] == {"name": metric, "judgment": None}
+
+
 def test_a_model_with_capacities_scales_them_the_same(tmp_path):
     model = make.model()
     found = again(model, tmp_path)
@@ -286,7 +330,7 @@ STUDY = [
     (("X",), lambda a: a[:5], "X"),
     (("X",), changed(0, np.inf), "X"),
     (("feature_names",), ["a"], "feature"),
-    (("metric",), "other", "metric"),
+    (("result", "metric", "name"), "other", "metric"),
     (("scaling", "kind"), "other", "scaling"),
     (("scaling", "shift"), lambda a: a[:1], "shift"),
     (("sample_id",), ["a"], "1 ids for 12"),
@@ -358,7 +402,9 @@ MODEL = [
     (("params",), {"__class__": 1}, "unknown parameter"),
     (("fit", "n_features"), 3, "features"),
     (("fit", "feature_names"), ["a"], "1 names for 2"),
-    (("fit", "metric"), "haversine", "embedded"),
+    (("fit", "result", "metric", "name"), "haversine", "embedded"),
+    (("params", "metric"), {"name": "learned", "judgment": None}, "no judgment"),
+    (("params", "metric"), 3, "metric"),
     (("fit", "bounds", "samples"), 0, "no samples"),
     (("fit", "bounds", "totals", 0, "capacity_max"), np.ones(2), "capacity_max has 2 values"),
     (("fit", "bounds", "sizes", "size_min"), np.ones(2, int), "size_min has 2 values"),
@@ -372,6 +418,47 @@ def test_models_that_nobody_wrote(keys, to, words, tmp_path):
     path = forged(tmp_path, bckm.load(make.HERE / "model.bckm"), spoil("model", *keys, to=to))
     with pytest.raises(bckm.DamagedFileError, match=f"x.bckm is damaged or .*({words})"):
         bckm.load(path)
+
+
+LEARNED = [
+    (("matrix",), lambda a: a[:2], "matrix of metric is not of shape"),
+    (("matrix",), lambda a: a[:, :0], "no dimensions"),
+    (("matrix",), lambda a: a[:, :1], "do not fit the metric 'learned'"),
+    (("matrix",), changed((0, 0), np.nan), "matrix of metric is not made of numbers"),
+    (("matrix",), changed((0, 0), 1e308), "to infinity"),
+    (("matrix",), lambda a: a.tolist(), "matrix"),
+    (("origin",), lambda a: a[:2], "origin of metric is not of shape"),
+    (("origin",), changed(0, np.inf), "origin"),
+    (("variance",), changed(0, -1.0), "negative variance"),
+    (("judgment",), None, "no judgment"),
+    (("judgment", "learned"), False, "that of another one"),
+    (("judgment", "message"), 3, "message"),
+    (("judgment", "n_links"), -1, "n_links"),
+    (("judgment", "plain_score"), "high", "plain_score"),
+    (("name",), "euclidean", "that of another one"),
+    (("name",), "other", "another"),
+]
+
+
+@pytest.mark.parametrize(("keys", "to", "words"), LEARNED)
+def test_learned_metrics_that_nobody_wrote(keys, to, words, tmp_path, a_learned_study):
+    change = spoil("study", "result", "metric", *keys, to=to)
+    path = forged(tmp_path, a_learned_study, change)
+    with pytest.raises(bckm.DamagedFileError, match=f"x.bckm is damaged or .*({words})"):
+        bckm.load(path)
+
+
+def test_a_judgment_of_another_version_has_defaults(tmp_path, a_learned_study):
+    def without(tree):
+        del tree["study"]["result"]["metric"]["judgment"]["refined"]
+
+    found = bckm.load(forged(tmp_path, a_learned_study, without))
+    assert tell(found) == tell(a_learned_study)
+
+
+@pytest.fixture(scope="module")
+def a_learned_study():
+    return bckm.load(make.HERE / "learned.bckm")
 
 
 def test_labels_that_broke_rules_from_the_beginning_may(tmp_path):

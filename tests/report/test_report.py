@@ -75,7 +75,7 @@ def test_squares_add_up_to_the_inertia(metric: str, weighted: bool) -> None:
     result = bckm.kmeans(
         scaling.apply(X), 3, metric=metric, sample_weight=weight, random_state=0, n_init=1
     )
-    study = bckm.Study.of(result, X, scaling=scaling, metric=metric, sample_weight=weight)
+    study = bckm.Study.of(result, X, scaling=scaling, sample_weight=weight)
     total = (squares(study) * (1 if weight is None else weight)).sum()
     assert total == pytest.approx(result.inertia)
     assert sum(one.share for one in Facts.of(study).clusters) == pytest.approx(1)

@@ -153,7 +153,7 @@ def test_files_of_others(tmp_path):
 
 def test_a_newer_version_says_upgrade(path):
     with_header(path, lambda header: header.update(version=7, content={"$new": 1}))
-    refused(path, r"newer bckm \(format 7; this one reads up to 2\): upgrade bckm")
+    refused(path, r"newer bckm \(format 7; this one reads up to 3\): upgrade bckm")
 
 
 def test_another_kind_is_named(path):

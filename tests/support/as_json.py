@@ -40,6 +40,8 @@ def tell(thing):
         return None  # not kept
     if is_dataclass(thing):
         found = {one.name: tell(getattr(thing, one.name)) for one in fields(thing)}
+        if isinstance(thing, bckm.Study):  # once a field
+            found["metric"] = thing.metric
         return {"is": type(thing).__name__, **found}
     if isinstance(thing, bckm.Constraints):
         return {

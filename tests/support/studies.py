@@ -35,7 +35,8 @@ def result_of(X, labels, k, metric="euclidean", **rest):
 def study_of(X, labels, rules=None, k=None, **rest):
     X, labels = np.asarray(X, float), np.asarray(labels, np.int64)
     k = int(labels.max()) + 1 if k is None else k
-    return bckm.Study.of(result_of(X, labels, k, rest.get("metric", "euclidean")), X, rules, **rest)
+    metric = rest.pop("metric", "euclidean")
+    return bckm.Study.of(result_of(X, labels, k, metric), X, rules, **rest)
 
 
 def random_study(n=60, d=4, k=3, seed=0, rules=None, **rest):

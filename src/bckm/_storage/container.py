@@ -30,7 +30,7 @@ from bckm._storage.atomic import atomic
 from bckm.exceptions import DamagedFileError
 
 FORMAT = "bckm"
-VERSION = 2  # of the format; raise it when older versions of the library must not read a file
+VERSION = 3  # of the format; raise it when older versions of the library must not read a file
 HEADER, SUM = "header.json", "sha256.txt"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed time: the same content is the same file
 DEEPEST = 60  # lists and mappings within each other

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bckm._core.terminal import clean
 from bckm._storage.container import Container, read_container, write_container
 from bckm._storage.fields import Fields
-from bckm.archive._format1 import upgraded
+from bckm.archive import _format1, _format2
 from bckm.archive._result import read_result, result_tree
 from bckm.archive._study import read_study, study_tree
 from bckm.constraints.tree import Pool
@@ -129,7 +129,10 @@ def _inconsistent(path: str | os.PathLike[str], why: object) -> DamagedFileError
 
 
 def _read(container: Container) -> Result | ConstrainedKMeans | Study:
-    content = upgraded(container.content) if container.version == 1 else container.content
+    content = container.content
+    for number, older in enumerate((_format1, _format2), 1):
+        if container.version <= number:
+            content = older.upgraded(content)
     fields = Fields(content, "the content")
     pool = Pool.read(fields.all("statements"))
     if container.kind == "result":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,9 @@ from bckm.constraints.tree import Pool
 from bckm.estimator import ConstrainedKMeans
 from bckm.estimator.fitted_bounds import FittedBounds
 from bckm.fit.parameters import SETTINGS, read_setting
-from bckm.metric.named import read_metric
+from bckm.metric.embedding import Metric
+from bckm.metric.named import is_learned, read_metric
+from bckm.metric.tree import metric_tree, read_metric_tree
 
 _OUTPUT = "_sklearn_output_config"  # what `set_output` leaves
 _OUTPUTS = ("default", "pandas", "polars")
@@ -31,6 +32,8 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
         raise TypeError("init is a callable, which cannot be saved; set it to centers or a name.")
     params = {name: _param(value) for name, value in model.get_params(deep=False).items()}
     _check_params(params)
+    if isinstance(params["metric"], Metric):
+        params["metric"] = metric_tree(params["metric"])
     tree = {"params": params, "output": getattr(model, _OUTPUT, None), "fit": None}
     if not hasattr(model, "result_"):
         return tree
@@ -40,7 +43,6 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "dropped": list(model.dropped_rules_),
-        "metric": model._space.name,
         "weight": model._weight,
         "bounds": model._bounds.to_tree(),
     }
@@ -49,7 +51,9 @@ def model_tree(model: ConstrainedKMeans, pool: Pool) -> dict[str, Any]:
 
 def read_model(fields: Fields, pool: Pool) -> ConstrainedKMeans:
     """A `ConstrainedKMeans` from a file."""
-    params = mapping_of(fields["params"], "params")
+    params = dict(mapping_of(fields["params"], "params"))
+    if isinstance(params.get("metric"), dict):
+        params["metric"] = read_metric_tree(Fields(params["metric"], "the metric"))
     if unknown := set(params) - set(_PARAMS):
         raise ValueError(f"unknown parameter {min(unknown)!r:.60}")
     _check_params(params)
@@ -73,6 +77,11 @@ def _capacity(value: Any, what: str) -> None:
         raise ValueError(f"{what} must be one number, or one per cluster.")
 
 
+def _metric(value: Any, _: str) -> None:
+    if not is_learned(value):
+        read_metric(value)
+
+
 def _verbose(value: Any, what: str) -> None:
     if not isinstance(value, int | np.integer | np.bool_):
         raise ValueError(f"{what} must be a whole number; got {value!r:.60}.")
@@ -86,6 +95,7 @@ _PARAMS: dict[str, Callable[[Any, str], object]] = {
     "capacity_min": _capacity,
     "capacity_max": _capacity,
     **{setting.name: lambda value, name: read_setting(name, value) for setting in SETTINGS},
+    "metric": _metric,
     "verbose": _verbose,
 }
 
@@ -96,7 +106,12 @@ def _check_params(params: Mapping[str, Any]) -> None:
 
 
 def _param(value: Any) -> Any:
-    """Parameters as they are; frames and the like as arrays; a generator not at all."""
+    """Parameters as they are; frames and the like as arrays; a generator not at all.
+
+    Of a fitted `bckm.LearnedMetric` its metric.
+    """
+    if isinstance(found := getattr(value, "metric_", None), Metric):
+        return found
     if isinstance(value, np.random.Generator | np.random.RandomState):
         return None
     if hasattr(value, "to_numpy"):
@@ -113,17 +128,14 @@ def _fit(model: ConstrainedKMeans, fields: Fields, pool: Pool) -> None:
     names = None if fields["feature_names"] is None else fields.texts("feature_names")
     if names is not None and len(names) != d:
         raise ValueError(f"there are {len(names)} names for {d} features")
-    space = read_metric(fields.text("metric"))
-    if space.embedded(result.centers).shape != result.embedded.shape:
-        raise ValueError(f"embedded centers do not fit the metric {space.name!r}")
     model.n_features_in_ = d
     if names is not None:
         model.feature_names_in_ = np.array(names, object)
     model.dropped_rules_ = tuple(fields.texts("dropped"))
     model.n_dropped_ = len(model.dropped_rules_)
-    model._space = space
+    model._space = result.metric
     model._weight = fields.amount("weight")
     if not model._weight:
         raise ValueError("all weights of the fit are 0")
     model._bounds = FittedBounds.from_tree(fields.of("bounds"), len(result.centers))
-    model._copy(replace(result, metric=space))
+    model._copy(result)

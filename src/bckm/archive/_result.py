@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.types import FloatArray
 from bckm._storage.fields import Fields, narrow
 from bckm.constraints import rules
 from bckm.constraints.parse import read_cluster_names
@@ -14,6 +15,8 @@ from bckm.constraints.rule_tree import read_rule, rule_tree
 from bckm.constraints.tree import Pool
 from bckm.fit.result import Result, SoftViolation
 from bckm.fit.steps import history_tree, read_history, read_status
+from bckm.metric.embedding import Metric
+from bckm.metric.tree import metric_tree, read_metric_tree
 
 
 def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
@@ -23,6 +26,7 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
         "labels": narrow(result.labels),
         "centers": result.centers,
         "embedded": result.embedded,
+        "metric": metric_tree(result.metric),
         "prices": result.prices,
         "inertia": float(result.inertia),
         "penalty": float(result.penalty),
@@ -45,6 +49,10 @@ def read_result(fields: Fields, pool: Pool) -> Result:
     labels = fields.whole_numbers("labels")
     if not labels.size or not k or labels.max() >= k:
         raise ValueError(f"labels are not between 0 and {k - 1}")
+    embedded = fields.floats("embedded", (k, None))
+    metric = read_metric_tree(fields.of("metric"), centers.shape[1])
+    if ensure_finite(metric, centers).shape != embedded.shape:
+        raise ValueError(f"embedded centers do not fit the metric {metric.name!r}")
     counters = fields.of("counters")
     names = read_cluster_names(fields["cluster_names"])
     if names is not None and len(names) != k:
@@ -60,7 +68,8 @@ def read_result(fields: Fields, pool: Pool) -> Result:
         seconds=fields.amount("seconds"),
         sizes=np.bincount(labels, minlength=k),
         solver=fields.text("solver"),
-        embedded=fields.floats("embedded", (k, None)),
+        embedded=embedded,
+        metric=metric,
         counters={name: counters.whole(name) for name in counters.tree},
         prices=None if fields["prices"] is None else fields.floats("prices", (k,)),
         penalty=fields.amount("penalty"),
@@ -69,6 +78,15 @@ def read_result(fields: Fields, pool: Pool) -> Result:
             for tree in fields.all("violated")
         ),
     )
+
+
+def ensure_finite(metric: Metric, data: FloatArray) -> FloatArray:
+    """Points of data, which numbers of a file must not make too large."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        points: FloatArray = metric.embedded(data)
+    if not np.isfinite(points).all():
+        raise ValueError(f"the metric {metric.name!r} takes data to infinity")
+    return points
 
 
 def _violation_tree(violation: SoftViolation, pool: Pool) -> dict[str, Any]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bckm._core.validation import read_weight
 from bckm._storage.fields import Fields, mapping_of
-from bckm.archive._result import read_result, result_tree
+from bckm.archive._result import ensure_finite, read_result, result_tree
 from bckm.constraints.tree import Pool, constraints_tree, read_constraints
-from bckm.metric.named import read_metric
 from bckm.problem.scaling import Scaling
 from bckm.study import Study
 from bckm.verification import verify
@@ -28,7 +26,6 @@ def study_tree(study: Study, pool: Pool) -> dict[str, Any]:
         "feature_names": list(study.feature_names),
         "sample_id": None if study.sample_id is None else list(study.sample_id),
         "sample_weight": None if weight is None else np.asarray(weight, float),
-        "metric": study.metric,
         "scaling": study.scaling.to_tree(),
         "title": study.title,
         "settings": dict(study.settings),
@@ -41,14 +38,14 @@ def read_study(fields: Fields, pool: Pool) -> Study:
     n = result.labels.size
     X = fields.floats("X", (n, None))  # noqa: N806
     d = X.shape[1]
-    names, metric = fields.texts("feature_names"), read_metric(fields.text("metric"))
+    names = fields.texts("feature_names")
     if len(names) != d or result.centers.shape[1] != d:
         raise ValueError(f"features and centers do not fit data of shape {X.shape}")
     ids = None if fields["sample_id"] is None else tuple(fields.texts("sample_id"))
     if ids is not None and len(ids) != n:
         raise ValueError(f"there are {len(ids)} ids for {n} samples")
     study = Study(
-        result=replace(result, metric=metric),
+        result=result,
         X=X,
         constraints=read_constraints(fields.of("constraints"), pool),
         feature_names=tuple(names),
@@ -57,12 +54,11 @@ def read_study(fields: Fields, pool: Pool) -> Study:
         sample_weight=None
         if fields["sample_weight"] is None
         else read_weight(fields.floats("sample_weight", (n,)), n),
-        metric=metric.name,
         title=fields.text("title"),
         settings=mapping_of(fields["settings"], "settings"),
     )
-    if metric.name != "euclidean":
-        metric.embedded(study.scaled)  # which refuses what is no direction, or no place on earth
+    if study.metric != "euclidean":  # no direction, or no place on earth, is refused
+        ensure_finite(result.metric, study.scaled)
     broken = _broken(study)
     if broken and fields.whole("broken") == 0:
         raise ValueError(f"it was edited after it was written: {broken[0]}".rstrip("."))

@@ -188,7 +188,6 @@ def _fitted(
         feature_names=asked.feature_names,
         sample_id=asked.sample_id,
         sample_weight=asked.sample_weight,
-        metric=asked.metric,
         scaling=asked.scaling,
         title=f"Clusters of {table.source}" if given["title"] is None else given["title"],
         settings={

@@ -228,7 +228,6 @@ class Result:
         X: Any,  # noqa: N803
         constraints: Constraints | None = None,
         *,
-        metric: str = "euclidean",
         sample_id: Any = None,
         **options: Any,
     ) -> ClustersDisplay:
@@ -240,7 +239,7 @@ class Result:
             The data of the fit.
         constraints : Constraints, optional
             The rules of the fit; links are drawn.
-        metric, sample_id :
+        sample_id :
             As in the fit.
         **options
             Options of `bckm.plotting.ClustersDisplay`, for example `ax`.
@@ -259,5 +258,5 @@ class Result:
         'feature 0'
         """
         # by the public door, which is above this package
-        study = bckm.Study.of(self, X, constraints, metric=metric, sample_id=sample_id)
+        study = bckm.Study.of(self, X, constraints, sample_id=sample_id)
         return bckm.plotting.ClustersDisplay.from_study(study, **options)

@@ -179,7 +179,7 @@ def plain(study: Study) -> Study:
     result = kmeans(
         study.scaled,
         study.n_clusters,
-        metric=study.metric,
+        metric=study.result.metric,
         sample_weight=study.sample_weight,
         random_state=seed if isinstance(seed, int) and seed >= 0 else 0,
     )

@@ -205,7 +205,5 @@ class Display(ABC):
         if amounts is not None:
             rules = model._own_rules(n, amounts)
         rules &= as_constraints(constraints).resolved(n)
-        study = Study.of(
-            result, X, rules, sample_id=sample_id, sample_weight=sample_weight, metric=model.metric
-        )
+        study = Study.of(result, X, rules, sample_id=sample_id, sample_weight=sample_weight)
         return cls.from_study(study, **options)

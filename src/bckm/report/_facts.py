@@ -16,7 +16,6 @@ from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import CannotLink, Fixed, Forbidden, MustLink
 from bckm.fit.result import SoftViolation
-from bckm.metric.named import read_metric
 from bckm.report._sentences import Words, bare
 from bckm.report._topics import Checked, check_rules
 from bckm.report.words import (
@@ -307,7 +306,7 @@ def _versions(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def squares(study: Study) -> FloatArray:
     """Squared distance of each sample from its center, in the units of the inertia, (n,)."""
-    points = read_metric(study.metric).embedded(study.scaled)
+    points = study.result.metric.embedded(study.scaled)
     centers, labels = study.result.embedded, study.result.labels
     found = np.empty(study.n_samples)
     for part in blocks(study.n_samples, points.shape[1]):

@@ -43,7 +43,7 @@ class Study:
     sample_weight : array (n,) or None
         Weights in the objective.
     metric : str
-        As in `bckm.kmeans`.
+        Name of the metric of the fit, which is `result.metric`.
     scaling : Scaling
         Scaling applied to X before clustering.
     title : str
@@ -70,7 +70,6 @@ class Study:
     scaling: Scaling
     sample_id: tuple[str, ...] | None = None
     sample_weight: FloatArray | None = None
-    metric: str = "euclidean"
     title: str = "Clusters"
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -84,7 +83,6 @@ class Study:
         feature_names: Sequence[str] | None = None,
         sample_id: Sequence[Any] | None = None,
         sample_weight: Any = None,
-        metric: str = "euclidean",
         scaling: Scaling | None = None,
         title: str = "Clusters",
         settings: Mapping[str, Any] | None = None,
@@ -97,7 +95,7 @@ class Study:
             From `bckm.kmeans` or ``model.result_``.
         X : array of shape (n_samples, n_features) or frame
             The data, before any scaling.
-        constraints, sample_weight, metric, scaling, title, settings :
+        constraints, sample_weight, scaling, title, settings :
             See `Study`; no rules, no weights and no scaling by default.
         feature_names, sample_id : sequence of str, optional
             By default the columns of a frame and, for rules about ids, its index.
@@ -135,7 +133,6 @@ class Study:
             sample_weight=None
             if sample_weight is None
             else read_weight(sample_weight, data.shape[0]),
-            metric=metric,
             title=title,
             settings=dict(settings or {}),
         )
@@ -158,6 +155,11 @@ class Study:
     def n_clusters(self) -> int:
         """Number of clusters."""
         return len(self.result.centers)
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric of the fit."""
+        return self.result.metric.name
 
     @property
     def scaled(self) -> FloatArray:

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from bckm._core.status import Status
 from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.fit.result import Result
-from bckm.metric.named import read_metric
 from bckm.study import Study
 from bckm.study.views._links import shown
 from bckm.study.views._plane import unwrapped
@@ -138,13 +137,13 @@ def profile(study: Study) -> Profile:
     >>> from bckm.study import views
     >>> X = [[-17.0, 179.0], [-17.0, -179.0], [60.0, 25.0]]
     >>> result = bckm.kmeans(X, 2, metric="latlon", random_state=0)
-    >>> mean = views.profile(bckm.Study.of(result, X, metric="latlon")).mean
+    >>> mean = views.profile(bckm.Study.of(result, X)).mean
     >>> sorted(mean.round(6).tolist())
     [[-17.0, -180.0], [60.0, 25.0]]
     """
     X, k = study.X, study.n_clusters  # noqa: N806
     n, d = X.shape
-    turn = read_metric(study.metric).turn
+    turn = study.result.metric.turn
     if turn is not None:
         X = np.stack([X[:, 0], unwrapped(X[:, 1], turn)], axis=1)  # noqa: N806
     weight = np.ones(n) if study.sample_weight is None else study.sample_weight
@@ -233,7 +232,7 @@ def silhouette(study: Study, most: int = 10_000) -> Silhouette:
     """
     samples = shown(study, most)
     scaled = study.scaling.apply(study.X[samples])
-    points = np.asarray(read_metric(study.metric).embedded(scaled), float)
+    points = np.asarray(study.result.metric.embedded(scaled), float)
     points = points - points.mean(axis=0)  # far from the origin digits would be lost
     labels, values = study.result.labels[samples], np.zeros(samples.size)
     if 1 < np.unique(labels).size < samples.size:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bckm._core.types import FloatArray
-from bckm.metric.named import read_metric
 from bckm.study import Study
 
 LATITUDE = frozenset(["lat", "latitude", "latitud", "latitudine", "breite", "breitengrad"])
@@ -50,7 +49,7 @@ class Plane:
     >>> from bckm.study import views
     >>> X = [[50.1, 8.7], [50.0, 8.3], [53.6, 10.0], [53.1, 8.8]]
     >>> result = bckm.kmeans(X, 2, metric="latlon", random_state=0)
-    >>> found = views.plane(bckm.Study.of(result, X, metric="latlon"))
+    >>> found = views.plane(bckm.Study.of(result, X))
     >>> found.kind, found.x_label, found.points[0].tolist(), round(found.aspect, 2)
     ('map', 'longitude', [8.7, 50.1], 1.62)
     """
@@ -89,7 +88,7 @@ def plane(study: Study) -> Plane:
     >>> found.points.shape, found.centers.shape
     ((4, 2), (2, 2))
     """
-    if read_metric(study.metric).turn is not None:
+    if study.result.metric.turn is not None:
         return _map(study, 0, 1)
     order = coordinates(study)
     if order is not None:
@@ -131,7 +130,7 @@ def _from(longitude: FloatArray, begin: float, turn: float = 360.0) -> FloatArra
 def _map(study: Study, latitude: int, longitude: int) -> Plane:
     points = study.X[:, [longitude, latitude]].astype(float)
     centers = study.centers[:, [longitude, latitude]].astype(float)
-    turn = read_metric(study.metric).turn
+    turn = study.result.metric.turn
     if turn is not None:  # else longitudes were clustered as plain numbers
         points, centers = points * (360.0 / turn), centers * (360.0 / turn)  # a map has degrees
         points[:, 0] = unwrapped(points[:, 0])
@@ -174,7 +173,7 @@ def _columns(study: Study) -> Plane:
     points, centers, names = study.X, study.centers, study.feature_names
     unit = study.scaling.factor
     if study.metric == "cosine":
-        points = read_metric("cosine").embedded(study.scaled)
+        points = study.result.metric.embedded(study.scaled)
         centers, unit = study.result.embedded, np.ones(2)
         names = tuple(f"{name} (direction)" for name in names)
     x, y = np.ptp(points, axis=0) / unit
@@ -194,7 +193,7 @@ def _comparable(x: float, y: float) -> bool:
 
 
 def _main(study: Study) -> Plane:
-    rows = np.asarray(read_metric(study.metric).embedded(study.scaled), float)
+    rows = np.asarray(study.result.metric.embedded(study.scaled), float)
     share = np.ones(len(rows)) if study.sample_weight is None else study.sample_weight
     share = share / share.max() if share.max() > 0 else np.ones(len(rows))
     share = share / share.sum()
