@@ -140,6 +140,8 @@ def test_check_says_yes(run, customers):
         (("-k", 3, "--solver", "nearest", "--size", "9:", "--columns", "x_km"), 2, "nearest"),
         (("-k", 3, "--metric", "latlon", "--columns", "x_km"), 2, "latitude"),
         (("-k", 3, "--metric", "latlon", "--scale", "robust"), 2, "degrees"),
+        (("-k", 3, "--metric", "learned", *FEATURES), 2, "nothing to learn from"),
+        (("-k", 3, "--metric", "learned", "--apart", "household", *FEATURES), 2, "--together"),
         (
             ("-k", 3, "--columns", "x_km", "--label-column", "customer", "--id", "customer"),
             2,

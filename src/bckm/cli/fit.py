@@ -160,6 +160,8 @@ def _fitted(
 ) -> tuple[Study, tuple[str, ...]]:
     from bckm.exceptions import InfeasibleError
     from bckm.feasibility import Feasibility, Verdict
+    from bckm.metric.learn import NothingToLearn
+    from bckm.metric.named import LEARNED
     from bckm.plan import compile_plan
     from bckm.study import Study
 
@@ -168,13 +170,23 @@ def _fitted(
     if given["out"] == "-":
         ensure_shown(table)
     asked = compile_plan(plan, table, aside=[given["label_column"]])
-    progress.phase("checking whether the rules can be met")
+    if asked.metric == LEARNED:
+        progress.phase("learning the metric")
+    else:
+        progress.phase("checking whether the rules can be met")
     if given["checkpoint"] and Path(given["checkpoint"]).exists():
         progress.phase(f"resuming from {given['checkpoint']}")
     defaults = {name: PARAMETERS[name].default for name in ("solver", "search")}
     settings = {"seed": 0, **defaults, **plan.fit}
     try:
         result = _kmeans(asked, settings, given, progress)
+    except NothingToLearn:
+        raise Failure(
+            "--metric learned: there is nothing to learn from, since no two rows are known to "
+            "belong together. Say which do, with --together, --together-with, --known, --fixed or "
+            "--links, or choose another metric.",
+            USAGE,
+        ) from None
     except InfeasibleError as error:
         progress.close()
         if not given["quiet"]:

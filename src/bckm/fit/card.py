@@ -9,6 +9,7 @@ from bckm._core.card import bars, card, facts
 from bckm._core.html import Child, el
 from bckm._core.names import Name, Told
 from bckm.constraints.rules import plural
+from bckm.metric.named import LEARNED
 
 if TYPE_CHECKING:
     from bckm.fit.result import Result
@@ -45,8 +46,19 @@ def result_parts(result: Result, cluster_names: Sequence[str]) -> Iterator[Child
         yield el("ul", *[el("li", Told(str(one))) for one in dearest[:VIOLATED]])
 
 
+def _metric(result: Result) -> Iterator[tuple[str, Child]]:
+    """What is not plain, or was to be something else."""
+    if result.metric.judgment is not None:
+        name = "learned metric" if result.metric.name == LEARNED else "metric"
+        yield name, Told(result.metric.judgment.message)
+    elif result.metric.name != "euclidean":
+        yield "metric", result.metric.name
+
+
 def _facts(result: Result) -> Iterator[tuple[str, Child]]:
-    yield "inertia", f"{result.inertia:,.6g}"
+    yield from _metric(result)
+    space = " in the learned space" if result.metric.name == LEARNED else ""
+    yield f"inertia{space}", f"{result.inertia:,.6g}"
     if result.penalty:
         yield "penalty", f"{result.penalty:,.6g} for {plural(len(result.violated), 'soft rule')}"
         yield "objective", f"{result.objective:,.6g}"

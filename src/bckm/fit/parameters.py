@@ -140,7 +140,7 @@ SETTINGS = (
         choices=("euclidean", "cosine", "latlon", "haversine", "learned"),
         option="metric",
         help="Distance; latlon: latitude, then longitude, in degrees (haversine: in radians); "
-        "learned: from the links.",
+        "learned: from rows that rules keep together, if that is better.",
     ),
     Parameter(
         "label_bounds",

@@ -12,6 +12,7 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.constraints import Constraints
 from bckm.constraints.rules import SoftRule, plural
 from bckm.metric.embedding import Euclidean, Metric
+from bckm.metric.named import LEARNED
 
 if TYPE_CHECKING:
     from bckm.plotting import ClustersDisplay
@@ -197,7 +198,8 @@ class Result:
             cost += f" and penalty {self.penalty:.6g}"
         clusters = plural(self.sizes.size, "cluster")
         many = f"{plural(self.labels.size, 'sample')} in {clusters} of {of}"
-        return f"Result({many}, {cost}, {self.status.value})"
+        learned = "learned metric, " if self.metric.name == LEARNED else ""
+        return f"Result({many}, {learned}{cost}, {self.status.value})"
 
     def _repr_html_(self) -> str:
         from bckm.fit.card import result_card

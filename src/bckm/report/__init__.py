@@ -100,8 +100,11 @@ def summary(study: Study) -> dict[str, Any]:
     -------
     dict
         ``title``, ``headline``; ``n_samples``, ``n_clusters``, ``features`` (names), ``metric``,
-        ``scaling``; ``inertia``, ``penalty``, ``objective``, ``lower_bound``, ``gap`` (of the last
-        assignment, null if unknown), ``status``, ``assignment_status``; ``sizes``;
+        ``learned_metric`` (null unless one was to be learned: ``learned``, false if the plain one
+        was kept, ``message``, numbers of links, scores, and ``feature_shares``, ``plain`` and
+        ``learned``: how much each of ``features`` counts), ``scaling``; ``inertia``, ``penalty``,
+        ``objective``, ``lower_bound``, ``gap`` (of the last assignment, null if unknown),
+        ``status``, ``assignment_status``; ``sizes``;
         ``amounts`` (each ``name``, ``kind``, ``values``, ``lower``, ``upper``, ``soft``; null where
         a cluster has no bound); ``rules`` (each ``kind``, ``soft``, ``asked``, ``kept``);
         ``broken`` (violated hard rules, in words); ``violated`` (violated soft rules, each with

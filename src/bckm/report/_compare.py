@@ -11,6 +11,8 @@ import numpy as np
 
 from bckm._core.names import Name, visible
 from bckm._core.types import IntArray
+from bckm.metric.embedding import Metric
+from bckm.metric.named import LEARNED
 from bckm.report._facts import gap_of, gap_told
 from bckm.report._markdown import safe, table
 from bckm.report.words import number, plain, seconds, share
@@ -51,7 +53,7 @@ class Comparison:
         Names of the studies.
     rows : tuple of dict
         For each study: objective, ratio (to the best objective), inertia, penalty, gap, size_min,
-        size_max, n_samples, n_clusters, violated, seconds, solver.
+        size_max, n_samples, n_clusters, violated, seconds, solver, metric.
     agreements : tuple of Agreement
         One for each pair of studies that share samples.
     remarks : tuple of str
@@ -87,9 +89,11 @@ class Comparison:
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Heads, and for each study what is written below them; names are not escaped."""
-        hidden = () if any(row["penalty"] for row in self.rows) else ("penalty", "violated")
+        hidden = [] if any(row["penalty"] for row in self.rows) else ["penalty", "violated"]
+        hidden += ["metric"] if len({row["metric"] for row in self.rows}) == 1 else []
         lines = [
             {
+                "metric": row["metric"],
                 "objective": _number(row["objective"]),
                 "above best": "–" if row["ratio"] is None else _above(row["ratio"]),
                 "inertia": _number(row["inertia"]),
@@ -160,8 +164,10 @@ def comparison_of(studies: Sequence[Study], names: Sequence[str] | None) -> Comp
     rows = tuple(_row(one, best if comparable else None) for one in studies)
     agreements, remarks = [], []
     if not comparable:
+        learned = any(one.metric == LEARNED for one in studies)
         remarks.append(
             "Objectives are not compared: data, scaling or metric differ, so the units differ too."
+            + (" A learned metric has a space of its own." * learned)
         )
     for i, j in combinations(range(len(studies)), 2):
         shared = _shared(studies[i], studies[j])
@@ -184,10 +190,15 @@ def _same_scale(studies: Sequence[Study]) -> bool:
     first = studies[0]
     return all(
         one.X.shape == first.X.shape
-        and one.metric == first.metric
+        and same_metric(one.result.metric, first.result.metric)
         and np.array_equal(one.scaling.factor, first.scaling.factor)
         for one in studies[1:]
     )
+
+
+def same_metric(one: Metric, other: Metric) -> bool:
+    """Whether two metrics measure alike."""
+    return one.name == other.name and all(map(np.array_equal, one.arrays, other.arrays))
 
 
 def _row(study: Study, best: float | None) -> dict[str, Any]:
@@ -207,6 +218,7 @@ def _row(study: Study, best: float | None) -> dict[str, Any]:
         "violated": len(result.violated),
         "seconds": float(result.seconds),
         "solver": result.solver,
+        "metric": study.metric,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -16,6 +16,7 @@ from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import CannotLink, Fixed, Forbidden, MustLink
 from bckm.fit.result import SoftViolation
+from bckm.metric.named import LEARNED
 from bckm.report._sentences import Words, bare
 from bckm.report._topics import Checked, check_rules
 from bckm.report.words import (
@@ -178,7 +179,7 @@ class Facts:
     def figures(self) -> list[tuple[str, str]]:
         """The numbers of the fit, with what they are called."""
         result = self.study.result
-        told = [("Inertia", number(result.inertia))]
+        told = [(f"Inertia{self.space}", number(result.inertia))]
         if self.total(soft=True)[0]:
             told += [("Penalty", number(result.penalty)), ("Objective", number(result.objective))]
         told.append(("Gap of the last step", gap_told(self.gap)))
@@ -201,14 +202,29 @@ class Facts:
             "euclidean": "in squared units of the features",
             "latlon": "in km²",
             "haversine": "in squared radii of the sphere",
+            LEARNED: "in the learned space, which varies in total as much as the data",
         }.get(self.study.metric, "after scaling each row to length 1")
-        if self.study.scaling.kind != "none":
+        if self.study.scaling.kind != "none" and not self.space:
             unit = "in squared units of the scaled features"
         of = "" if self.study.sample_weight is None else ", times their weights"
         return (
             "Inertia: sum of the squared distances of all samples to the center of their "
             f"cluster{of}, {unit}; lower is better."
+            + (" Bounds, penalties and prices are those of the learned space." * bool(self.space))
         )
+
+    @property
+    def space(self) -> str:
+        """Where the inertia is at home, if that is not where the data are."""
+        return " in the learned space" if self.study.metric == LEARNED else ""
+
+    @property
+    def judged(self) -> str | None:
+        """What came of learning a metric, in a sentence."""
+        judgment = self.study.result.metric.judgment
+        if judgment is None:
+            return None
+        return Told(f"Metric: {judgment.message}.")
 
     @property
     def notes(self) -> list[str]:
@@ -232,10 +248,14 @@ class Facts:
             "latlon": "distance on the earth, in km",
             "haversine": "distance on a sphere of radius 1 (haversine)",
         }
+        judgment = study.result.metric.judgment
+        named = metric.get(study.metric, study.metric)
+        if judgment is not None:
+            named = judgment.message if judgment.learned else f"{named}; {judgment.message}"
         told += [
             ("solver used", (Name(study.result.solver),)),
             ("iterations", (f"{study.result.n_iter:,}",)),
-            ("metric", (Told(metric.get(study.metric, study.metric)),)),
+            ("metric", (Told(named),)),
             ("scaling", (Told(SCALINGS.get(study.scaling.kind, study.scaling.kind)),)),
             ("weights", ("none" if study.sample_weight is None else "one per sample",)),
             (
@@ -363,6 +383,7 @@ def summary_of(facts: Facts) -> dict[str, Any]:
         "cluster_names": list(study.cluster_names),
         "features": list(study.feature_names),
         "metric": study.metric,
+        "learned_metric": _learned(study),
         "scaling": study.scaling.kind,
         "inertia": _json(result.inertia),
         "penalty": _json(result.penalty),
@@ -398,6 +419,23 @@ def summary_of(facts: Facts) -> dict[str, Any]:
         "settings": _json(dict(study.settings)),
         "versions": facts.versions,
     }
+
+
+def _learned(study: Study) -> dict[str, Any] | None:
+    """What came of learning a metric: how it was judged, and how much each feature counts."""
+    metric = study.result.metric
+    if metric.judgment is None:
+        return None
+    found = asdict(metric.judgment)
+    weights = views.feature_weights(study, study.X.shape[1])
+    if weights is not None:
+        order = np.argsort(weights.features)
+        found["feature_shares"] = {
+            "plain": weights.plain[order],
+            "learned": weights.learned[order],
+        }
+    told: dict[str, Any] = _json(found)
+    return told
 
 
 def _json(value: Any) -> Any:

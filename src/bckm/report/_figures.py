@@ -52,19 +52,20 @@ def plane(facts: Facts) -> Part:
     study = facts.study
     plane = views.plane(study)
     links = views.links(study, LINES)
-    drawn, many = plane_chart(study, plane, links)
+    drawn, shown = plane_chart(study, plane, links)
     keys = {
         "columns": "The two features, unscaled.",
         "map": "Map: longitude to the right, latitude up.",
         "line": "One feature; the height only separates the samples.",
     }
-    told = keys.get(plane.kind, "The two directions in which the data vary most (PCA); ")
+    many = f"The two directions in which the data vary most{facts.space} (PCA); "
+    told = keys.get(plane.kind, many)
     if plane.explained is not None:
         told += f"they show {share(sum(plane.explained))} of the variance."
     elif plane.kind == "pca":
         told += "the rest is not shown."
-    if many < study.n_samples:
-        told += f" {many:,} of {counted(study.n_samples, 'sample')} shown."
+    if shown < study.n_samples:
+        told += f" {shown:,} of {counted(study.n_samples, 'sample')} shown."
     if links.left_out:
         first = "" if all(one.kept for one in links) else "; violated ones come first"
         told += f" {counted(links.left_out, 'more link')} not shown{first}."
@@ -165,7 +166,7 @@ def course(facts: Facts) -> Part | None:
         keys.append(el("span", el("span", class_="key gem"), "single samples moved"))
     if bound:
         keys.append(el("span", el("span", class_="key wrong"), "lower bound of the assignment"))
-    told = "Inertia plus penalty of the best start, step by step."
+    told = f"Inertia plus penalty{facts.space} of the best start, step by step."
     legend = el("figcaption", keys, class_="legend")
     figure = el("figure", convergence_chart(course), legend, el("figcaption", told))
     return Part("course", "Convergence", [figure])

@@ -15,6 +15,7 @@ from bckm._core.names import Name, visible
 from bckm._core.terminal import clean
 from bckm.report._amounts import bound_writer, held
 from bckm.report._facts import PENALTY_AND_SAVED, Cluster, Facts, saved_told, written
+from bckm.report._learned import feature_share, judged_numbers, weight_rows, weights_told
 from bckm.report._topics import Topic
 from bckm.report.words import between, measured, number, share, signed
 from bckm.study import views
@@ -67,7 +68,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) 
 def markdown_of(facts: Facts) -> str:
     """The whole report."""
     lines = [f"# {_told([Name(facts.study.title)])}", "", f"**{facts.headline}**", ""]
-    for part in (_asked, _came_out, _rules, _amounts, _profile, _repeat):
+    for part in (_asked, _came_out, _rules, _amounts, _learned, _profile, _repeat):
         lines += [*part(facts), ""]
     text = "\n".join(lines)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
@@ -173,6 +174,22 @@ def _range(one: views.Amount) -> list[str]:
     least, most = int(np.nanargmin(one.values)), int(np.nanargmax(one.values))
     allowed = between(float(lower.min()), float(upper.max()), limit)
     return [words[least], words[most], allowed, wrong]
+
+
+def _learned(facts: Facts) -> list[str]:
+    if facts.judged is None:
+        return []
+    lines = ["## Learned metric", "", _told([facts.judged]), ""]
+    lines += table(["", ""], ([name, value] for name, value in judged_numbers(facts)))
+    weights = views.feature_weights(facts.study)
+    if weights is None:
+        return lines
+    rows = (
+        [_told([Name(facts.study.feature_names[j])]), feature_share(plain), feature_share(learned)]
+        for j, plain, learned in weight_rows(weights)
+    )
+    head = ["Feature", "Plain", "Learned"]
+    return [*lines, weights_told(facts, weights), *table(head, rows, 2)]
 
 
 def _profile(facts: Facts) -> list[str]:

@@ -10,6 +10,7 @@ from bckm.report import _figures
 from bckm.report._amounts import bound_writer, held
 from bckm.report._charts import color_class
 from bckm.report._facts import PENALTY_AND_SAVED, Facts, saved_told, written
+from bckm.report._learned import learned_part
 from bckm.report._parts import Part, bullets, table
 from bckm.report._style import stylesheet
 from bckm.report._svg import mark
@@ -68,6 +69,7 @@ def _parts(facts: Facts) -> list[Part | None]:
         _rules(facts),
         _figures.amounts(facts),
         _figures.plane(facts),
+        learned_part(facts),
         _figures.profile(facts),
         _figures.course(facts),
         _repeat(facts),
@@ -175,7 +177,7 @@ def _came_out(facts: Facts) -> Part:
         "Each cluster, with its bounds in small print. Inertia: its share of the total. Distance: "
         "root mean squared distance to the center"
         f"{' in km' if facts.study.metric == 'latlon' else ''}"
-        f"{', after scaling' if facts.study.scaling.kind != 'none' else ''}."
+        f"{facts.space or (', after scaling' if facts.study.scaling.kind != 'none' else '')}."
     )
     ending = el("p", " ".join(facts.ending))
     small = el("p", f"{facts.meaning} {_steps(facts)}", class_="muted label")

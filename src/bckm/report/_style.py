@@ -140,6 +140,10 @@ text{font-family:inherit;fill:var(--muted);font-size:11.5px}
 .course polyline{fill:none;stroke-width:1.6}
 .course .half{fill:var(--ground);stroke-width:1.4}
 .course .moves{fill:var(--edge);stroke:var(--edge)}
+.shares{stroke:var(--accent);fill:var(--accent)}
+.shares .half{fill:var(--ground);stroke-width:1.4}
+.shares line{stroke-width:2.4;opacity:.6}
+.shares .loss{stroke:var(--wrong)}
 .proof{stroke:var(--wrong);stroke-width:1.8;fill:none}
 .key{display:inline-block;width:1.6rem;border-top:2px solid;vertical-align:.25rem;
 margin-right:.4rem}

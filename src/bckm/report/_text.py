@@ -24,7 +24,9 @@ def text_of(facts: Facts, width: int, blocks: bool) -> str:
     study = facts.study
     lines = [plain([Name(study.title)]), *wrap(facts.headline, width), ""]
     lines += _pairs(facts.figures, width)
-    lines += [*wrap(" ".join(facts.ending), width), ""]
+    lines += wrap(" ".join(facts.ending), width)
+    lines += wrap(plain([facts.judged]), width) if facts.judged else []
+    lines += [""]
     lines += _clusters(facts, width, blocks)
     lines += _rules(facts, width)
     found = "\n".join(line.rstrip() for line in lines) + "\n"

@@ -37,8 +37,6 @@ def _facts(study: Study) -> Iterator[tuple[str, Child]]:
         names += [", ", Name(name)] if names else [Name(name)]
     more = len(study.feature_names) - FEATURES
     yield "features", [*names, f" and {more:,} more" if more > 0 else None]
-    if study.metric != "euclidean":
-        yield "metric", study.metric
     if study.scaling.kind != "none":
         yield "scaling", study.scaling.kind
     broken = verify(study.result.labels, study.n_clusters, study.constraints)

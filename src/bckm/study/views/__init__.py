@@ -13,6 +13,7 @@ from bckm.study.views._course import (
     profile,
     silhouette,
 )
+from bckm.study.views._features import FeatureWeights, feature_weights
 from bckm.study.views._links import DrawnLink, Links, links, shown
 from bckm.study.views._plane import Plane, plane
 from bckm.study.views._style import COLORS, MARKERS, WRONG, Style, clean, matched, palette, thinned
@@ -24,6 +25,7 @@ __all__ = [
     "Amount",
     "Convergence",
     "DrawnLink",
+    "FeatureWeights",
     "Links",
     "Plane",
     "Profile",
@@ -32,6 +34,7 @@ __all__ = [
     "amounts",
     "clean",
     "convergence",
+    "feature_weights",
     "links",
     "matched",
     "palette",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bckm._core.types import FloatArray
+from bckm.metric.named import LEARNED
 from bckm.study import Study
 
 LATITUDE = frozenset(["lat", "latitude", "latitud", "latitudine", "breite", "breitengrad"])
@@ -68,7 +69,8 @@ def plane(study: Study) -> Plane:
 
     Two features are shown in their original units; coordinates become a map; one feature becomes a
     line; more become the first two principal components of the clustered data (scaled, weighted,
-    directions if ``metric="cosine"``), with signs such that the largest loading is positive.
+    directions if ``metric="cosine"``, in the learned space if ``metric="learned"``), with signs
+    such that the largest loading is positive.
     Longitudes of a map with ``metric="latlon"`` continue beyond 180 if the points do: the map is
     cut at the widest gap.
 
@@ -209,8 +211,10 @@ def _main(study: Study) -> Plane:
     weighted *= np.sqrt(share)[:, None]
     axes, explained = _components(weighted)
     points, centers = rows @ axes, (study.result.embedded - middle) @ axes
+    learned = "learned " if study.metric == LEARNED else ""
     x_label, y_label = (
-        f"component {at} ({100 * share:.0f} %)" for at, share in enumerate(explained, start=1)
+        f"{learned}component {at} ({100 * share:.0f} %)"
+        for at, share in enumerate(explained, start=1)
     )
     aspect = 1.0 if _comparable(*np.ptp(points, axis=0)) else None
     return Plane(points, centers, x_label, y_label, "pca", aspect, explained)
