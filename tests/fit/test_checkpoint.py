@@ -19,6 +19,7 @@ from bckm.fit.lloyd import Run
 from bckm.fit.search import explore, making
 from bckm.fit.search.state import State
 from bckm.kernels import missing
+from tests.archive import make
 from tests.support.as_json import tell
 
 N, K = 40, 4
@@ -173,6 +174,66 @@ def test_sparse_data(tmp_path):
     with pytest.raises(Killed):
         fit(checkpoint=tmp_path / "x", on_step=stopping(5))
     assert timeless(fit(checkpoint=tmp_path / "x")) == whole
+
+
+# -- a learned metric -------------------------------------------------------------------------
+
+
+def linked_fit(n_known=30, **more):
+    X, _ = make.linked()
+    known = np.where(np.arange(len(X)) < n_known, np.arange(len(X)) % 3, -1)
+    rules = bckm.Constraints.from_labels(known) & bckm.Constraints(size_max=21)
+    options = {"metric": "learned", "n_init": 4, "search": "none", "random_state": 0}
+    return partial(bckm.kmeans, X, 3, rules, **(options | more))
+
+
+@pytest.mark.parametrize("n_known", [30, 4])
+def test_what_was_learned_is_kept(n_known, tmp_path, monkeypatch):
+    path, fit, steps = tmp_path / "fit.bckm", linked_fit(n_known), []
+    whole = fit(on_step=steps.append)
+    assert (whole.metric.name == "learned") == (n_known > 4)
+    assert whole.metric.judgment is not None
+    with pytest.raises(Killed):
+        fit(checkpoint=path, on_step=stopping(len(steps) - 1))
+    monkeypatch.setattr("bckm.fit.kmeans.learned_metric", None)  # nothing is learned again
+    assert timeless(fit(checkpoint=path)) == timeless(whole)
+
+
+def test_a_metric_that_time_cut_short_is_not_kept(tmp_path):
+    path, fit = tmp_path / "fit.bckm", linked_fit()
+    whole = fit()
+    first = fit(checkpoint=path, time_limit=1e-9)
+    assert first.metric.name == "euclidean"
+    assert "time was up" in first.metric.judgment.message
+    assert not path.exists()
+    assert timeless(fit(checkpoint=path)) == timeless(whole)
+    # of a fit that has learned already, a limit takes nothing away
+    assert fit(checkpoint=path, time_limit=1e-9).metric.name == "learned"
+    assert timeless(fit(checkpoint=path)) == timeless(whole)
+
+
+def test_a_learned_metric_of_another_fit(tmp_path):
+    path, options = tmp_path / "fit.bckm", {"search": "none", "n_init": 4, "random_state": 0}
+    X, rules = make.linked()
+    bckm.kmeans(X, 3, rules, metric="learned", checkpoint=path, **options)
+    others = [
+        ("for other data", X + np.arange(60)[:, None], "learned"),
+        ("for 3 features, but this fit has 2", X[:, :2], "learned"),
+        ("with metric='learned', but this fit has metric='euclidean'", X, "euclidean"),
+    ]
+    for words, data, metric in others:
+        with pytest.raises(ValueError, match=f"another fit: it was written {words}"):
+            bckm.kmeans(data, 3, rules, metric=metric, checkpoint=path, **options)
+
+
+def test_a_damaged_metric_is_refused(tmp_path):
+    path, fit = tmp_path / "fit.bckm", linked_fit()
+    fit(checkpoint=path)
+    content = read_container(path, ["checkpoint"]).content
+    content["metric"]["matrix"] = content["metric"]["matrix"][:2]
+    write_container(path, "checkpoint", content)
+    with pytest.raises(bckm.DamagedFileError, match=r"fit\.bckm is damaged .*origin of metric"):
+        fit(checkpoint=path)
 
 
 # -- Ctrl-C and time limits -------------------------------------------------------------------

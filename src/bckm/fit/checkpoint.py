@@ -32,6 +32,8 @@ from bckm.exceptions import DamagedFileError, UnsupportedError
 from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.kernels import missing
+from bckm.metric.embedding import Metric
+from bckm.metric.tree import metric_tree, read_metric_tree
 from bckm.problem.problem import Problem
 
 P = ParamSpec("P")
@@ -90,6 +92,8 @@ class Checkpoint:
         self._same: Mapping[str, Any] = {}
         self._entropy: int | None = None
         self._latest: State | None = None
+        self._metric: Metric | None = None
+        self._whole_metric = True
         self._due = time.perf_counter() + EVERY
 
     def seed(self, random_state: Any) -> Any:
@@ -106,6 +110,23 @@ class Checkpoint:
         else:
             self._entropy = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
         return self._entropy
+
+    def metric(self, n_features: int) -> Metric | None:
+        """The metric that the same fit learned before; None where there is none.
+
+        The file of another fit is refused later, see `resume`.
+        """
+        if self._fields is None or self._fields.tree.get("metric") is None:
+            return None
+        try:
+            found = read_metric_tree(self._fields.of("metric"))
+        except ValueError as error:
+            raise self._damaged(error) from None
+        return found if found.n_features(n_features) == n_features else None
+
+    def keep(self, metric: Metric, *, whole: bool) -> None:
+        """Write the metric that was learned, too; nothing at all, if it is not what it would be."""
+        self._metric, self._whole_metric = metric, whole
 
     def resume(self, problem: Problem, same: Mapping[str, Any]) -> State | None:
         """Where the same fit was before; None where there is nothing yet.
@@ -150,12 +171,13 @@ class Checkpoint:
 
     def write(self) -> None:
         """Write the last state that was noted, if it is not written yet."""
-        if self._latest is None:
+        if self._latest is None or not self._whole_metric:
             return
         began = time.perf_counter()
         tree = {
             "fit": dict(self._same),
             "entropy": self._entropy,
+            "metric": None if self._metric is None else metric_tree(self._metric),
             "state": self._latest.to_tree(),
         }
         try:
@@ -214,6 +236,7 @@ def identity(
     n, options = problem.structure.item.size, vars(engine).values()
     return {
         "format": FORMAT,
+        **settings,  # first: another metric makes other points, and other rules of them
         "samples": n,
         "features": int(problem.points.shape[1]),
         "clusters": problem.structure.n_clusters,
@@ -224,7 +247,6 @@ def identity(
         "solver": " ".join([engine.name, *(str(option) for option in options if option)]),
         "starts": search.starts.number,
         "search": search.kind,
-        **settings,
         "max_iter": search.limits.max_iter,
         "tol": search.limits.tol,
         "random_state": None if random_state is None else int(random_state),

@@ -125,7 +125,10 @@ def kmeans(
     kept = None if checkpoint is None else Checkpoint(checkpoint)
     constraints = located(as_constraints(constraints), X, sample_id)
     if is_learned(metric):
-        space = learned_metric(X, n_clusters, constraints, sample_weight, deadline, n_jobs)
+        known = None if kept is None else kept.metric(read_data(X).shape[1])
+        space = known or learned_metric(X, n_clusters, constraints, sample_weight, deadline, n_jobs)
+        if kept is not None:  # what time cut short is no part of the fit that is kept
+            kept.keep(space, whole=known is not None or not deadline.passed)
     else:
         space = read_metric(metric)
     points = space.embedded(X)
