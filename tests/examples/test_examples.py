@@ -69,10 +69,16 @@ def test_classes_keep_their_promises(capsys):
 
 def test_labels_choose_between_clusterings(capsys):
     facts = few_known_labels.main()
-    at = dict(zip(facts.shares, facts.smallest, strict=True))
-    begun = dict(zip(facts.shares, facts.from_labels, strict=True))
-    alone = dict(zip(facts.shares, facts.classifier, strict=True))
+    weak, strong = facts.scores.values()
+    at = dict(zip(facts.shares, weak.smallest, strict=True))
+    begun = dict(zip(facts.shares, weak.from_labels, strict=True))
+    alone = dict(zip(facts.shares, weak.classifier, strict=True))
     assert facts.broken == 0
+    # where light is strong, only a metric that makes it count less finds the kinds
+    assert max(strong.smallest[1:] + strong.from_labels[1:]) < 0.4
+    assert min(strong.learned[1:]) > 0.85
+    assert min(weak.learned[2:] + strong.learned[2:]) > 0.95
+    assert facts.study.metric == "learned"
     assert at[0] < 0.4  # three classes: no better than a guess
     assert at[0.01] < 0.4
     assert min(at[0.05], at[0.1]) > 0.95
@@ -81,6 +87,8 @@ def test_labels_choose_between_clusterings(capsys):
     printed = capsys.readouterr().out
     assert f"{at[0]:.1%}" in printed
     assert f"{begun[0.01]:.1%}" in printed
+    assert f"{strong.learned[1]:.1%}" in printed
+    assert facts.message in printed
 
 
 def test_balanced_lists_have_no_slow_queries(capsys):

@@ -45,6 +45,7 @@ def folder(tmp_path, monkeypatch):
         ("index", 5),
         ("files", 25),
         ("extending", 15),
+        ("metric", 15),
     ],
 )
 def test_examples_run(page, least, folder):  # some write files
