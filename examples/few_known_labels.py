@@ -5,13 +5,13 @@ more than the kind does, so plain k-means finds the light. `Constraints.from_lab
 labels into links (-1 is unknown): equal labels together, different ones apart. Accuracy is that on
 samples whose label was *not* known.
 
-Three ways to use the same links. Among several starts the smallest inertia wins, and a few links hardly
-change which clustering that is: labels must be enough to make the clustering by light the worse
-one, and where light is strong that takes very many. With ``n_init=1, search="none"`` the fit starts
-at the labeled groups and stays in their optimum, if there is one. With ``metric="learned"`` links
-first teach what distance means: pictures of one kind differ by light, so light counts less, and the
-smallest inertia is that of the kinds. That is judged on labels held back, and the plain metric is
-kept if it is no better. Where classes merely overlap, none of them helps much.
+Three ways to use the same links. Among several starts the smallest inertia wins, and a few links
+hardly change which clustering that is: labels must be enough to make the clustering by light the
+worse one, and where light is strong that takes very many. With ``n_init=1, search="none"`` the fit
+starts at the labeled groups and stays in their optimum, if there is one. With ``metric="learned"``
+links first teach what distance means: pictures of one kind differ by light, so light counts less,
+and the smallest inertia is that of the kinds. That is judged on labels held back, and the plain
+metric is kept if it is no better. Where classes merely overlap, none of them helps much.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from bckm.plotting._clusters import degrees, hull
 from bckm.plotting._drawing import figures
 from bckm.plotting._numbers import pushed_apart
 from bckm.study import views
+from tests.archive.make import linked
 from tests.support.studies import random_study, study_of
 
 HOSTILE = [
@@ -448,3 +449,12 @@ def test_ticks_are_thinned_to_round_numbers():
 )
 def test_figures(value, told):
     assert figures(value) == told
+
+
+def test_a_comparison_stays_in_the_learned_space():
+    X, rules = linked()
+    result = bckm.kmeans(X, 3, rules, metric="learned", random_state=0)
+    study = bckm.Study.of(result, X, rules)
+    display = ComparisonDisplay.from_study(study)
+    assert "k-means in the learned space" in display.axes_[0].get_title(loc="left")
+    assert result.plot(X, rules).ax_.get_xlabel().startswith("learned component 1")

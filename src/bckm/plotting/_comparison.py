@@ -10,6 +10,7 @@ import numpy as np
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import plural
 from bckm.fit.kmeans import kmeans
+from bckm.metric.named import LEARNED
 from bckm.plotting._clusters import ClustersDisplay
 from bckm.plotting._drawing import Display, figures, pyplot
 from bckm.study import Study
@@ -174,7 +175,7 @@ class ComparisonDisplay(Display):
 
 
 def plain(study: Study) -> Study:
-    """The same data without rules; as many clusters, and none of them empty."""
+    """The same data without rules, in the same space; as many clusters, and none of them empty."""
     seed = study.settings.get("seed", 0)
     result = kmeans(
         study.scaled,
@@ -183,7 +184,9 @@ def plain(study: Study) -> Study:
         sample_weight=study.sample_weight,
         random_state=seed if isinstance(seed, int) and seed >= 0 else 0,
     )
-    return replace(study, result=result, title="plain k-means")
+    learned = study.metric == LEARNED
+    title = "k-means in the learned space" if learned else "plain k-means"
+    return replace(study, result=result, title=title)
 
 
 def _centers(labels: IntArray, points: FloatArray, k: int) -> FloatArray:
