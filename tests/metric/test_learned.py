@@ -269,7 +269,7 @@ def test_assign_to_and_certify_take_what_was_learned(fit):
         assert (again.labels == result.labels).all()
         assert again.inertia == pytest.approx(result.inertia)
         assert again.metric is getattr(metric, "metric_", metric)
-    proof = bckm.certify(result, X, rules, metric=result.metric, time_limit=5, tol=0.5)
+    proof = bckm.certify(result, X, rules, time_limit=5, tol=0.5)
     assert 0 < proof.lower_bound <= result.objective
     with pytest.raises(ValueError, match=r"metric=result\.metric"):
         bckm.assign_to(X, result.centers, rules, metric="learned")

@@ -305,7 +305,7 @@ def test_frames_keep_their_names():
 def test_certify(metric):
     X = DATA[metric][:30]
     result = bckm.kmeans(X, 3, metric=metric, n_init=10, random_state=0)
-    certificate = bckm.certify(result, X, metric=metric)
+    certificate = bckm.certify(result, X)
     assert certificate.objective == result.inertia
     assert certificate.gap < 0.05
 

@@ -19,8 +19,6 @@ from bckm.certificate._solve import Solver
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.fit.result import Result
-from bckm.metric.embedding import Metric
-from bckm.metric.named import read_metric
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
 from bckm.verification import verify
@@ -158,7 +156,6 @@ def certify(
     X: Any,  # noqa: N803
     constraints: Constraints | None = None,
     *,
-    metric: str | Metric = "euclidean",
     sample_weight: Any = None,
     sample_id: Any = None,
     tol: float = 1e-4,
@@ -182,9 +179,9 @@ def certify(
         The data of the fit, with at most 2,000 items.
     constraints : Constraints, optional
         The rules of the fit.
-    metric, sample_weight, sample_id :
-        As in the fit, see `bckm.kmeans`; for ``metric="learned"`` what was learned, that is
-        ``result.metric``. The bound is then one of the learned space.
+    sample_weight, sample_id :
+        As in the fit, see `bckm.kmeans`; the metric is that of the result, and the bound of a
+        learned one is one of the learned space.
     tol : float
         Stop at this gap.
     time_limit : float, optional
@@ -221,7 +218,7 @@ def certify(
     if not isinstance(result, Result):
         raise TypeError(f"certify needs the Result of bckm.kmeans; got {result!r:.60}.")
     constraints = located(as_constraints(constraints), X, sample_id)
-    points = read_metric(metric).embedded(X)
+    points = result.metric.embedded(X)
     problem = _compiled(result, points, constraints, sample_weight)
     labels = _item_labels(problem, result, points, sample_weight)
     search = _Search(problem, result.objective, tol, deadline, on_step, began)
@@ -348,7 +345,7 @@ def _item_labels(problem: Problem, result: Result, points: Any, sample_weight: A
     return labels
 
 
-_OTHER = "; pass the X, constraints, sample_weight and metric of the fit."
+_OTHER = "; pass the X, constraints and sample_weight of the fit."
 
 
 @dataclass(frozen=True)

@@ -158,9 +158,9 @@ class Result:
         of points on a sphere, which are inside it.
     metric : Metric
         The metric of the fit: ``metric.name``, and ``metric.embedded(X)`` for the points whose
-        distances count. With ``metric="learned"``, what was learned, for `bckm.assign_to` and
-        `bckm.certify`: inertia, penalty, bounds and prices are those of the learned space, which
-        varies in total as much as X. Its ``judgment`` says whether it was used, and why; where the
+        distances count. With ``metric="learned"``, what was learned, for `bckm.assign_to`:
+        inertia, penalty, bounds and prices are those of the learned space, which varies in total
+        as much as X. Its ``judgment`` says whether it was used, and why; where the
         plain metric was kept, the name is "euclidean".
 
     Examples
