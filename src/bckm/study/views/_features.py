@@ -60,7 +60,7 @@ def feature_weights(study: Study, most: int = 10) -> FeatureWeights | None:
     >>> result = bckm.kmeans(X, 3, rules, metric="learned", random_state=0)
     >>> found = views.feature_weights(bckm.Study.of(result, X, rules))
     >>> found.features.tolist(), found.plain.round(2).tolist(), bool(found.learned[0] > 0.5)
-    ([0, 1], [0.06, 0.94], True)
+    ([0, 1], [0.07, 0.93], True)
     """
     metric = study.result.metric
     if not isinstance(metric, Learned):
