@@ -121,7 +121,8 @@ def summary(study: Study) -> dict[str, Any]:
     >>> found["sizes"], found["rules"]
     ([2, 2], [{'kind': 'size', 'soft': False, 'asked': 2, 'kept': 2}])
     """
-    from bckm.report._facts import Facts, summary_of
+    from bckm.report._facts import Facts
+    from bckm.report._summary import summary_of
 
     return summary_of(Facts.of(study))
 
