@@ -96,6 +96,7 @@ def test_a_metric_that_was_not_taken_is_told_too() -> None:
     for told in (report.html(study), report.markdown(study), report.text(study, width=500)):
         assert "the plain metric is kept: 1 must-link in 1 set" in told
         assert "in the learned space" not in told
+        assert "Learned metric" not in told
     assert views.feature_weights(study) is None
 
 

@@ -34,7 +34,12 @@ def learned_part(facts: Facts) -> Part | None:
             el("figure", _chart(facts, weights), _legend(), caption),
             _sheet(facts, weights),
         ]
-    return Part("metric", "Learned metric", body)
+    return Part("metric", metric_title(facts), body)
+
+
+def metric_title(facts: Facts) -> str:
+    """What the section is called: a metric that was to be learned may be the plain one."""
+    return "Learned metric" if facts.space else "Metric"
 
 
 _SCORE = (

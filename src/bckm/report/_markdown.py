@@ -15,7 +15,13 @@ from bckm._core.names import Name, visible
 from bckm._core.terminal import clean
 from bckm.report._amounts import bound_writer, held
 from bckm.report._facts import PENALTY_AND_SAVED, Cluster, Facts, saved_told, written
-from bckm.report._learned import feature_share, judged_numbers, weight_rows, weights_told
+from bckm.report._learned import (
+    feature_share,
+    judged_numbers,
+    metric_title,
+    weight_rows,
+    weights_told,
+)
 from bckm.report._topics import Topic
 from bckm.report.words import between, measured, number, share, signed
 from bckm.study import views
@@ -179,7 +185,7 @@ def _range(one: views.Amount) -> list[str]:
 def _learned(facts: Facts) -> list[str]:
     if facts.judged is None:
         return []
-    lines = ["## Learned metric", "", _told([facts.judged]), ""]
+    lines = [f"## {metric_title(facts)}", "", _told([facts.judged]), ""]
     lines += table(["", ""], ([name, value] for name, value in judged_numbers(facts)))
     weights = views.feature_weights(facts.study)
     if weights is None:
