@@ -93,7 +93,6 @@ class Checkpoint:
         self._entropy: int | None = None
         self._latest: State | None = None
         self._metric: Metric | None = None
-        self._whole_metric = True
         self._due = time.perf_counter() + EVERY
 
     def seed(self, random_state: Any) -> Any:
@@ -124,9 +123,9 @@ class Checkpoint:
             raise self._damaged(error) from None
         return found if found.n_features(n_features) == n_features else None
 
-    def keep(self, metric: Metric, *, whole: bool) -> None:
-        """Write the metric that was learned, too; nothing at all, if it is not what it would be."""
-        self._metric, self._whole_metric = metric, whole
+    def keep(self, metric: Metric) -> None:
+        """Write the metric that was learned, too; one that time cut short never gets that far."""
+        self._metric = metric
 
     def resume(self, problem: Problem, same: Mapping[str, Any]) -> State | None:
         """Where the same fit was before; None where there is nothing yet.
@@ -171,7 +170,7 @@ class Checkpoint:
 
     def write(self) -> None:
         """Write the last state that was noted, if it is not written yet."""
-        if self._latest is None or not self._whole_metric:
+        if self._latest is None:
             return
         began = time.perf_counter()
         tree = {

@@ -127,8 +127,8 @@ def kmeans(
     if is_learned(metric):
         known = None if kept is None else kept.metric(read_data(X).shape[1])
         space = known or learned_metric(X, n_clusters, constraints, sample_weight, deadline, n_jobs)
-        if kept is not None:  # what time cut short is no part of the fit that is kept
-            kept.keep(space, whole=known is not None or not deadline.passed)
+        if kept is not None:
+            kept.keep(space)
     else:
         space = read_metric(metric)
     points = space.embedded(X)
