@@ -23,11 +23,12 @@ STYLE = {
     "COP": ("#D55E00", "X"),
     "BCKM": ("#009E73", "*"),
     "auto": ("#000000", "p"),
+    "learned": ("#8B0000", "h"),
 }
 
 
 def synthetic(rows: list[Row], sigmas: list[str], path: Path) -> None:
-    """NMI (left) and seconds (right) against the number of clusters, a row per sigma."""
+    """NMI (left) and CPU seconds (right) against the number of clusters, a row per sigma."""
     clusters = sorted(unique(rows, "n_clusters"), key=int)
     figure, axes = plt.subplots(
         len(sigmas), 2, figsize=(7, 1.0 + 2.0 * len(sigmas)), sharex=True, squeeze=False,
@@ -35,7 +36,7 @@ def synthetic(rows: list[Row], sigmas: list[str], path: Path) -> None:
     )  # fmt: skip
     for row, sigma in enumerate(sigmas):
         for method, (color, marker) in STYLE.items():
-            cells = [summarize(rows, "synthetic", sigma, k, method) for k in clusters]
+            cells = [summarize(rows, sigma=sigma, n_clusters=k, method=method) for k in clusters]
             if not any(cells):
                 continue
             look = {"color": color, "marker": marker, "markersize": 5, "linewidth": 1.2}
@@ -46,9 +47,9 @@ def synthetic(rows: list[Row], sigmas: list[str], path: Path) -> None:
             axes[row, 0].plot(x, nmi, label=method, **look)
             low, high = np.clip([nmi - spread, nmi + spread], 0, 1)
             axes[row, 0].fill_between(x, low, high, color=color, alpha=0.12)
-            axes[row, 1].plot(x, [cell.seconds for cell in shown], **look)
+            axes[row, 1].plot(x, [cell.cpu_seconds for cell in shown], **look)
         axes[row, 0].set_ylabel(f"NMI   (σ = {sigma})")
-        axes[row, 1].set_ylabel("seconds")
+        axes[row, 1].set_ylabel("CPU seconds")
         axes[row, 1].set_yscale("log")
         axes[row, 1].set_ylim(0.005, 2)
     for axis in axes.flat:

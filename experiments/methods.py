@@ -57,6 +57,14 @@ def _auto(task: Task, seed: int) -> np.ndarray:
     return bckm.kmeans(task.X, task.n_clusters, task.constraints, random_state=seed).labels
 
 
+def _learned(task: Task, seed: int) -> np.ndarray:
+    """The same, with the metric that it learns from the links."""
+    result = bckm.kmeans(
+        task.X, task.n_clusters, task.constraints, metric="learned", random_state=seed
+    )
+    return result.labels
+
+
 FITS: dict[str, Fit] = {
     "KM": _method("KM"),
     "CKSC": _method("CKSC"),
@@ -67,6 +75,7 @@ FITS: dict[str, Fit] = {
     "COP": _method("COP"),
     "BCKM": _bckm,
     "auto": _auto,
+    "learned": _learned,
 }
 
 

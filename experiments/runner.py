@@ -13,11 +13,11 @@ from experiments.objective import measure
 from experiments.tasks import Case
 
 COLUMNS = (
-    "case", "n_clusters", "sigma", "seed", "method", "seconds", "error", "nmi", "nmi_geometric",
-    "ari", "inertia", "broken_must_link", "broken_cannot_link", "broken_size", "smallest",
-    "largest", "sizes",
+    "case", "space", "n_clusters", "sigma", "seed", "method", "cpu_seconds", "wall_seconds",
+    "error", "nmi", "nmi_geometric", "ari", "inertia", "broken_must_link", "broken_cannot_link",
+    "broken_size", "smallest", "largest", "sizes",
 )  # fmt: skip
-KEY = COLUMNS[:5]
+KEY = COLUMNS[:6]
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -25,7 +25,10 @@ def read(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as handle:
-        return [row for row in csv.DictReader(handle) if row["sizes"] is not None]
+        reader = csv.DictReader(handle)
+        if tuple(reader.fieldnames or COLUMNS) != COLUMNS:
+            raise SystemExit(f"{path} was written by another version; delete it to start anew.")
+        return [row for row in reader if row["sizes"] is not None]
 
 
 def run(cases: list[Case], seeds: int, methods: list[str], path: Path) -> list[dict[str, str]]:
@@ -48,7 +51,7 @@ def run(cases: list[Case], seeds: int, methods: list[str], path: Path) -> list[d
     ):
         writer = csv.DictWriter(handle, COLUMNS)
         for case, seed, method in bar:
-            bar.set_description(f"{case.name} k={case.n_clusters} {method}")
+            bar.set_description(f"{case.name} {case.space} k={case.n_clusters} {method}")
             if task_of is None or task_of[0] != (case, seed):
                 task_of = ((case, seed), case.make(seed))
             row = measure(FITS[method], task_of[1], seed)
@@ -58,7 +61,8 @@ def run(cases: list[Case], seeds: int, methods: list[str], path: Path) -> list[d
 
 
 def _key(case: Case, seed: int, method: str) -> tuple[str, ...]:
-    return (case.name, str(case.n_clusters), f"{case.sigma:g}", str(seed), method)
+    numbers = (str(case.n_clusters), f"{case.sigma:g}", str(seed))
+    return (case.name, case.space, *numbers, method)
 
 
 def _write(rows: list[dict[str, str]], path: Path) -> None:

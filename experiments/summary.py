@@ -14,20 +14,16 @@ class Cell:
 
     nmi: float
     nmi_spread: float
-    seconds: float
+    cpu_seconds: float
+    wall_seconds: float
     broken: int
     failed: int
     runs: int
 
 
-def summarize(rows: list[Row], case: str, sigma: str, n_clusters: str, method: str) -> Cell | None:
-    """Mean and spread over seeds of one cell; None when nothing was run."""
-    mine = [
-        row
-        for row in rows
-        if (row["case"], row["sigma"], row["n_clusters"], row["method"])
-        == (case, sigma, n_clusters, method)
-    ]
+def summarize(rows: list[Row], **wanted: str) -> Cell | None:
+    """Mean and spread over the rows that have the wanted values; None when there are none."""
+    mine = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
     if not mine:
         return None
     good = [row for row in mine if not row["error"]]
@@ -35,7 +31,8 @@ def summarize(rows: list[Row], case: str, sigma: str, n_clusters: str, method: s
     return Cell(
         nmi=fmean(nmi) if nmi else float("nan"),
         nmi_spread=pstdev(nmi) if nmi else float("nan"),
-        seconds=fmean(float(row["seconds"]) for row in mine),
+        cpu_seconds=fmean(float(row["cpu_seconds"]) for row in mine),
+        wall_seconds=fmean(float(row["wall_seconds"]) for row in mine),
         broken=sum(violations(row) for row in good),
         failed=len(mine) - len(good),
         runs=len(mine),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 import bckm
 from bckm.datasets import Labeled, links_by_class, load, make_gaussians, take_classes
+from experiments.features import CHOSEN, PICTURE, mapped
 from experiments.objective import Task
 
 CLUSTERS = (5, 10, 20, 25, 50)
@@ -19,12 +20,17 @@ SHARE = 0.2
 
 @dataclass(frozen=True)
 class Case:
-    """A task that is made when it is needed; `make` takes a seed."""
+    """A task that is made when it is needed; `make` takes a seed.
+
+    `space` says what the samples are: "raw" (as they come), "features" (by the map chosen for the
+    data set), "learned" (by a metric that was learned from the links) or the name of a map.
+    """
 
     name: str
     n_clusters: int
     sigma: float
     make: Callable[[int], Task]
+    space: str = "raw"
 
 
 def task_from(data: Labeled, seed: int) -> Task:
@@ -37,8 +43,8 @@ def task_from(data: Labeled, seed: int) -> Task:
 
 def synthetic(quick: bool) -> list[Case]:
     """The paper's first figure, and beside it a harder family."""
-    clusters = (5, 20) if quick else CLUSTERS
-    sigmas = (0.7, 30.0) if quick else PAPER_SIGMA + HARD_SIGMA
+    clusters = (5, 10, 20) if quick else CLUSTERS
+    sigmas = (10.0,) if quick else PAPER_SIGMA + HARD_SIGMA
 
     return [_gaussians("synthetic", k, sigma) for sigma in sigmas for k in clusters]
 
@@ -79,10 +85,9 @@ BUNDLED_ROWS = {
 }
 
 
-def real(folder: str | None, quick: bool) -> list[Case]:
+def real(folder: str | None, quick: bool, space: str = "raw") -> list[Case]:
     """The paper's table; without a folder of data, what scikit-learn bundles."""
     rows = BUNDLED_ROWS if folder is None else ROWS
-    names = list(rows)[:: 4 if quick else 1]
     cache: dict[str, Labeled] = {}
 
     def case(at: int, name: str) -> Case:
@@ -93,8 +98,25 @@ def real(folder: str | None, quick: bool) -> list[Case]:
                 data = load(source, folder)
                 cache[source] = Labeled(data.X / np.abs(data.X).max(), data.y)
             # each row of the table has subsets of its own
-            return task_from(take_classes(cache[source], classes, each, 1000 * at + seed), seed)
+            task = task_from(take_classes(cache[source], classes, each, 1000 * at + seed), seed)
+            return replace(task, X=_in_space(task, source, space))
 
-        return Case(name, classes, float("nan"), make)
+        return Case(name, classes, float("nan"), make, space)
 
-    return [case(list(rows).index(name), name) for name in names]
+    shown = [
+        (at, name)
+        for at, name in enumerate(rows)
+        if at % 4 == 0 or not quick
+        if space in ("raw", "learned") or rows[name][0] in PICTURE
+    ]
+    return [case(at, name) for at, name in shown]
+
+
+def _in_space(task: Task, source: str, space: str) -> np.ndarray:
+    """Samples as they are, by a map, or by a metric learned from the links."""
+    if space == "raw":
+        return task.X
+    if space == "learned":
+        learned = bckm.LearnedMetric().fit(task.X, constraints=task.constraints)
+        return learned.transform(task.X)
+    return mapped(task.X, source, CHOSEN[source] if space == "features" else space)
