@@ -20,6 +20,7 @@ FOLDS = 8
 GRID = 2.0 ** np.arange(-1, 12)  # temperatures, in units of the mean variance of a direction
 WRONG = 0.05  # share of links that may be wrong without deciding all
 BETTER = 0.5  # standard errors by which what takes more effort must be better
+TINY = 1e-5  # logarithms of probabilities: less is no gain
 OTHERS = 300  # sets, or single samples, that a held-back one is compared with, at most
 
 

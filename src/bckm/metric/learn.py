@@ -15,7 +15,7 @@ from bckm.constraints import Constraints
 from bckm.constraints.rules import plural
 from bckm.metric.components import MOST, Axes, Centered, principal_axes
 from bckm.metric.embedding import Euclidean, Metric
-from bckm.metric.judging import BETTER, FOLDS, Folds, Judgment, best_value, standard_error
+from bckm.metric.judging import BETTER, FOLDS, TINY, Folds, Judgment, best_value, standard_error
 from bckm.metric.learned import Learned
 from bckm.metric.learning import evidence
 from bckm.metric.links_seen import Seen, links_seen
@@ -24,7 +24,6 @@ from bckm.metric.refining import ByClusters, Cluster
 LADDER = (16, 32, 64, 128, MOST)  # numbers of components that are tried
 JUDGED = 1500  # samples that are held back in turn, at most
 DENSE = 2**24  # numbers up to which plain distances are those of all features
-TINY = 1e-5  # logarithms of probabilities: less is no gain
 ALIKE = 1.0  # standard errors within which the candidate of most components is taken
 
 

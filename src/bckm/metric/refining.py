@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.metric.components import Axes, Centered
-from bckm.metric.judging import BETTER, FOLDS, Folds, best_value, standard_error
-from bckm.metric.learning import Whitening, evidence
+from bckm.metric.judging import FOLDS, TINY, Folds, best_value
+from bckm.metric.learning import Whitening, evidence, set_means
 from bckm.metric.links_seen import Seen
 
 Cluster = Callable[[FloatArray, IntArray], IntArray]
 MOST = 2_000_000  # numbers of points up to which clusters are found
 ROUNDS = 2  # how often they teach
+SURE = 0.7  # share of each cluster that does: wrong members teach what must not be forgotten
 
 
 class NoClusters(Exception):  # noqa: N818 - no error: there is just nothing to learn from
@@ -98,7 +100,7 @@ class ByClusters:
             return None
         try:
             gain = np.concatenate([self._gain(points, at) for at in range(0, FOLDS, 2)])
-            if gain.size < 2 or not gain.mean() > BETTER * standard_error(gain):
+            if gain.size < 2 or not gain.mean() > TINY:  # neither is the plainer one
                 return None
             return self._taught(points, found, np.arange(len(points)))
         except (NoClusters, TimeUp):
@@ -118,11 +120,31 @@ class ByClusters:
     def _taught(self, points: FloatArray, found: Whitening, rows: IntArray) -> Whitening:
         """Learn from the clusters of some samples, and so on."""
         weight, none = self.centered.weight[rows], np.empty((0, 2), np.int64)
+        linked = np.isin(rows, self.seen.samples)
         for _ in range(ROUNDS):
-            labels = self.found(points[rows] @ found.matrix, rows)
+            own = points[rows] @ found.matrix
+            labels = self.found(own, rows)
             clusters = Seen(rows, labels, none, np.empty(0), none, 0)
-            shown = evidence(points[rows], weight, clusters, np.ones(rows.size, bool))
+            sure = sure_members(own, weight, labels, linked)
+            shown = evidence(points[rows], weight, clusters, sure)
             if shown.forest.size < 2:
                 raise NoClusters
             found = shown.whitening(points.shape[1])
         return found
+
+
+def sure_members(
+    points: FloatArray, weight: FloatArray, labels: IntArray, linked: BoolArray
+) -> BoolArray:
+    """Linked samples, and of each cluster those that are nearest to it rather than to another."""
+    means, count = set_means(points, weight, labels, int(labels.max()) + 1)
+    distance = squared_distances(points, means)
+    distance[:, count == 0] = np.inf
+    every = np.arange(labels.size)
+    own = distance[every, labels]
+    distance[every, labels] = np.inf
+    margin = np.where(linked, np.inf, distance.min(axis=1) - own)
+    least = np.full(count.size, np.inf)
+    for label in np.flatnonzero(count):
+        least[label] = np.quantile(margin[labels == label], 1 - SURE, method="lower")
+    return np.asarray(margin >= least[labels])
