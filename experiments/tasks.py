@@ -117,6 +117,6 @@ def _in_space(task: Task, source: str, space: str) -> np.ndarray:
     if space == "raw":
         return task.X
     if space == "learned":
-        learned = bckm.LearnedMetric().fit(task.X, constraints=task.constraints)
+        learned = bckm.LearnedMetric(task.n_clusters).fit(task.X, constraints=task.constraints)
         return learned.transform(task.X)
     return mapped(task.X, source, CHOSEN[source] if space == "features" else space)
