@@ -20,6 +20,7 @@ from tqdm import tqdm
 from bckm._core.deadline import Deadline
 from bckm.assign.pump import PumpAssigner
 from bckm.feasibility import feasible_start
+from bckm.problem.cliques import Cliques
 from bckm.problem.problem import Problem
 from experiments.objective import Task
 from experiments.tasks import Case
@@ -56,7 +57,9 @@ def _steps(task: Task, seed: int, rows: str) -> Iterator[str]:
     problem = Problem.build(task.X, task.n_clusters, task.constraints)
     if rows == "pairs":
         structure = replace(problem.structure)
-        structure.__dict__["cliques"] = tuple(structure.edges)  # the cover that the program uses
+        pairs = np.sort(structure.edges, axis=1)
+        start = np.arange(0, pairs.size + 1, 2)
+        structure.__dict__["cliques"] = Cliques(start, pairs.ravel())  # what the program covers by
         problem = replace(problem, structure=structure)
     assigner = PumpAssigner(problem)
     labels = feasible_start(problem.structure, problem.rules, Deadline())

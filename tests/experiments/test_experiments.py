@@ -5,7 +5,7 @@ import pytest
 
 import bckm
 from experiments import __main__ as command
-from experiments import choice, features, figures, runner, table, tasks
+from experiments import choice, features, figures, pump, runner, table, tasks
 from experiments.objective import Task, judge, measure
 from experiments.published import METHODS, NMI, SECONDS
 
@@ -173,6 +173,14 @@ def test_table_shows_published_numbers_spread_and_failures(tmp_path):
     assert "1 f" in text
     # what learns the metric by itself stands with those that were given it
     assert "| UMIST | 0.81 CKSC | 0.55 BCLS | 0.90 learned |" in text
+
+
+def test_the_pump_is_counted_with_both_kinds_of_rows(task, tmp_path):
+    case = tasks.Case("tiny", 2, float("nan"), lambda seed: task)
+    pump.write([case], 1, tmp_path / "pump.md")
+    *_, pairs, cliques = (tmp_path / "pump.md").read_text().splitlines()
+    assert pairs.startswith("| tiny | pairs | ")
+    assert cliques.startswith("| tiny | cliques | ")
 
 
 def every_second(task, seed):
