@@ -8,6 +8,7 @@ import pytest
 import bckm
 from bckm import Constraints, Status, verify
 from bckm._core.deadline import Deadline, TimeUp
+from bckm.assign import ENGINES
 from bckm.assign._patch import patched
 from bckm.assign._transport_state import SizeBounds, TransportState
 from bckm.assign.exact import ExactAssigner
@@ -174,3 +175,38 @@ def test_an_exact_step_without_time_leaves_more_than_its_start():
     hurried = assigner._time_cut(at + 1e-3, start)
     assert problem.structure.feasible(hurried.labels)
     assert hurried.cost < 1.1 * best.cost < 0.5 * problem.within(start, at)
+
+
+class Late(bckm.assign.Engine):
+    """A first step that was cut short, so it is poor; then time is up."""
+
+    name = "late"
+    handles = ENGINES["greedy"].handles
+
+    def prepare(self, problem):
+        return LateAssigner(problem)
+
+
+class LateAssigner(bckm.assign.Assigner):
+    steps = 0
+
+    def assign(self, centers, start, deadline):
+        self.steps += 1
+        if self.steps > 1:
+            raise TimeUp
+        labels = np.random.default_rng(0).permutation(start)  # sizes stay as they are
+        return bckm.assign.Assignment(labels, self.problem.within(labels, centers), 0.0)
+
+
+@compiled
+def test_quick_labels_count_where_the_first_step_was_poor():
+    X = blobs(200, 4)
+    rules = Constraints(size_min=50, size_max=50)
+    options = {"search": "none", "init": X[:4], "time_limit": 1000}
+    found = bckm.kmeans(X, 4, rules, solver=Late(), **options)
+    poor, quick = found.history
+    assert found.status is Status.TIME_LIMIT
+    assert [poor.kind, quick.kind] == ["assign", "moves"]
+    assert found.inertia == pytest.approx(quick.objective)
+    assert found.inertia < 0.5 * poor.objective
+    assert verify(found.labels, 4, rules) == []
