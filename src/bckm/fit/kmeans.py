@@ -26,7 +26,7 @@ from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.seeding import starts_of
 from bckm.metric.embedding import Metric
-from bckm.metric.named import is_learned, read_metric
+from bckm.metric.named import LEARNED, is_learned, read_metric
 from bckm.problem.problem import Problem
 
 
@@ -124,7 +124,8 @@ def kmeans(
         raise TypeError(f"on_step must be callable; got {on_step!r}.")
     kept = None if checkpoint is None else Checkpoint(checkpoint)
     constraints = located(as_constraints(constraints), X, sample_id)
-    if is_learned(metric):
+    learns = is_learned(metric)
+    if learns:
         known = None if kept is None else kept.metric(read_data(X).shape[1])
         space = known or learned_metric(X, n_clusters, constraints, sample_weight, deadline, n_jobs)
         if kept is not None:
@@ -146,10 +147,11 @@ def kmeans(
     state = None
     if kept is not None:
         # what is learned follows from data and rules; what was learned before is part of them
-        arrays = () if is_learned(metric) else space.arrays
-        what = f"{space.name} {digest(arrays)}" if arrays else space.name
-        words = {"metric": "learned" if is_learned(metric) else what, "label_bounds": label_bounds}
-        data = X if is_learned(metric) else points
+        told = LEARNED if learns else space.name
+        if space.arrays and not learns:
+            told = f"{told} {digest(space.arrays)}"
+        words = {"metric": told, "label_bounds": label_bounds}
+        data = X if learns else points
         same = identity(plan, data, sample_weight, init, random_state, **words)
         state = kept.resume(problem, same)
     if state is None:
