@@ -204,9 +204,7 @@ class Model:
             yield
             return
         each, by_size = CHECK_WORK
-        most = max(
-            1.0, max_work / (each + by_size * self._size)
-        )  # not //: inf // x is not a number
+        most = max(1.0, max_work / (each + by_size * self._size))  # inf // x would be NaN
 
         def answer(event: Any) -> None:
             self._asked += 1
