@@ -13,13 +13,12 @@ from bckm._core.deadline import Deadline
 from bckm.assign.base import Assigner, Assignment
 from bckm.assign.exact import Exact, ExactAssigner
 from bckm.feasibility import feasible_start
-from bckm.fit.lloyd import Limits, Run, _exchange, _exchanges, alternate
+from bckm.fit.lloyd import Limits, alternate
 from bckm.fit.seeding import SEEDINGS, spread
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
 from tests.support.ctrl_c import interrupted, needs_signals
 from tests.support.families import FAMILIES
-from tests.support.lp_engine import PricedAssigner, dual_value
 
 SOLVERS = ("auto", "exact", "pump", "greedy")
 N, K = 40, 4
@@ -354,100 +353,6 @@ def test_undecided_when_time_ends_before_any_labels():
     assert "raise time_limit" in answer.message
 
 
-# -- which label has which bound --------------------------------------------------------------
-
-LINE = np.array([[0.0]] * 10 + [[100.0]] * 5 + [[200.0]] * 5)
-
-
-@solvers
-def test_fixed_bounds_keep_label_i_with_center_i(solver):
-    # the large group lies at center 1, but only label 0 may be large
-    asked = Constraints(size_min=0, size_max=[10, 5, 5])
-    init = [[100.0], [0.0], [200.0]]
-    fixed = kmeans(LINE, 3, asked, solver=solver, init=init, label_bounds="given")
-    assert fixed.labels[10:15].tolist() == [0] * 5
-    assert fixed.labels[15:].tolist() == [2] * 5
-    assert sorted(fixed.labels[:10].tolist()) == [0] * 5 + [1] * 5
-    assert fixed.centers.ravel() == pytest.approx([50, 0, 200])
-    matched = kmeans(LINE, 3, asked, solver=solver, init=init)
-    assert matched.inertia == pytest.approx(0)
-    assert matched.labels[:10].tolist() == [0] * 10
-
-
-@solvers
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
-def test_without_bounds_label_i_stays_with_center_i_too(solver, order):
-    centers = np.array([[1.0], [101.0], [201.0]])
-    for bounds in ("given", "matched"):
-        found = kmeans(LINE, 3, solver=solver, init=centers[list(order)], label_bounds=bounds)
-        assert found.centers.ravel() == pytest.approx(np.array([0.0, 100, 200])[list(order)])
-
-
-@pytest.mark.full
-def test_every_label_obeys_its_own_bound():
-    X, _ = drawn(0)
-    for sizes in ([1, 2, 3, 34], [34, 3, 2, 1], [10, 20, 5, 5]):
-        for solver in SOLVERS:
-            asked = Constraints(size_min=sizes, size_max=sizes)
-            found = kmeans(X, K, asked, solver=solver, random_state=0)
-            assert found.sizes.tolist() == sizes
-
-
-# -- empty clusters ---------------------------------------------------------------------------
-
-FAR = [[0.0], [1.0], [1000.0]]  # nothing lies near the last center
-
-
-@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
-def test_size_min_zero_allows_empty_clusters(solver):
-    X = [[0.0], [0.1], [1.0], [1.1]]
-    found = kmeans(X, 3, Constraints(size_min=0), solver=solver, init=FAR)
-    assert found.sizes.tolist() == [2, 2, 0]
-    assert found.centers[2] == pytest.approx(1000.0), "an empty cluster keeps its center"
-    assert found.inertia == pytest.approx(0.01)
-
-
-@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
-def test_no_cluster_is_empty_otherwise(solver):
-    X = [[0.0], [0.1], [1.0], [1.1]]
-    for asked in (None, Constraints(), Constraints(size_min=1), Constraints([(0, 1)])):
-        found = kmeans(X, 3, asked, solver=solver, init=FAR)
-        assert found.sizes.min() >= 1
-
-
-@pytest.mark.sampled(10)
-@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
-@pytest.mark.parametrize("init", ["k-means++", "random"])
-@pytest.mark.parametrize("distinct", [1, 2, 5])
-def test_no_cluster_is_empty_among_duplicates(solver, init, distinct):
-    X = np.repeat(np.arange(distinct, dtype=float), 20 // distinct)[:, None]
-    for seed in range(3):
-        found = kmeans(X, 5, solver=solver, init=init, random_state=seed)
-        assert found.sizes.min() >= 1
-        assert verify(found.labels, 5, Constraints()) == []
-        if distinct < 5:
-            assert found.inertia == pytest.approx(0, abs=1e-12)
-
-
-@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
-def test_the_smallest_problems(solver):
-    one = kmeans([[3.0, 4.0]], 1, solver=solver)
-    assert (one.labels.tolist(), one.centers.tolist(), one.inertia) == ([0], [[3.0, 4.0]], 0.0)
-    each = kmeans([[1.0], [2.0], [3.0]], 3, solver=solver, random_state=0)
-    assert sorted(each.labels.tolist()) == [0, 1, 2]
-    assert each.inertia == 0.0
-
-
-@pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
-@pytest.mark.parametrize("init", ["k-means++", "random"])
-def test_fewer_items_than_clusters(solver, init):
-    X = [[0.0], [1.0], [8.0], [9.0]]
-    asked = Constraints([(0, 1), (2, 3)], size_min=0)
-    found = kmeans(X, 4, asked, solver=solver, init=init, random_state=0)
-    assert sorted(found.sizes.tolist()) == [0, 0, 2, 2]
-    assert found.inertia == pytest.approx(1.0)
-
-
 def test_weightless_samples_join_their_nearest_cluster():
     X = [[0.0], [10.0], [0.1], [9.9], [10.1]]
     found = kmeans(X, 2, sample_weight=[1, 1, 0, 0, 0], init=[[0.0], [10.0]])
@@ -565,71 +470,3 @@ print(result.status, bckm.verify(result.labels, k, rules))
 """
     # the first step is not over: there is nothing better than any labels that obey
     assert interrupted(code, wait=2, most=30) == "not_started []\n"
-
-
-# -- exchanges and prices ---------------------------------------------------------------------
-
-
-def unequal(seed):
-    """Draw a problem with unequal size bounds, centers and feasible labels."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(30, 2)) + 4 * rng.normal(size=(5, 2))[rng.integers(5, size=30)]
-    low = rng.integers(0, 6, 5)
-    problem = Problem.build(X, 5, Constraints(size_min=low, size_max=low + rng.integers(1, 9, 5)))
-    return problem, problem.points[rng.choice(30, 5, replace=False)]
-
-
-def feasible_problems():
-    for seed in range(60):
-        problem, centers = unequal(seed)
-        if problem.structure.lower.sum() <= 30 <= problem.structure.upper.sum():
-            yield problem, centers
-
-
-@pytest.mark.full
-def test_bounds_of_exchanges_hold_and_are_sorted():
-    close = 0
-    for problem, centers in feasible_problems():
-        s, assigner = problem.structure, PricedAssigner(problem)
-        start = feasible_start(s, problem.rules, Deadline())
-        last = assigner(centers, start, Deadline())
-        pairs, bounds = _exchanges(s, last)
-        assert (np.diff(bounds) >= 0).all()
-        different = s.cluster_class[:, None] != s.cluster_class
-        assert len(pairs) == np.triu(different, 1).sum()
-        for (a, b), bound in zip(pairs.tolist(), bounds, strict=True):
-            order = np.arange(5)
-            order[[a, b]] = b, a
-            after = assigner(centers[order], start, Deadline())
-            assert bound <= after.cost * (1 + 1e-9)
-            # exactly the dual value of prices that travel with their centers
-            cost = problem.cost(centers[order])
-            value = dual_value(cost, s.count, s.lower, s.upper, last.prices[order])
-            assert bound == pytest.approx(value, rel=1e-9, abs=1e-9)
-            close += bound > last.cost
-    assert close > 50, "bounds that prune nothing would be of no use"
-
-
-@pytest.mark.full
-def test_prices_find_the_same_exchange_with_less_work():
-    found, same, calls = 0, 0, np.zeros(2, int)
-    for problem, centers in feasible_problems():
-        start = feasible_start(problem.structure, problem.rules, Deadline())
-        swaps = []
-        for priced in (True, False):
-            assigner = PricedAssigner(problem)
-            last = assigner(centers, start, Deadline())
-            run = Run(last.labels, centers, last.cost)
-            given = last if priced else replace(last, prices=None)
-            swaps.append(_exchange(assigner, centers, run, given, Deadline()))
-            calls[1 - priced] += assigner.counters["calls"]
-        with_prices, without = swaps
-        assert (with_prices is None) == (without is None)
-        if without is not None:
-            found += 1
-            # several exchanges may cost the same: bounds that are slack either way
-            assert with_prices.assignment.cost == pytest.approx(without.assignment.cost, rel=1e-12)
-            same += with_prices.order.tolist() == without.order.tolist()
-    assert found >= 5
-    assert same > 0.7 * found
-    assert calls[0] < 0.7 * calls[1]
