@@ -66,6 +66,8 @@ class ArrayRows:
     array : array of shape (n_samples, n_features)
         Anything with `shape`, `dtype` and slices of rows. Where it has `chunks`, as Zarr arrays
         do, blocks are whole chunks.
+    rows : int, optional
+        Rows in a block; no result depends on it.
 
     Examples
     --------
@@ -77,7 +79,7 @@ class ArrayRows:
 
     names = None
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, rows: int | None = None) -> None:
         refuse_masked(array, "X")
         kind = np.dtype(array.dtype)
         if kind.kind == "c":
@@ -95,8 +97,8 @@ class ArrayRows:
         self.in_file = not isinstance(array, np.ndarray)
         self._array = array
         chunks = getattr(array, "chunks", None)
-        self._rows = max(1, NUMBERS // self.shape[1])
-        if chunks:  # a part of a chunk takes as long to read as all of it
+        self._rows = max(1, NUMBERS // self.shape[1]) if rows is None else rows
+        if chunks and rows is None:  # a part of a chunk takes as long to read as all of it
             self._rows = max(1, self._rows // int(chunks[0])) * int(chunks[0])
 
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
