@@ -19,5 +19,9 @@ def holder_of(X: Any, threads: int = 1) -> Holder | None:  # noqa: N803
     >>> holder_of(np.eye(2)) is None, holder_of(bckm.ArrayRows(np.eye(2))).n_rows
     (True, 2)
     """
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        from bckm.blocks.dask_holder import DaskHolder  # no other data need dask
+
+        return DaskHolder(X)
     source = source_of(X)
     return None if source is None else ArrayHolder(source, threads)
