@@ -18,41 +18,12 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm.blocks.answer import BINS
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.dask_holder import DaskHolder
-from bckm.blocks.labelling import Labelling, label_block
-from bckm.blocks.question import Question
+from bckm.blocks.labelling import label_block
 from tests.support.dask_cluster import drawn_array
+from tests.support.looks import drawn_labelling, drawn_question, same
 from tests.support.row_data import KINDS, drawn_rows
 
 CHUNKS = {"one": -1, "two": 300, "many": 7, "unequal": (0, 1, 0, 320, 179, 0)}
-
-
-def drawn_question(X, k, seed=0, **asked):
-    """Centers among the rows, prices that matter, and much to tell."""
-    rng = np.random.default_rng(seed)
-    frame = ArrayHolder(X).survey(1.0, 0).frame()
-    centers = frame.inside(X[rng.choice(len(X), k, replace=False)])
-    width = 0.1 * np.square(centers - centers.mean(axis=0)).sum(axis=1).mean()
-    prices = width * rng.normal(size=k)
-    near = {"near": width, "fall": np.full(k, width / 10), "rise": np.full(k, width / 10)}
-    return Question(frame, centers, prices, **(near | asked))
-
-
-def drawn_labelling(question, n, seed=0):
-    rng = np.random.default_rng(seed)
-    index = np.sort(rng.choice(n, 9, replace=False))
-    label = rng.integers(question.k, size=9).astype(np.int32)
-    return Labelling(question.frame, question.centers, question.prices, index, label)
-
-
-def same(a, b):
-    """Equal bit by bit, field by field."""
-    assert type(a) is type(b)
-    if hasattr(a, "__dataclass_fields__"):
-        for name in a.__dataclass_fields__:
-            same(getattr(a, name), getattr(b, name))
-    else:
-        assert np.asarray(a).dtype == np.asarray(b).dtype
-        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.sampled(6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,6 +48,12 @@ def drawn_array(n: int, d: int, chunks: Any, kind: str = "blobs", seed: int = 0)
     numbers = da.arange(n, chunks=chunks)
     shape = {"new_axis": 1, "chunks": (numbers.chunks[0], (d,))}
     return numbers.map_blocks(_rows, d, kind, seed, **shape, meta=np.empty((0, d)))
+
+
+def slowly(block: Any) -> Any:
+    """Rows that take a tenth of a second to come."""
+    time.sleep(0.1)
+    return block
 
 
 class Killer(SchedulerPlugin):
