@@ -8,17 +8,11 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.dask_holder import DaskHolder
 from tests.support.ctrl_c import interrupt_after, needs_signals
-from tests.support.dask_cluster import drawn_array, local_cluster, slowly, watched
+from tests.support.dask_cluster import drawn_array, slowly, watched
 from tests.support.looks import drawn_labelling, drawn_question, same
 from tests.support.row_data import drawn_rows
 
 N, D, K = 200, 3, 6
-
-
-@pytest.fixture(scope="module")
-def client():
-    with local_cluster() as client:
-        yield client
 
 
 def idle(client):

@@ -19,22 +19,17 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from tests.support.row_data import drawn_rows
 
 
-@contextmanager
-def local_cluster(n_workers: int = 2, memory: str = "400MiB") -> Iterator[Client]:
+def local_cluster(n_workers: int = 2, memory: str = "400MiB") -> LocalCluster:
     """Worker processes of one thread each, on the loopback interface only."""
-    with (
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=memory,
-            host="127.0.0.1",
-            dashboard_address=None,
-            silence_logs=logging.CRITICAL,  # of workers that are killed on purpose
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    return LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        memory_limit=memory,
+        host="127.0.0.1",
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,  # of workers that are killed on purpose
+    )
 
 
 def _rows(block: Any, d: int, kind: str, seed: int) -> Any:
