@@ -5,29 +5,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from bckm._core.deadline import Deadline
-from bckm._core.validation import read_data
-from bckm.assign import Engine, choose
+from bckm.assign import Engine
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
-from bckm.feasibility import feasible_start
-from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint, digest, identity
-from bckm.fit.learned import learned_metric
-from bckm.fit.lloyd import Limits
-from bckm.fit.outcome import fitted
+from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint
+from bckm.fit.in_blocks import asked_in_blocks, kmeans_in_blocks
+from bckm.fit.in_memory import kmeans_in_memory
 from bckm.fit.parameters import documented, read_setting
 from bckm.fit.result import Result, Step
-from bckm.fit.search.explore import explore
-from bckm.fit.search.local import require_moves
-from bckm.fit.search.shared import Search
-from bckm.fit.search.state import State
-from bckm.fit.seeding import starts_of
+from bckm.fit.settings import Settings
 from bckm.metric.embedding import Metric
-from bckm.metric.named import LEARNED, is_learned, read_metric
-from bckm.problem.problem import Problem
 
 
 @alone_with_checkpoint
@@ -123,41 +113,14 @@ def kmeans(
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step must be callable; got {on_step!r}.")
     kept = None if checkpoint is None else Checkpoint(checkpoint)
-    constraints = located(as_constraints(constraints), X, sample_id)
-    learns = is_learned(metric)
-    if learns:
-        known = None if kept is None else kept.metric(read_data(X).shape[1])
-        space = known or learned_metric(X, n_clusters, constraints, sample_weight, deadline, n_jobs)
-        if kept is not None:
-            kept.keep(space)
-    else:
-        space = read_metric(metric)
-    points = space.embedded(X)
-    problem = Problem.build(points, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
-    require_moves(search, problem)
-    seed = random_state if kept is None else kept.seed(random_state)
-    tied = label_bounds == "given"
-    seeding = partial(init, read_data(X)) if callable(init) else init
-    starts = starts_of(problem, space, seeding, n_init, search, seed, deadline, tied=tied)
-    engine = choose(solver, problem)
-    free = not (tied or problem.structure.interchangeable)
-    limits = Limits(max_iter, tol, deadline)
-    named = not isinstance(solver, str) or solver != "auto"
-    plan = Search(problem, engine, limits, search, starts, free, on_step, began, named)
-    state = None
-    if kept is not None:
-        # what is learned follows from data and rules; what was learned before is part of them
-        told = LEARNED if learns else space.name
-        if space.arrays and not learns:
-            told = f"{told} {digest(space.arrays)}"
-        words = {"metric": told, "label_bounds": label_bounds}
-        data = X if learns else points
-        same = identity(plan, data, sample_weight, init, random_state, **words)
-        state = kept.resume(same, partial(State.from_tree, problem=problem))
-    if state is None:
-        start = feasible_start(problem.structure, problem.rules, deadline)
-        state = State.first(problem, start)
-    state = explore(plan, state, None if kept is None else kept.note)
-    if kept is not None:
-        kept.write()
-    return fitted(plan, state, constraints, space, X, points, sample_weight)
+    constraints = as_constraints(constraints)
+    beyond = {"solver": solver, "metric": metric, "sample_weight": sample_weight}
+    in_blocks = asked_in_blocks(
+        X, n_clusters, constraints, **beyond, sample_id=sample_id, n_jobs=n_jobs
+    )
+    how = (init, n_init, search, label_bounds, max_iter, tol, random_state, n_jobs)
+    settings = Settings(*how, deadline, on_step, began)
+    if in_blocks is not None:
+        return kmeans_in_blocks(*in_blocks, settings, kept)
+    constraints = located(constraints, X, sample_id)
+    return kmeans_in_memory(X, n_clusters, constraints, settings, **beyond, kept=kept)
