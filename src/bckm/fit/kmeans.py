@@ -53,7 +53,11 @@ def kmeans(
     ----------
     X : array or sparse array of shape (n_samples, n_features)
         Data: NumPy array, nested list, pandas or polars frame, or any SciPy sparse array or matrix,
-        which is never made dense (but the centers are).
+        which is never made dense (but the centers are). Under no rules but sizes also data larger
+        than memory, which are read in blocks: the path of a Parquet file or folder (or
+        `bckm.ParquetRows`, for some columns), a Zarr array, a dask array, and an array or memory
+        map of more than 2**27 numbers (of any size as `bckm.ArrayRows`). The first centers then
+        come from a fit of a sample, and the last assignment is one to the centers returned.
     n_clusters : int
         Number of clusters, k.
     constraints : Constraints, optional
@@ -72,7 +76,9 @@ def kmeans(
         must stay the same: the file of another fit is rejected, and so is a damaged one. The file
         remains after the end, and the same call then returns the result without a new search.
         `random_state` must be a whole number or None, which draws a seed and saves it in the file.
-        A second fit with the same file is rejected while this one runs.
+        A second fit with the same file is rejected while this one runs. Where data are read in
+        blocks, the state is saved between steps, and data count as the same if their number, their
+        range and the rows of the sample are.
 
     Returns
     -------
@@ -85,6 +91,8 @@ def kmeans(
         If no labels obey the rules; the message names a minimal conflict.
     UndecidedError
         If `time_limit` passed before feasible labels or a proof was found.
+    UnsupportedError
+        If data that are not in memory are to obey more than sizes.
     DamagedFileError
         If `checkpoint` is a file that this function did not write.
     FileInUseError
@@ -92,7 +100,7 @@ def kmeans(
 
     Examples
     --------
-    >>> import bckm
+    >>> import bckm, numpy as np
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
     >>> rules = bckm.Constraints(cannot_link=[(0, 1)], size_min=2, size_max=2)
     >>> result = bckm.kmeans(X, 3, rules, random_state=0)
@@ -104,6 +112,9 @@ def kmeans(
     >>> labels = bckm.kmeans(places, 2, metric="latlon", random_state=0).labels
     >>> bool(labels[0] == labels[1] != labels[2])
     True
+    >>> rows = bckm.ArrayRows(np.arange(8.0)[:, None])  # as if they were on disk
+    >>> bckm.kmeans(rows, 2, bckm.Constraints(size_max=4), random_state=0).sizes.tolist()
+    [4, 4]
     """
     began = time.perf_counter()
     max_iter, tol = read_setting("max_iter", max_iter), read_setting("tol", tol)
