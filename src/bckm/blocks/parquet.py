@@ -142,8 +142,9 @@ class ParquetRows:
                 continue
             try:
                 if opened is None or opened[0] != group.file:
-                    # a row group at once may be larger than memory
-                    opened = group.file, parquet.ParquetFile(group.file, buffer_size=2**20)
+                    # page by page: a row group at once may be larger than memory
+                    file = parquet.ParquetFile(group.file, buffer_size=2**16, pre_buffer=False)
+                    opened = group.file, file
                 at = group.start
                 parts = opened[1].iter_batches(
                     batch_size=n_rows, row_groups=[group.number], columns=list(columns)
