@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bckm.cli import _stream
+from bckm.cli._progress import Bar
 from tests.cli.conftest import read
 
 pa = pytest.importorskip("pyarrow")
@@ -132,3 +133,16 @@ def test_interrupted_and_resumed(run, data, tmp_path, monkeypatch):
     assert not kept.exists()
     told = [json.loads(one.out) for one in (expected, answer)]
     assert told[0] | {"seconds": 0} == told[1] | {"seconds": 0}
+
+
+def test_progress_tells_of_passes(run, data, monkeypatch, capsys):
+    monkeypatch.setattr("bckm.cli._progress.EVERY", 0.0)
+    answer = run("fit", data, *SIZE, "--stream", "--max-iter", 1)
+    assert "pass 1, 0% read" in answer.err
+    assert "pass 2, " in answer.err
+    bar = Bar(None)
+    bar.phase("reading")
+    bar._bar.mininterval = 0
+    bar.part("pass 3, 50% read")
+    bar.close()
+    assert "reading; pass 3, 50% read" in capsys.readouterr().err

@@ -1,8 +1,11 @@
 """`ConstrainedKMeans` with data that are read in blocks."""
 
+import pickle
+
 import numpy as np
 import pytest
 
+import bckm
 from bckm import ArrayRows, ConstrainedKMeans, ParquetRows, UnsupportedError
 from bckm.blocks import sources
 from bckm.blocks.labels import Labels
@@ -89,3 +92,16 @@ def test_what_needs_memory_is_refused(X, path):
         ConstrainedKMeans(2).fit(X[:, :2]).predict(path)
     with pytest.raises(UnsupportedError, match="metric 'cosine'"):
         ConstrainedKMeans(2, metric="cosine").fit(X).predict(ArrayRows(X))
+
+
+def test_models_are_pickled_and_saved(path, tmp_path):
+    fitted = model().fit(path)
+    labels = np.asarray(fitted.labels_)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(np.asarray(again.labels_), labels)
+    np.testing.assert_array_equal(np.asarray(again.predict(path)), np.asarray(fitted.predict(path)))
+    for thing in (fitted, fitted.result_):
+        bckm.save(thing, tmp_path / "kept.bckm")
+        kept = bckm.load(tmp_path / "kept.bckm")
+        found = kept.labels_ if thing is fitted else kept.labels
+        np.testing.assert_array_equal(found, labels)  # a file of its own, without that of the data
