@@ -13,10 +13,11 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm.blocks import look as looks
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Taken, merged
-from bckm.blocks.array_holder import ArrayHolder, Slices
+from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.labelling import Labelling, label_block
 from bckm.blocks.look import look
 from bckm.blocks.question import Question
+from bckm.blocks.sources import ArrayRows
 from bckm.blocks.survey import merged_surveys, survey
 
 
@@ -150,7 +151,7 @@ def test_answers_do_not_depend_on_blocks(way, seed):
     same(merged(parts), whole)
     same(merged([merged(parts[:3]), merged(parts[3:])]), whole)
     same(look(np.asfortranarray(X), 0, question), whole)
-    same(ArrayHolder(Slices(X, 77), threads=3).look(question), whole)
+    same(ArrayHolder(ArrayRows(X, 77), threads=3).look(question), whole)
 
 
 def test_answers_do_not_depend_on_threads_and_parts(monkeypatch):
@@ -214,7 +215,7 @@ def test_surveys_do_not_depend_on_blocks(dtype):
 def test_what_is_not_finite_is_named(value):
     X = np.zeros((3000, 2))
     X[[1234, 2000], [1, 0]] = value
-    holder = ArrayHolder(Slices(X, 100))
+    holder = ArrayHolder(ArrayRows(X, 100))
     with pytest.raises(ValueError, match="first at sample 1234, feature 1"):
         holder.survey(0.1, 0).check()
 

@@ -217,12 +217,13 @@ def _margins(points: FloatArray, centers: FloatArray, prices: FloatArray) -> See
     label = value.argmin(axis=1).astype(np.int32)
     rows = np.arange(n)
     own = value[rows, label]
+    if k == 1:
+        return Seen(label, label, np.zeros(n), np.full(n, 3e38, np.float32))
     value[rows, label] = np.inf
-    second = value.argmin(axis=1).astype(np.int32) if k > 1 else label
+    second = value.argmin(axis=1).astype(np.int32)
     other = value[rows, second]
     gap = other - own
     size = np.abs(own) + np.abs(other) + 2 * np.abs(prices).max()
     safe = gap - (d + 4) * UNIT * size
-    with np.errstate(invalid="ignore", over="ignore"):
-        slack = np.minimum(safe - 1.3e-7 * np.abs(safe), 3e38).astype(np.float32)
+    slack = np.minimum(safe - 1.3e-7 * np.abs(safe), 3e38).astype(np.float32)
     return Seen(label, second, gap, slack)

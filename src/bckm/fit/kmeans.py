@@ -153,7 +153,7 @@ def kmeans(
         words = {"metric": told, "label_bounds": label_bounds}
         data = X if learns else points
         same = identity(plan, data, sample_weight, init, random_state, **words)
-        state = kept.resume(problem, same)
+        state = kept.resume(same, partial(State.from_tree, problem=problem))
     if state is None:
         start = feasible_start(problem.structure, problem.rules, deadline)
         state = State.first(problem, start)
