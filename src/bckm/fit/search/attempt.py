@@ -8,7 +8,6 @@ from itertools import islice
 
 import numpy as np
 
-from bckm._core.status import Status
 from bckm._core.types import FloatArray
 from bckm.fit.lloyd import Run, run_from
 from bckm.fit.search.displace import Displacements, slow, worth_no_more
@@ -206,8 +205,10 @@ class Attempt(Making):
             descent = search.moves(run.labels, run.centers, deadline, fixed=True)
             self._count(descent.work, descent.counts)
             run = run_from(search.problem, descent.labels, run.centers)
-        status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
+            status = descent.ended(deadline)
+            if status.stopped:
+                break
         run = replace(run, status=status, priced=self._state.best.priced)
-        if not deadline.passed or (run.labels != child.labels).any():
+        if not status.stopped or (run.labels != child.labels).any():
             run = self._reported(run, (), child.labels)
         return run
