@@ -124,7 +124,9 @@ def kmeans_in_blocks(
             state = _start(data, settings, seed)
     except TimeUp:
         raise UndecidedError(TOO_SHORT) from None
-    return result_of(data, alternate(data, state, settings, kept), settings.began)
+    coordinator = data.coordinator(read_jobs(settings.n_jobs))
+    ended = alternate(data, coordinator, state, settings, kept)
+    return result_of(data, coordinator, ended, settings.began)
 
 
 def _start(data: Surveyed, settings: Settings, seed: Any) -> State:
@@ -160,10 +162,9 @@ def assign_in_blocks(
     try:
         data = Surveyed.of(holder, sizes, deadline)
         state = State(data.frame.inside(centers), np.zeros(len(centers)))
-        found = data.coordinator(read_jobs(n_jobs)).step(
-            state.centers, state.prices, None, deadline
-        )
+        coordinator = data.coordinator(read_jobs(n_jobs))
+        found = coordinator.step(state.centers, state.prices, None, deadline)
     except TimeUp:
         raise UndecidedError(TOO_SHORT) from None
-    status = data.status(found, state.centers)
-    return result_of(data, Ended(found, state, (), status), began, centers)
+    ended = Ended(found, state, (), data.status(found))
+    return result_of(data, coordinator, ended, began, centers)

@@ -12,11 +12,9 @@ from bckm._core.arrays import nearest
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
-from bckm._core.validation import read_jobs
 from bckm._storage.fields import Fields, narrow
-from bckm.blocks.coordinator import Memory
+from bckm.blocks.coordinator import Coordinator, Memory
 from bckm.blocks.coordinator import Step as Assigned
-from bckm.blocks.labelling import Labelling
 from bckm.exceptions import UndecidedError
 from bckm.fit.checkpoint import Checkpoint
 from bckm.fit.in_blocks._surveyed import Surveyed
@@ -103,12 +101,17 @@ class Ended:
     status: Status = Status.TIME_LIMIT
 
 
-def alternate(data: Surveyed, state: State, settings: Settings, kept: Checkpoint | None) -> Ended:
+def alternate(
+    data: Surveyed,
+    coordinator: Coordinator,
+    state: State,
+    settings: Settings,
+    kept: Checkpoint | None,
+) -> Ended:
     """Alternate assignments and means until nothing changes; then assign once more.
 
     Time limit and Ctrl-C end it with the last full assignment and the centers that it was made to.
     """
-    coordinator = data.coordinator(read_jobs(settings.n_jobs))
     still = settings.tol * _variance(data)
     # labels take a pass in the end
     deadline = Deadline(settings.deadline.at - data.seconds)
@@ -162,8 +165,8 @@ def _moved(data: Surveyed, state: State, found: Assigned, began: float) -> tuple
         iteration=len(state.history) + 1,
         objective=max(found.cost - gain, 0.0) * data.scale,
         assigned=found.cost * data.scale,
-        lower_bound=data.bound_out(found, state.centers),
-        status=data.status(found, state.centers),
+        lower_bound=data.bound_out(found),
+        status=data.status(found),
         moved=round(data.survey.n * changed / few.size),
         seconds=time.perf_counter() - began,
     )
@@ -185,12 +188,18 @@ def _variance(data: Surveyed) -> float:
 
 
 def result_of(
-    data: Surveyed, ended: Ended, began: float, centers: FloatArray | None = None
+    data: Surveyed,
+    coordinator: Coordinator,
+    ended: Ended,
+    began: float,
+    centers: FloatArray | None = None,
 ) -> Result:
     """What was found, in the units of X; labels are counted before they leave."""
     found, state = ended.found, ended.state
-    labelling = Labelling(data.frame, state.centers, found.prices, found.index, found.label)
+    before = data.holder.passes
+    labelling = coordinator.labelling(found)
     labels = data.checked(labelling, found.sizes)
+    passes = state.passes + found.passes + data.holder.passes - before
     if centers is None:
         centers = data.frame.outside(state.centers)
     inertia = found.cost * data.scale
@@ -198,14 +207,14 @@ def result_of(
         labels=labels,
         centers=centers,
         inertia=inertia,
-        lower_bound=min(data.bound_out(found, state.centers), inertia),
+        lower_bound=min(data.bound_out(found), inertia),
         sizes=found.sizes,
         prices=found.prices * data.scale,
         status=ended.status,
-        assignment_status=data.status(found, state.centers),
+        assignment_status=data.status(found),
         history=ended.history,
         counters={
-            "passes": state.passes + found.passes + 1,
+            "passes": passes,
             "received": state.received + found.received,
         },
         seconds=time.perf_counter() - began,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from bckm._core.deadline import Deadline
-from bckm._core.rounding import Rounding, rounded_down
+from bckm._core.rounding import rounded_down
 from bckm._core.status import Status
-from bckm._core.types import FloatArray, IntArray
+from bckm._core.types import IntArray
 from bckm._core.validation import LARGEST
 from bckm.assign.base import OPTIMALITY
 from bckm.blocks.coordinator import Coordinator
@@ -89,25 +89,14 @@ class Surveyed:
         """From costs to the units of the inertia."""
         return self.frame.x_scale**2
 
-    def bound_out(self, found: Assigned, centers: FloatArray) -> float:
-        """The bound of an assignment in the units of X, also true in exact arithmetic."""
-        # |x|^2 <= 2 |x - c|^2 + 2 |c|^2
-        far = float(found.sizes @ np.square(centers).sum(axis=1))
-        rounding = Rounding.of(
-            samples=self.survey.n,
-            features=self.survey.low.size,
-            largest_item=1,
-            moment=2 * (found.cost + far),
-            moved=True,
-            sparse=False,
-        )
-        bound = min(found.bound, found.cost) - rounding.of_bound(found.cost)
-        return rounded_down(max(bound, 0.0) * self.scale)
+    def bound_out(self, found: Assigned) -> float:
+        """The bound of an assignment in the units of X."""
+        return rounded_down(max(min(found.bound, found.cost), 0.0) * self.scale)
 
-    def status(self, found: Assigned, centers: FloatArray) -> Status:
+    def status(self, found: Assigned) -> Status:
         """Whether an assignment is proven to be the best."""
         cost = found.cost * self.scale
-        close = cost - self.bound_out(found, centers) <= max(OPTIMALITY * cost, self._zero)
+        close = cost - self.bound_out(found) <= max(OPTIMALITY * cost, self._zero)
         return Status.OPTIMAL if close else Status.FEASIBLE
 
     @property
