@@ -162,4 +162,4 @@ def test_the_graph_has_few_tasks_and_no_rows(rows):
     assert sum(kinds.values()) <= 3 * blocks + 5
     size = len(pickle.dumps(graph))
     assert size <= len(pickle.dumps(question)) + 1000 * len(graph)
-    assert len(pickle.dumps(question)) <= 8 * (k * d + 3 * k) + 8 * d + 2000
+    assert len(pickle.dumps(question)) <= 8 * (k * d + 4 * k) + 8 * d + 2000

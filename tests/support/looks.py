@@ -18,8 +18,9 @@ def drawn_question(X: Any, k: int, seed: int = 0, **asked: Any) -> Question:
     centers = frame.inside(X[rng.choice(len(X), k, replace=False)])
     width = 0.1 * np.square(centers - centers.mean(axis=0)).sum(axis=1).mean()
     prices = width * rng.normal(size=k)
-    near = {"near": width, "fall": np.full(k, width / 10), "rise": np.full(k, width / 10)}
-    return Question(frame, centers, prices, **(near | asked))
+    near, beside = np.full(k, width / 2), np.full(k, width / 10)
+    much = {"near": near, "way": np.zeros(k), "beside": beside, "wide": width}
+    return Question(frame, centers, prices, **(much | asked))
 
 
 def drawn_labelling(question: Question, n: int, seed: int = 0) -> Labelling:
