@@ -9,7 +9,11 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.coordinator import Coordinator, Memory
 from bckm.blocks.labelling import label_block
+from bckm.kernels import missing
 from tests.support.transport import draw, prove
+
+
+compiled = pytest.mark.skipif(bool(missing), reason=missing)
 
 
 class Scattered:
@@ -117,6 +121,7 @@ def rows(kind, n, d, rng):
 KINDS = ["heavy tails", "curve", "ellipse", "grid", "far blobs", "offset"]
 
 
+@compiled
 @pytest.mark.parametrize("kind", KINDS)
 def test_few_looks_and_a_proof(kind):
     rng = np.random.default_rng(KINDS.index(kind))
@@ -133,6 +138,7 @@ def test_few_looks_and_a_proof(kind):
         centers, prices, memory = step.means, step.prices, step.memory
 
 
+@compiled
 def test_masses_of_equal_rows_are_divided():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 3))[rng.integers(0, 6, 30_000)]
@@ -177,6 +183,7 @@ def test_the_deadline_is_heard():
         c.step(c.frame.inside(X[:10]), np.zeros(10), None, Deadline.after(0.0))
 
 
+@compiled
 def test_labels_are_best_at_the_prices_but_for_exceptions():
     X = np.random.default_rng(1).normal(size=(20_000, 3)).astype(np.float32)
     lower = upper = np.full(8, 2500)

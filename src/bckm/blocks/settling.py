@@ -163,10 +163,11 @@ class Settling:
         move = np.minimum(self._moves(parts), p - p[:, None] + self.reach)
         lengths = price_range.arcs(move, sizes, bounds)
         nodes = price_range.permitted(lengths, np.append(prices, 0.0))
-        if nodes is None:
-            return Short(prices)
-        free = bool((self.lower < self.upper).any())
-        prices = price_range.middle(lengths, nodes, free=free)
+        if nodes is not None:
+            free = bool((self.lower < self.upper).any())
+            prices = price_range.middle(lengths, nodes, free=free)
+        elif self.rest.any():
+            return Short(prices)  # else no more can be known: labels are optimal but for rounding
         prices = np.where(self.lower == 0, np.minimum(prices, 0.0), prices)
         went = prices - p
         if (went - went[:, None] > self.reach).any():
