@@ -12,7 +12,6 @@ from bckm.blocks.labelling import label_block
 from bckm.kernels import missing
 from tests.support.transport import draw, prove
 
-
 compiled = pytest.mark.skipif(bool(missing), reason=missing)
 
 
