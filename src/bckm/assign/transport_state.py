@@ -45,6 +45,19 @@ class SizeBounds:
         """Bounds that ask for so many more samples."""
         return SizeBounds(self.lower + units, self.upper + units)
 
+    def whole(self, units: int) -> tuple[IntArray, IntArray]:
+        """Whole bounds near these that admit so many samples."""
+        # cumulated, so that what is rounded off here is added there
+        below = np.floor(np.cumsum(np.maximum(self.lower, 0.0)) + 1e-9)
+        lower = np.diff(below, prepend=0).astype(np.int64)
+        upper = np.diff(np.ceil(np.cumsum(self.upper) - 1e-9), prepend=0).astype(np.int64)
+        upper = np.maximum(lower, upper)
+        short = units - int(upper.sum())
+        if short > 0:
+            upper[np.argsort(-upper, kind="stable")[: short % upper.size]] += 1
+            upper += short // upper.size
+        return lower, upper
+
     def gradient(self, units: FloatArray, prices: FloatArray) -> FloatArray:
         """Gradient of the dual; zero where samples and prices are in balance.
 
@@ -273,7 +286,7 @@ def newton(state: TransportState, centers: FloatArray, target: float, deadline: 
             return
         before, dual, infeasibility = state.prices, state.dual, state.infeasibility
         for _ in range(TRIES):
-            prices = state.bounds.shifted(_walk(state.bounds, before, step, gradient), total)
+            prices = state.bounds.shifted(walk(state.bounds, before, step, gradient), total)
             state.evaluate(centers, prices, deadline)
             if state.dual > dual:
                 break
@@ -287,7 +300,7 @@ def newton(state: TransportState, centers: FloatArray, target: float, deadline: 
         slow = slow + 1 if state.infeasibility > PROGRESS * infeasibility else 0
 
 
-def _walk(
+def walk(
     bounds: SizeBounds, prices: FloatArray, step: FloatArray, gradient: FloatArray
 ) -> FloatArray:
     """Prices after a step; where the dual has its kink, no price jumps over zero."""
