@@ -74,6 +74,14 @@ class Labelling:
     label: NDArray[np.int32]
     ties: Ties | None = None
 
+    @classmethod
+    def plain(cls, centers: FloatArray, prices: FloatArray | None = None) -> Labelling:
+        """The rule of centers and prices in the units of X."""
+        k, d = centers.shape
+        none = np.empty(0, np.int64)
+        prices = np.zeros(k) if prices is None else prices
+        return cls(Frame(np.zeros(d), 1.0), centers, prices, none, none.astype(np.int32))
+
     def without_exceptions(self) -> Labelling:
         """The rule alone, for rows that were not part of it."""
         return replace(self, index=self.index[:0], label=self.label[:0], ties=None)

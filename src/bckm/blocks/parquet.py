@@ -112,6 +112,11 @@ class ParquetRows:
         self.dtype: np.dtype[Any] = np.dtype(np.float32 if narrow else np.float64)
         self.names = tuple(name for column in self._columns for name in column.features)
 
+    @property
+    def block_rows(self) -> int:
+        """Rows of a block, at most."""
+        return max(1, NUMBERS // self.shape[1])
+
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
         """Rows from `start` to `stop`, in order: number of the first, and an array (m, d).
 
@@ -119,7 +124,7 @@ class ParquetRows:
         """
         stop = self.shape[0] if stop is None else min(stop, self.shape[0])
         names = [column.name for column in self._columns]
-        for at, batch in self.batches(names, max(1, NUMBERS // self.shape[1]), start, stop):
+        for at, batch in self.batches(names, self.block_rows, start, stop):
             yield at, self._rows(at, batch)
 
     def batches(
@@ -137,8 +142,9 @@ class ParquetRows:
                 continue
             try:
                 if opened is None or opened[0] != group.file:
-                    # a row group at once may be larger than memory
-                    opened = group.file, parquet.ParquetFile(group.file, buffer_size=2**20)
+                    # page by page: a row group at once may be larger than memory
+                    file = parquet.ParquetFile(group.file, buffer_size=2**16, pre_buffer=False)
+                    opened = group.file, file
                 at = group.start
                 parts = opened[1].iter_batches(
                     batch_size=n_rows, row_groups=[group.number], columns=list(columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -78,6 +78,10 @@ class Question:
     def k(self) -> int:
         """Number of clusters."""
         return self.prices.size
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to others: not what follows from it, some of which is (k, k)."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @cached_property
     def cost_scale(self) -> float:
