@@ -7,8 +7,9 @@ from scipy.spatial.distance import cdist
 import bckm
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.blocks.array_holder import ArrayHolder
-from bckm.blocks.coordinator import Coordinator, Memory
+from bckm.blocks.coordinator import Coordinator
 from bckm.blocks.labelling import label_block
+from bckm.blocks.step import Memory
 from bckm.kernels import missing
 from tests.support.transport import draw, prove
 

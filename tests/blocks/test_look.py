@@ -37,8 +37,7 @@ def values(X, question):
 def box(k, scale=0.02, seed=0):
     rng = np.random.default_rng(seed)
     return {
-        "way": scale * rng.normal(size=k),
-        "beside": scale * rng.random(k) ** 2,
+        "limit": scale * rng.random((k, k)) ** 2,
         "wide": 5 * scale,
         "near": 0.1 * rng.random(k),
     }
@@ -106,7 +105,6 @@ def test_rows_are_returned_that_could_change(way):
     gap[np.arange(n), label] = np.inf
     within = (gap <= question.limit[label]).any(axis=1)
     could = np.flatnonzero(within & (gap.min(axis=1) <= question.wide)) + 100
-    assert question.limit.shape == (5, 5)
     # X[0] stands for many samples
     whole = np.concatenate([taken.index, np.flatnonzero((X[0] == X).all(axis=1)) + 100])
     assert np.isin(could, whole).all()
@@ -163,7 +161,7 @@ def test_answers_do_not_depend_on_threads_and_parts(monkeypatch):
 
 
 def test_too_many_rows_are_none_however_merged():
-    X, question = drawn(4, way=np.zeros(5), beside=np.full(5, 0.1), wide=1.0, most=50)
+    X, question = drawn(4, limit=np.full((5, 5), 0.2), wide=1.0, most=50)
     parts = [look(X[a : a + 60], a, question) for a in range(0, len(X), 60)]
     assert not all(part.taken.overflow for part in parts)
     for answer in (look(X, 0, question), merged(parts), merged([merged(parts[:20]), *parts[20:]])):
@@ -172,7 +170,7 @@ def test_too_many_rows_are_none_however_merged():
 
 
 def test_equal_rows_count_once_against_the_limit():
-    X, question = drawn(5, way=np.zeros(5), beside=np.full(5, 9.0), wide=99.0, most=10)
+    X, question = drawn(5, limit=np.full((5, 5), 9.0), wide=99.0, most=10)
     X = np.repeat(X[:10], 500, axis=0)
     taken = look(X, 0, question).taken
     assert taken.number.tolist() == [500] * 10

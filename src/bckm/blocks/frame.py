@@ -41,6 +41,11 @@ class Frame:
         reach = float(np.maximum(high - origin, origin - low).max())
         return cls(origin, float(np.ldexp(1.0, int(np.frexp(reach)[1]))) if reach > 0 else 1.0)
 
+    @classmethod
+    def none(cls, n_features: int) -> Frame:
+        """The frame of rows that are in the units of a frame already."""
+        return cls(np.zeros(n_features), 1.0)
+
     def inside(self, rows: NDArray[Any]) -> FloatArray:
         """Rows or centers in the units of the frame, in an array of their own."""
         seen: FloatArray = np.subtract(rows, self.origin, dtype=np.float64, order="C")

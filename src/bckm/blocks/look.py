@@ -159,8 +159,8 @@ def scan(
 
 def see(points: FloatArray, centers: FloatArray, prices: FloatArray, threads: int = 1) -> Seen:
     """See points in the units of centers at prices."""
-    here = Frame(np.zeros(points.shape[1]), 1.0)
-    return _see(points, Question(here, centers, prices), threads, sums=False)[0]
+    question = Question(Frame.none(points.shape[1]), centers, prices)
+    return _see(points, question, threads, sums=False)[0]
 
 
 def _see(

@@ -99,9 +99,12 @@ class Short:
     prices : array (k,) or None
         Where the rows at hand would lead, beyond what the others permit; None: nowhere, there are
         too few.
+    excess : float
+        How far beyond, as a share of what they permit.
     """
 
     prices: FloatArray | None = None
+    excess: float = np.inf
 
 
 class Settling:
@@ -140,7 +143,7 @@ class Settling:
             prices = found.prices
         assert best is not None
         if best.gap > PROOF * best.cost and self.rest.any():
-            return Short(best.prices)
+            return self._short(best.prices)
         return best
 
     def _settled(self, prices: FloatArray, deadline: Deadline) -> Settled | Short:
@@ -167,12 +170,25 @@ class Settling:
             free = bool((self.lower < self.upper).any())
             prices = price_range.middle(lengths, nodes, free=free)
         elif self.rest.any():
-            return Short(prices)  # else no more can be known: labels are optimal but for rounding
+            return self._short(prices)
+        # else no more can be known: labels are optimal but for rounding
         prices = np.where(self.lower == 0, np.minimum(prices, 0.0), prices)
-        went = prices - p
-        if (went - went[:, None] > self.reach).any():
-            return Short(prices)
+        if self._beyond(prices) > 0:
+            return self._short(prices)
         return self._proven(prices, parts, sizes, bounds)
+
+    def _beyond(self, prices: FloatArray) -> float:
+        """How far prices are beyond what rows that were not returned permit; see `Short`."""
+        went = prices - self.question.prices
+        apart = went - went[:, None]
+        beyond = np.flatnonzero(apart > self.reach)
+        if beyond.size == 0:
+            return 0.0
+        reach = np.maximum(self.reach.ravel()[beyond], 1e-300)
+        return float((apart.ravel()[beyond] / reach - 1.0).max())
+
+    def _short(self, prices: FloatArray) -> Short:
+        return Short(prices, self._beyond(prices))
 
     def _labels(
         self, prices: FloatArray, lower: IntArray, upper: IntArray, deadline: Deadline
@@ -189,8 +205,8 @@ class Settling:
         state = TransportState(points, supply, bounds, (1.0, 1.0), self.threads)
         state.evaluate(centers, prices, deadline)
         newton(state, centers, ENOUGH * k, deadline)
-        if state.infeasibility > MANY * k and self.rest.any():
-            return Short(state.prices)
+        if state.infeasibility > MANY * k and self._beyond(state.prices) > 0:
+            return self._short(state.prices)
         budget = min(ROWS * k + 4 * int(state.infeasibility), max(2 * k, BYTES // (16 * k)))
         settled = native.settle(
             points,
