@@ -22,8 +22,9 @@ from dask.base import get_scheduler
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline, TimeUp
-from bckm._core.types import IntArray
+from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import Answer, merged
 from bckm.blocks.labelling import Labelling, label_block
 from bckm.blocks.look import look
@@ -72,6 +73,11 @@ class DaskHolder:
         rule = dask.delayed(labelling, traverse=False, pure=True)
         none = np.empty(0, np.int32)
         return self._array.map_blocks(_label, rule, drop_axis=1, dtype=none.dtype, meta=none)
+
+    def distances(self, centers: FloatArray) -> Any:
+        """Distances of all rows to centers, made when they are asked for: a dask array (n, k)."""
+        shape = (self._array.chunks[0], (len(centers),))
+        return self._array.map_blocks(_distances, centers, chunks=shape, meta=np.empty((0, 0)))
 
     def place(self, row: int, feature: int) -> str:
         """Where a number is, for messages."""
@@ -145,6 +151,10 @@ def _count(
 def _label(block: NDArray[Any], labelling: Labelling, block_info: Any = None) -> NDArray[np.int32]:
     (begin, _), _ = block_info[0]["array-location"]
     return label_block(block, int(begin), labelling)
+
+
+def _distances(block: NDArray[Any], centers: FloatArray) -> FloatArray:
+    return np.sqrt(squared_distances(block, centers))
 
 
 def _client() -> Any:
