@@ -13,7 +13,7 @@ import numpy as np
 
 from bckm._core.arrays import nearest, rows_of, squared_distances, totals
 from bckm._core.deadline import Deadline
-from bckm._core.types import FloatArray, IntArray
+from bckm._core.types import FloatArray, IntArray, PointArray
 from bckm._core.validation import read_centers
 from bckm.constraints.rules import MovedMax
 from bckm.fit.parameters import PARAMETERS, read_setting
@@ -60,6 +60,8 @@ class Starts:
         Whether `n_init` left their number open.
     given : bool
         Whether the person gave the centers.
+    spread : bool
+        Whether they are chosen by k-means++, and others that are better may take their place.
     """
 
     seeds: tuple[Callable[[], Seeds], ...]
@@ -69,6 +71,7 @@ class Starts:
     population: int = 1
     automatic: bool = False
     given: bool = False
+    spread: bool = False
 
     def generator(self, number: int) -> np.random.Generator:
         """The generator of this number: what was drawn from others does not change it."""
@@ -126,7 +129,7 @@ def starts_of(
         return choose(problem, deepcopy(generators[at]), deadline, at == 0)
 
     first = tuple(partial(seeds, at) for at in range(number))
-    return Starts(first, fresh, rng, number, population, automatic)
+    return Starts(first, fresh, rng, number, population, automatic, spread=choose is spread)
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:
@@ -220,9 +223,21 @@ def spread(
     if mass.size > _enough(k):
         part = rng.choice(mass.size, _enough(k), replace=False)
         points, mass = points[part], mass[part]
+    known = _suggested(problem) if first else np.empty((0, points.shape[1]))
+    return greedy(points, mass, known, k, rng, soon)
+
+
+def greedy(
+    points: PointArray,
+    mass: FloatArray,
+    known: FloatArray,
+    k: int,
+    rng: np.random.Generator,
+    soon: Deadline,
+) -> Seeds:
+    """Choose centers among points by greedy k-means++, after those that are known; see `spread`."""
     trials = 2 + int(np.log(k))
     centers = np.empty((k, points.shape[1]))
-    known = _suggested(problem) if first else centers[:0]
     if len(known) == 0:
         known = rows_of(points, _draw(mass, 1, rng))
     centers[: len(known)] = known
