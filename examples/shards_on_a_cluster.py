@@ -1,9 +1,10 @@
 """The vectors are on many machines; how do I cut them into shards of equal size?
 
-200,000 vectors of 50 topics of very unequal size, in 16 blocks of a dask array, are cut into 20
-shards that are equal to within 1 %, on a cluster of two processes. The process that calls
-`bckm.kmeans` never has the vectors: a pass sends centers and prices to the blocks and gets counts
-and sums back, and the few vectors near borders. The labels are a dask array, too.
+50,000 vectors of 50 topics of very unequal size, in 16 blocks of a dask array, are cut into 20
+shards that are equal to within 1 %, on a cluster of two processes. The process that calls gets a
+sample of the vectors (130,000 of however many; of these all) and finds first centers. From then on
+a pass sends centers and prices to the blocks, and gets counts and sums back and the few vectors
+near borders. The labels are a dask array, too: they are made where the vectors are.
 
 Plain k-means gives the largest shard several times its share: who serves it needs a larger machine.
 """
@@ -44,7 +45,7 @@ def draw(n: int) -> da.Array:
     return (topic.map_blocks(topics.__getitem__, **shape) + noise).astype(np.float32)
 
 
-def main(n: int = 200_000, k: int = 20) -> Facts:
+def main(n: int = 50_000, k: int = 20) -> Facts:
     """Cut vectors into shards on a cluster, and print how large these are."""
     bounds = {"size_min": 0.99 / k, "size_max": 1.01 / k}
     machines = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
