@@ -48,7 +48,7 @@ def draw(n: int) -> da.Array:
 def main(n: int = 50_000, k: int = 20) -> Facts:
     """Cut vectors into shards on a cluster, and print how large these are."""
     bounds = {"size_min": 0.99 / k, "size_max": 1.01 / k}
-    machines = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    machines = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with machines as cluster, Client(cluster):  # from here on, dask computes there
         X = draw(n).persist()  # the workers keep them; otherwise each pass makes them anew
         plain = bckm.ConstrainedKMeans(k, max_iter=20, random_state=0).fit(X)
