@@ -17,7 +17,7 @@ from tests.support.row_data import drawn_rows
 
 N, D, K, BLOCKS = 1200, 3, 6, 14
 RULES = {"size_min": N // K, "size_max": N // K}
-KINDS = ("look", "merged", "label", "survey", "count", "Question")  # of tasks
+KINDS = ("look", "merged", "labels", "survey", "count", "Question")  # of tasks
 
 
 def drawn_moments(number):
