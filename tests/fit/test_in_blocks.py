@@ -12,8 +12,8 @@ import bckm
 from bckm import ArrayRows, Constraints, kmeans
 from bckm._storage.container import read_container
 from bckm.blocks import sources
-from bckm.blocks.coordinator import Memory
 from bckm.blocks.labels import Labels
+from bckm.blocks.step import Memory
 from bckm.fit import checkpoint
 from bckm.fit.in_blocks import _surveyed
 from bckm.fit.in_blocks._loop import State
