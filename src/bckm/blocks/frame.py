@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from bckm._core.types import FloatArray
 from bckm._core.validation import LARGEST
 
+FEW = 2**13  # rows that tell where the middle is
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -33,7 +35,8 @@ class Frame:
         largest = max(-float(low.min()), float(high.max()))
         if largest > LARGEST:
             raise ValueError(f"X contains {largest:g}, whose square overflows; rescale X.")
-        middle = np.median(some.astype(np.float64), axis=0) if len(some) else (low + high) / 2
+        few = some[:FEW].astype(np.float64)
+        middle = np.median(few, axis=0) if len(few) else (low + high) / 2
         origin = np.clip(middle, low, high)
         reach = float(np.maximum(high - origin, origin - low).max())
         return cls(origin, float(np.ldexp(1.0, int(np.frexp(reach)[1]))) if reach > 0 else 1.0)

@@ -30,7 +30,7 @@ class SamplePrices:
     def __init__(self, rows: FloatArray, bounds: SizeBounds, n_rows: int, threads: int) -> None:
         group = groups_of(rows)
         _, first, supply = np.unique(group, return_index=True, return_counts=True)
-        order = np.argsort(rows[first] @ fixed_direction(rows.shape[1]), kind="stable")
+        order = np.argsort((rows @ fixed_direction(rows.shape[1]))[first], kind="stable")
         self.points = np.ascontiguousarray(rows[first[order]])
         self.supply: IntArray = supply[order].astype(np.int64)
         self.size, self.bounds, self.threads = len(rows), bounds, threads

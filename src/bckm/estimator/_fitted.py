@@ -218,7 +218,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters), or frame after `set_output`
-            Entry (p, i) is ``|x_p - c_i|``.
+            Entry (p, i) is ``|x_p - c_i|``. Of a dask array, a dask array.
 
         Examples
         --------
@@ -229,6 +229,8 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """
         X = self._read(X)  # noqa: N806
         if is_held(X):
+            if hasattr(X, "distances"):
+                return X.distances(self.result_.embedded)
             raise UnsupportedError(
                 "transform returns a distance to each center, more numbers than X has: pass parts "
                 "of X that fit into memory, one after the other."

@@ -107,6 +107,7 @@ def kmeans_in_blocks(
     deadline = settings.deadline
     try:
         data = Surveyed.of(holder, sizes, deadline)
+        deadline.check()
         state = None
         seed = settings.random_state if kept is None else kept.seed(settings.random_state)
         if kept is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bckm._core.arrays import nearest
+from bckm._core.arrays import blocks, nearest
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
@@ -185,7 +185,13 @@ def _moved(data: Surveyed, state: State, found: Assigned, began: float) -> tuple
 
 def _variance(data: Surveyed) -> float:
     """Mean variance of the features, as the sample tells it."""
-    return float(data.frame.inside(data.survey.rows).var(axis=0).mean())
+    rows = data.survey.rows
+    mean, square = np.zeros(rows.shape[1]), 0.0
+    for part in blocks(*rows.shape):
+        inside = data.frame.inside(rows[part])
+        mean += inside.sum(axis=0) / len(rows)
+        square += float(np.square(inside).sum()) / len(rows)
+    return max(square - float(mean @ mean), 0.0) / mean.size
 
 
 def result_of(
