@@ -35,7 +35,8 @@ class Drawn:
         return drawn_array(self.n, self.d, chunks, self.kind, self.seed)
 
 
-def drawn(seed):
+def drawn(seed, blocks=14):
+    """Draw a problem; no cut makes more than so many blocks, which take time on a cluster."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(2, 150)), int(rng.integers(1, 5))
     k = min(n, int(rng.choice([1, 2, 3, 5, 8, 12 if n > 12 else n])))
@@ -49,9 +50,9 @@ def drawn(seed):
         "exact": (exact.tolist(), exact.tolist()),
         "loose": (n // (2 * k), -(-2 * n // k)),
     }[str(rng.choice(["any", "balanced", "exact", "loose"]))]
-    cut = np.sort(rng.integers(0, n + 1, size=int(rng.integers(2, 9))))
+    cut = np.sort(rng.integers(0, n + 1, size=int(rng.integers(2, min(9, blocks)))))
     uneven = tuple(np.diff(cut, prepend=0, append=n).tolist())  # some of them empty
-    cuts = (-1, -(-n // 2), -(-n // 14), (1, n - 1), uneven)
+    cuts = (-1, -(-n // 2), -(-n // blocks), (1, n - 1), uneven)
     return Drawn(n, d, kind, seed, centers, Constraints(size_min=lower, size_max=upper), cuts)
 
 
@@ -136,7 +137,7 @@ def test_500_problems_in_threads(part):
 @pytest.mark.parametrize("part", range(10))
 def test_500_problems_in_processes(client, part):
     for seed in range(1000 + 50 * part, 1050 + 50 * part):
-        problem = drawn(seed)
+        problem = drawn(seed, blocks=4)
         check_step(problem)
         with dask.config.set(scheduler="threads"):
             expected = check_fit(problem, problem.cuts[:1])

@@ -154,7 +154,7 @@ def test_messages_are_bounded(kind, most):
         assert len(pickle.dumps(whole)) - 8 * WINDOWS * 3 < 5 * n
     sent = len(pickle.dumps(question))
     assert question.limit.shape == (k, k)  # follows from the rest
-    assert sent == len(pickle.dumps(question)) <= 8 * (k * d + 4 * k) + 100 * (d + 3) + 2000
+    assert sent == len(pickle.dumps(question)) <= 8 * (k * d + 2 * k + k * k) + 100 * (d + 3) + 2000
 
 
 class Spied:
@@ -186,4 +186,4 @@ def test_the_graph_has_few_tasks_and_no_rows(rows):
     assert sum(kinds.values()) <= 3 * blocks + 5
     size = len(pickle.dumps(graph))
     assert size <= len(pickle.dumps(question)) + 1000 * len(graph)
-    assert len(pickle.dumps(question)) <= 8 * (k * d + 4 * k) + 8 * d + 2000
+    assert len(pickle.dumps(question)) <= 8 * (k * d + 2 * k + k * k) + 8 * d + 2000

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ import bckm
 from bckm import ArrayRows, Constraints, kmeans
 from bckm._storage.container import read_container
 from bckm.blocks import sources
-from bckm.blocks.coordinator import Memory
 from bckm.blocks.labels import Labels
+from bckm.blocks.step import Memory
 from bckm.fit import checkpoint
 from bckm.fit.in_blocks import _surveyed
 from bckm.fit.in_blocks._loop import State
@@ -337,7 +337,7 @@ def test_a_seed_that_was_drawn_is_kept(X, tmp_path):
 def test_a_checkpoint_is_small(tmp_path):
     rng = np.random.default_rng(0)
     k, d = 1000, 100
-    memory = Memory(rng.normal(size=k), rng.normal(size=k))
+    memory = Memory(*(rng.normal(size=k) for _ in fields(Memory)))
     step = Step(0, 1, 1.0, 1.0, 1.0, bckm.Status.OPTIMAL, 5, 1.0)
     labels = rng.integers(0, k, 2**14)
     state = State(rng.normal(size=(k, d)), rng.normal(size=k), memory, 300 * (step,), labels)

@@ -13,8 +13,9 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm._storage.fields import Fields, narrow
-from bckm.blocks.coordinator import Coordinator, Memory
-from bckm.blocks.coordinator import Step as Assigned
+from bckm.blocks.coordinator import Coordinator
+from bckm.blocks.step import Memory
+from bckm.blocks.step import Step as Assigned
 from bckm.exceptions import UndecidedError
 from bckm.fit.checkpoint import Checkpoint
 from bckm.fit.in_blocks._surveyed import Surveyed
