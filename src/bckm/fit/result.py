@@ -111,6 +111,7 @@ class Result:
     labels : array (n,)
         Cluster of each sample; verified against the rules. Of data in a file (Parquet, Zarr), a
         `bckm.blocks.labels.Labels`: it looks like an array and reads the rows when it is asked.
+        Of a dask array, a dask array with the same chunks.
     centers : array (k, d)
         Means of the clusters (an empty cluster keeps its last center); from `bckm.assign_to`, the
         given centers. With the columns of X: for ``metric="cosine"``, the direction of the mean, of
