@@ -252,6 +252,7 @@ NB_MODULE(_native, module) {
     module.def("isa", [] { return bckm::name(bckm::best_isa()); });
     add_distance(module);
     add_transport(module);
+    bckm::add_blocks(module);
     bckm::add_moves(module);
     bckm::add_links(module);
 #if defined(BCKM_TEST_HOOKS)
