@@ -57,7 +57,8 @@ class ArrayHolder:
 
     def __init__(self, source: Any, threads: int = 1) -> None:
         self.source: Source = source if hasattr(source, "blocks") else Slices(source)
-        self.n_rows, self.n_features = self.source.shape
+        self.n_rows: int = self.source.shape[0]
+        self.n_features: int = self.source.shape[1]
         self.dtype = self.source.dtype
         self.threads = threads
         self.passes = self.received = 0

@@ -62,7 +62,7 @@ def cost_scale(centers: FloatArray) -> float:
 
 def as_float(cost: int, scale: float) -> float:
     """A sum of costs as the nearest float."""
-    return cost / COST_UNIT / scale  # whole numbers divide without a rounding between
+    return float(cost / COST_UNIT / scale)  # whole numbers divide without a rounding between
 
 
 def as_means(high: IntArray, low: IntArray, counts: IntArray) -> FloatArray:
@@ -72,4 +72,5 @@ def as_means(high: IntArray, low: IntArray, counts: IntArray) -> FloatArray:
     quotient, rest = np.divmod(high, number)
     # rest < number < 2^34, and less than 2^27 of each row in low: no overflow below
     below = rest * 2**BITS + low
-    return (quotient * 2.0**BITS + below / number) / MEAN_UNIT
+    means: FloatArray = (quotient * 2.0**BITS + below / number) / MEAN_UNIT
+    return means
