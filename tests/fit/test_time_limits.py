@@ -10,7 +10,7 @@ from bckm import Constraints, Status, verify
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign import ENGINES
 from bckm.assign._patch import patched
-from bckm.assign._transport_state import SizeBounds, TransportState
+from bckm.assign.transport_state import SizeBounds, TransportState
 from bckm.assign.exact import ExactAssigner
 from bckm.assign.transport import Transport
 from bckm.fit.seeding import spread

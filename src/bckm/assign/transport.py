@@ -1,7 +1,7 @@
 """Sizes on single samples: an exact assignment step that needs k prices, not an N x k matrix.
 
 min sum_j c[j, y_j] subject to l_i <= #{j : y_j = i} <= u_i is a transportation problem. Each step
-evaluates the points at the last prices, raises the dual by Newton steps (`_transport_state`; first
+evaluates the points at the last prices, raises the dual by Newton steps (`transport_state`; first
 on parts of the points where the prices are far off), finishes exactly along shortest paths between
 clusters (`kernels/transport/settle.hpp`) and proves it: evaluated at the final prices, the points
 give the dual value, which equals the cost.
@@ -24,7 +24,7 @@ from bckm.assign._groups import Groups, Settled
 from bckm.assign._patch import patched
 from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
-from bckm.assign._transport_state import SizeBounds, TransportState, newton
+from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
 from bckm.kernels import missing, native
 from bckm.problem.feature import Feature

@@ -273,7 +273,7 @@ def newton(state: TransportState, centers: FloatArray, target: float, deadline: 
             return
         before, dual, infeasibility = state.prices, state.dual, state.infeasibility
         for _ in range(TRIES):
-            prices = state.bounds.shifted(_walk(state.bounds, before, step, gradient), total)
+            prices = state.bounds.shifted(walk(state.bounds, before, step, gradient), total)
             state.evaluate(centers, prices, deadline)
             if state.dual > dual:
                 break
@@ -287,7 +287,7 @@ def newton(state: TransportState, centers: FloatArray, target: float, deadline: 
         slow = slow + 1 if state.infeasibility > PROGRESS * infeasibility else 0
 
 
-def _walk(
+def walk(
     bounds: SizeBounds, prices: FloatArray, step: FloatArray, gradient: FloatArray
 ) -> FloatArray:
     """Prices after a step; where the dual has its kink, no price jumps over zero."""
