@@ -24,8 +24,8 @@ from bckm.assign._groups import Groups, Settled
 from bckm.assign._patch import patched
 from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
-from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
+from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.kernels import missing, native
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
