@@ -82,10 +82,9 @@ void Arcs::add_rows(const std::vector<std::int64_t>& chosen) {
     first_fragment.resize(from + count, none);
     constexpr std::int64_t batch = 64;
     parallel((count + batch - 1) / batch, threads, [&](std::int64_t chunk, int) {
-        const std::int64_t to = std::min(count, (chunk + 1) * batch);
-        for (std::int64_t r = chunk * batch; r < to; ++r)
-            exact_costs(priced, points.row(chosen[r]), points.weight(chosen[r]),
-                        cost.data() + (from + r) * width);
+        const std::int64_t r = chunk * batch;
+        exact_costs(priced, points, chosen.data() + r, std::min(batch, count - r),
+                    cost.data() + (from + r) * width);
     });
     for (std::int64_t r = 0; r < count; ++r)
         add_fragment(static_cast<std::int32_t>(from + r), label[chosen[r]],
