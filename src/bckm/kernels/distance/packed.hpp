@@ -11,6 +11,9 @@
 
 namespace bckm {
 
+// The variant for this machine.
+const TileKernel& kernel_of_machine();
+
 // Centers around an origin, scaled, in float32.
 //
 // The value of a point is  w (|c|^2 - 2 x c) - price : the cost less w |x|^2, which is the same for

@@ -14,6 +14,7 @@
 #include "distance/contenders.hpp"
 #include "distance/gather.hpp"
 #include "distance/points.hpp"
+#include "distance/seeding.hpp"
 #include "distance/sparse_distances.hpp"
 #include "distance/sweep.hpp"
 #include "distance/totals.hpp"
@@ -178,6 +179,52 @@ nb::ndarray<nb::numpy, double, nb::ndim<2>> sums(bckm::TotalsResult& result) {
     return {result.sums.data(), {result.mass.size(), static_cast<std::size_t>(result.dims)}};
 }
 
+// Keeps its points alive.
+struct Seeding {
+    Seeding(const PointsView& points, Vector mass, int threads)
+        : points(points), distances(made(points, mass, threads)) {}
+
+    static bckm::SeedDistances made(const PointsView& points, const Vector& mass, int threads) {
+        check_threads(threads);
+        require(static_cast<std::int64_t>(mass.shape(0)) == points.view.n, "one mass per point");
+        const bckm::WithoutGil release;
+        return bckm::SeedDistances(points.view, mass.data(), threads);
+    }
+
+    void check(const Matrix& rows) const {
+        require(static_cast<std::int64_t>(rows.shape(1)) == points.view.dims,
+                "centers must have the features of the points");
+        check_finite(rows);
+    }
+
+    void add(Matrix centers) {
+        check(centers);
+        const bckm::WithoutGil release;
+        distances.add(centers.data(), static_cast<std::int64_t>(centers.shape(0)));
+    }
+
+    Column<double> gains(Matrix candidates) {
+        check(candidates);
+        candidate_count = candidates.shape(0);
+        std::vector<double> gain;
+        {
+            const bckm::WithoutGil release;
+            gain = distances.gains(candidates.data(), static_cast<std::int64_t>(candidate_count));
+        }
+        return Column<double>(as_array(std::move(gain), {candidate_count}));
+    }
+
+    void take(std::int64_t candidate) {
+        require(0 <= candidate && candidate < static_cast<std::int64_t>(candidate_count),
+                "one of the last candidates");
+        distances.take(candidate);
+    }
+
+    PointsView points;
+    bckm::SeedDistances distances;
+    std::size_t candidate_count = 0;
+};
+
 template <class Real>
 using Table = nb::ndarray<nb::numpy, const Real, nb::ndim<2>, nb::device::cpu>;
 
@@ -252,6 +299,15 @@ void add_distance(nb::module_& module) {
         .def_ro("cost", &TotalsResult::cost);
     module.def("totals", totals, "points"_a, "label"_a, "centers"_a, "radius"_a.noconvert().none(),
                "threads"_a);
+    nb::class_<Seeding>(module, "SeedDistances")
+        .def(nb::init<const PointsView&, Vector, int>(), "points"_a, "mass"_a, "threads"_a)
+        .def("add", &Seeding::add, "centers"_a)
+        .def("gains", &Seeding::gains, "candidates"_a)
+        .def("take", &Seeding::take, "candidate"_a)
+        .def_prop_ro("distance", [](Seeding& seeding) {
+            std::vector<double>& values = seeding.distances.distance;
+            return Column<double>(values.data(), {values.size()});
+        });
     const auto add_gather = [&](auto function) {
         module.def("gather", function, "data"_a.noconvert(), "rows"_a, "origin"_a, "scale"_a,
                    "out"_a.noconvert(), "threads"_a);
