@@ -154,10 +154,13 @@ class TransportAssigner(Assigner):
         elif prices.any():
             prices = self._better_than_none(state, centers, prices, deadline)
         state.evaluate(centers, prices, deadline)
+        enough = ENOUGH[depth > 0] * prices.size
+        if state.contenders is not None:
+            soft_newton(state, centers, enough, deadline)
         if depth > 0 and last and state.infeasibility > FEW * state.units.sum():
             self._solve_part(state, centers, deadline)
-        raise_dual = newton if state.contenders is None else soft_newton
-        raise_dual(state, centers, ENOUGH[depth > 0] * prices.size, deadline)
+        if state.contenders is None:
+            newton(state, centers, enough, deadline)
 
     def _better_than_none(
         self, state: TransportState, centers: FloatArray, prices: FloatArray, deadline: Deadline
