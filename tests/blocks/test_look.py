@@ -12,11 +12,12 @@ from bckm import kernels
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.blocks import look as looks
 from bckm.blocks import whole_sums
-from bckm.blocks.answer import BINS, Table, Taken, merged
-from bckm.blocks.array_holder import ArrayHolder, Slices
+from bckm.blocks.answer import Taken, merged
+from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.labelling import Labelling, label_block
 from bckm.blocks.look import look
 from bckm.blocks.question import Question
+from bckm.blocks.sources import ArrayRows
 from bckm.blocks.survey import merged_surveys, survey
 
 
@@ -35,16 +36,21 @@ def values(X, question):
 
 def box(k, scale=0.02, seed=0):
     rng = np.random.default_rng(seed)
-    return {"fall": scale * rng.random(k), "rise": scale * rng.random(k) ** 2, "near": 0.1}
+    return {
+        "way": scale * rng.normal(size=k),
+        "beside": scale * rng.random(k) ** 2,
+        "wide": 5 * scale,
+        "near": 0.1 * rng.random(k),
+    }
 
 
 def same(one, two):
     assert (one.cost, one.most) == (two.cost, two.most)
-    for name in ("counts", "high", "low"):
+    for name in ("counts", "high", "low", "minima", "located"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
     for name in ("key", "number"):
         assert np.array_equal(getattr(one.table, name), getattr(two.table, name)), name
-    for name in ("rows", "label", "index", "which", "overflow"):
+    for name in ("rows", "label", "number", "first", "index", "which", "overflow"):
         assert np.array_equal(getattr(one.taken, name), getattr(two.taken, name)), name
 
 
@@ -76,35 +82,48 @@ def test_counts_cost_and_sums_are_exact(way, dtype, d):
 
 
 def test_the_table_counts_rows_near_borders(way):
-    X, question = drawn(0, near=0.1)
+    near = np.array([0.05, 0.1, 0.0, 0.02, 0.07])
+    X, question = drawn(0, near=near)
     table, value = look(X, 0, question).table, values(X, question)
     two = np.argsort(value, axis=1)[:, :2]
     gap = np.diff(np.take_along_axis(value, two, axis=1), axis=1)[:, 0]
-    near = gap <= 0.1
-    pair, place = np.divmod(table.key, BINS)
-    expected = np.bincount(two[near] @ [5, 1], minlength=25)
-    assert np.abs(np.bincount(pair, table.number, 25) - expected).max() <= 1  # float32 at the edge
-    edges = Table.edges(0.1)
-    assert (np.diff(edges) > 0).all()
-    counted = np.bincount(place, table.number, BINS)
-    assert np.abs(counted - np.histogram(gap[near], edges)[0]).max() <= 2
+    best, second, begin, end = table.cells(5)
+    assert (begin < end).all()
+    off = 0
+    for a, b, g0, g1, number in zip(best, second, begin, end, table.number, strict=True):
+        here = (two == [a, b]).all(axis=1) & (gap <= near[a] + near[b])
+        off += abs(number - (here & (gap >= g0) & (gap < g1)).sum())
+    assert off <= 4  # the gaps of the kernel are float32: some are beyond an edge
+    counted = (gap <= near[two].sum(axis=1)).sum()
+    assert abs(table.number.sum() - counted) <= 2
 
 
-@pytest.mark.parametrize("uniform", [False, True])
-def test_rows_are_returned_that_could_change(way, uniform):
-    asked = {"fall": np.full(5, 0.01), "rise": np.full(5, 0.02)} if uniform else box(5)
-    X, question = drawn(1, **asked)
-    taken, value = look(X, 100, question).taken, values(X, question)
-    n, label = len(X), value.argmin(axis=1)
-    own = value[np.arange(n), label] + question.fall[label]
-    other = value - question.rise
-    other[np.arange(n), label] = np.inf
-    could = np.flatnonzero(other.min(axis=1) < own) + 100
-    assert np.isin(could, taken.index).all()
-    assert could.size >= 0.99 * taken.index.size > 0
+def test_rows_are_returned_that_could_change(way):
+    X, question = drawn(1, **box(5))
+    answer, value = look(X, 100, question), values(X, question)
+    taken, n, label = answer.taken, len(X), value.argmin(axis=1)
+    gap = value - value.min(axis=1)[:, None]
+    gap[np.arange(n), label] = np.inf
+    within = (gap <= question.limit[label]).any(axis=1)
+    could = np.flatnonzero(within & (gap.min(axis=1) <= question.wide)) + 100
+    assert question.limit.shape == (5, 5)
+    # X[0] stands for many samples
+    whole = np.concatenate([taken.index, np.flatnonzero((X[0] == X).all(axis=1)) + 100])
+    assert np.isin(could, whole).all()
+    assert could.size == taken.number.sum() > 0
     assert np.array_equal(taken.rows[taken.which], X[taken.index - 100])
-    assert np.array_equal(taken.label[taken.which], label[taken.index - 100])
+    assert np.array_equal(taken.rows, X[taken.first - 100])
+    assert np.array_equal(taken.label, label[taken.first - 100])
     assert len(np.unique(taken.rows, axis=0)) == len(taken.rows)
+    few = taken.number <= 16
+    listed = np.bincount(taken.which, minlength=len(taken.rows))
+    assert np.array_equal(listed, np.where(few, taken.number, 0))
+    gap[np.isin(np.arange(n) + 100, could)] = np.inf
+    for a in range(5):
+        least = gap[label == a].min(axis=0, initial=np.inf)
+        told = np.minimum(answer.minima[a], question.wide)
+        assert (told <= least).all()
+        assert np.allclose(told, np.minimum(least, question.wide), rtol=1e-6)
 
 
 def test_kernel_and_numpy_agree(monkeypatch):
@@ -132,7 +151,7 @@ def test_answers_do_not_depend_on_blocks(way, seed):
     same(merged(parts), whole)
     same(merged([merged(parts[:3]), merged(parts[3:])]), whole)
     same(look(np.asfortranarray(X), 0, question), whole)
-    same(ArrayHolder(Slices(X, 77), threads=3).look(question), whole)
+    same(ArrayHolder(ArrayRows(X, 77), threads=3).look(question), whole)
 
 
 def test_answers_do_not_depend_on_threads_and_parts(monkeypatch):
@@ -144,7 +163,7 @@ def test_answers_do_not_depend_on_threads_and_parts(monkeypatch):
 
 
 def test_too_many_rows_are_none_however_merged():
-    X, question = drawn(4, fall=np.full(5, 0.1), rise=np.full(5, 0.1), most=50)
+    X, question = drawn(4, way=np.zeros(5), beside=np.full(5, 0.1), wide=1.0, most=50)
     parts = [look(X[a : a + 60], a, question) for a in range(0, len(X), 60)]
     assert not all(part.taken.overflow for part in parts)
     for answer in (look(X, 0, question), merged(parts), merged([merged(parts[:20]), *parts[20:]])):
@@ -153,10 +172,12 @@ def test_too_many_rows_are_none_however_merged():
 
 
 def test_equal_rows_count_once_against_the_limit():
-    X, question = drawn(5, fall=np.full(5, 9.0), rise=np.full(5, 9.0), most=10)
+    X, question = drawn(5, way=np.zeros(5), beside=np.full(5, 9.0), wide=99.0, most=10)
     X = np.repeat(X[:10], 500, axis=0)
     taken = look(X, 0, question).taken
     assert taken.number.tolist() == [500] * 10
+    assert taken.first.tolist() == list(range(0, 5000, 500))
+    assert taken.index.size == 0
     assert not taken.overflow
 
 
@@ -170,6 +191,7 @@ def test_rows_with_one_key_are_told_apart(monkeypatch):
     taken = Taken.found(rows, np.arange(5, dtype=np.int32), np.array([9, 5, 7, 1, 2]), 10)
     assert taken.index.tolist() == [1, 2, 5, 7, 9]
     assert taken.which.tolist() == [0, 0, 1, 2, 2]
+    assert taken.number.tolist() == [2, 1, 2]
     assert taken.rows.tolist() == [[0, 3], [2, 1], [1, 2]]
 
 
@@ -193,7 +215,7 @@ def test_surveys_do_not_depend_on_blocks(dtype):
 def test_what_is_not_finite_is_named(value):
     X = np.zeros((3000, 2))
     X[[1234, 2000], [1, 0]] = value
-    holder = ArrayHolder(Slices(X, 100))
+    holder = ArrayHolder(ArrayRows(X, 100))
     with pytest.raises(ValueError, match="first at sample 1234, feature 1"):
         holder.survey(0.1, 0).check()
 
@@ -245,9 +267,9 @@ def test_the_deadline_is_heard():
 
 
 def test_messages_are_small():
-    X, question = drawn(8, 20_000, 8, 10, np.float32, near=0.01)
+    X, question = drawn(8, 20_000, 8, 10, np.float32, near=np.full(10, 0.005))
     holder = ArrayHolder(X)
     answer = holder.look(question)
-    assert holder.received == answer.nbytes <= 10 * 8 * 16 + 100 * BINS * 16 + 100
+    assert holder.received == answer.nbytes <= 10 * 8 * 16 + 100 * 40 * 16 + 100
     assert len(pickle.dumps(question)) <= 10 * 8 * 8 + 2000
     assert holder.passes == 1

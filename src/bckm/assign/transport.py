@@ -188,7 +188,7 @@ class TransportAssigner(Assigner):
     def _solve_part(self, state: TransportState, centers: FloatArray, deadline: Deadline) -> None:
         """Prices of the smallest part, exactly."""
         units = round(float(state.units.sum()))
-        lower, upper = _integral_bounds(state.bounds, units)
+        lower, upper = state.bounds.whole(units)
         settled = self._paths(state, centers, lower, upper, self._budget(units), deadline)
         state.evaluate(centers, settled.prices, deadline)
 
@@ -297,21 +297,6 @@ class TransportAssigner(Assigner):
         value = squares * self.groups.weight[rows, None] - prices
         here = value[np.arange(rows.size), settled.split_cluster]
         return float(settled.split_units @ (here - value.min(axis=1)))
-
-
-def _integral_bounds(bounds: SizeBounds, units: int) -> tuple[IntArray, IntArray]:
-    """Whole bounds near given ones that admit `units` samples."""
-    # cumulated, so that what is rounded off here is added there
-    lower = np.diff(np.floor(np.cumsum(np.maximum(bounds.lower, 0.0)) + 1e-9), prepend=0).astype(
-        np.int64
-    )
-    upper = np.diff(np.ceil(np.cumsum(bounds.upper) - 1e-9), prepend=0).astype(np.int64)
-    upper = np.maximum(lower, upper)
-    short = units - int(upper.sum())
-    if short > 0:
-        upper[np.argsort(-upper, kind="stable")[: short % upper.size]] += 1
-        upper += short // upper.size
-    return lower, upper
 
 
 class Transport(Engine):

@@ -46,6 +46,19 @@ class SizeBounds:
         """Bounds that ask for so many more samples."""
         return SizeBounds(self.lower + units, self.upper + units)
 
+    def whole(self, units: int) -> tuple[IntArray, IntArray]:
+        """Whole bounds near these that admit so many samples."""
+        # cumulated, so that what is rounded off here is added there
+        below = np.floor(np.cumsum(np.maximum(self.lower, 0.0)) + 1e-9)
+        lower = np.diff(below, prepend=0).astype(np.int64)
+        upper = np.diff(np.ceil(np.cumsum(self.upper) - 1e-9), prepend=0).astype(np.int64)
+        upper = np.maximum(lower, upper)
+        short = units - int(upper.sum())
+        if short > 0:
+            upper[np.argsort(-upper, kind="stable")[: short % upper.size]] += 1
+            upper += short // upper.size
+        return lower, upper
+
     def gradient(self, units: FloatArray, prices: FloatArray) -> FloatArray:
         """Gradient of the dual; zero where samples and prices are in balance.
 

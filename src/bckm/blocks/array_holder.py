@@ -2,61 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bckm._core.arrays import blocks
 from bckm._core.deadline import Deadline
 from bckm._core.types import IntArray
 from bckm.blocks.answer import Answer, merged
 from bckm.blocks.labelling import Labelling, label_block
+from bckm.blocks.labels import Labels
 from bckm.blocks.look import look
 from bckm.blocks.question import Question
+from bckm.blocks.sources import ArrayRows, Source
 from bckm.blocks.survey import Survey, merged_surveys, survey
-
-NUMBERS = 2**22  # in a block of an array
-
-
-class Source(Protocol):
-    """Something that yields its rows block by block, as often as needed."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the numbers."""
-
-    def blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """All blocks in turn, each with the number of its first row."""
-
-
-class Slices:
-    """A source that cuts an array, or what can be sliced like one, into blocks of rows."""
-
-    def __init__(self, array: Any, rows: int | None = None) -> None:
-        self.array = array
-        self.shape: tuple[int, int] = array.shape
-        self.dtype = array.dtype
-        self.rows = rows
-
-    def blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Blocks of so many rows, or of about 2^22 numbers."""
-        n, d = self.shape
-        numbers = NUMBERS if self.rows is None else self.rows * d
-        for part in blocks(n, d, numbers):
-            yield part.start, np.asarray(self.array[part])
 
 
 class ArrayHolder:
     """Rows of one array or source, looked at one block after the other; a `Holder`."""
 
     def __init__(self, source: Any, threads: int = 1) -> None:
-        self.source: Source = source if hasattr(source, "blocks") else Slices(source)
+        self.source: Source = source if hasattr(source, "in_file") else ArrayRows(source)
+        self.names = self.source.names
         self.n_rows: int = self.source.shape[0]
         self.n_features: int = self.source.shape[1]
         self.dtype = self.source.dtype
@@ -81,6 +47,18 @@ class ArrayHolder:
         answer = merged(answers)
         self.received += answer.nbytes
         return answer
+
+    def labels(self, labelling: Labelling) -> Any:
+        """Labels of all rows: of an array in memory at once, else when they are asked for."""
+        labels = Labels(self.source, labelling, self.threads)
+        if self.source.in_file:
+            return labels
+        self.passes += 1
+        return np.asarray(labels, np.int64)
+
+    def place(self, row: int, feature: int) -> str:
+        """Where a number is, for messages."""
+        return self.source.place(row, feature)
 
     def count(self, labelling: Labelling, deadline: Deadline | None = None) -> IntArray:
         """Count the labels of all rows, (k,)."""

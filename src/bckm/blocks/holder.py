@@ -21,6 +21,8 @@ class Holder(Protocol):
     ----------
     n_rows, n_features, dtype :
         Shape and type of the data.
+    names : tuple of str or None
+        Names of the features, where they have any.
     passes : int
         How often all rows were read so far.
     received : int
@@ -30,6 +32,7 @@ class Holder(Protocol):
     n_rows: int
     n_features: int
     dtype: Any
+    names: tuple[str, ...] | None
     passes: int
     received: int
 
@@ -41,3 +44,9 @@ class Holder(Protocol):
 
     def count(self, labelling: Labelling, deadline: Deadline | None = None) -> IntArray:
         """Count the labels of all rows, (k,)."""
+
+    def labels(self, labelling: Labelling) -> Any:
+        """Labels of all rows: an array, or what makes them when it is asked."""
+
+    def place(self, row: int, feature: int) -> str:
+        """Where a number is, for messages."""

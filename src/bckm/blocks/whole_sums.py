@@ -38,19 +38,25 @@ def total(sums: IntArray | list[int]) -> int:
     return value
 
 
-def sums_of(rows: FloatArray, labels: IntArray, k: int) -> tuple[IntArray, IntArray]:
-    """Sums of the rows of each cluster, (k, d): of their first and of their second pieces."""
+def sums_of(
+    rows: FloatArray, labels: IntArray, k: int, units: IntArray | None = None
+) -> tuple[IntArray, IntArray]:
+    """Sums of the rows of each cluster, (k, d): of their first and of their second pieces.
+
+    `units` says how often each row counts; less than 2^34 times.
+    """
     found = []
     for part in pieces(rows, 2):
         sums = np.zeros((k, rows.shape[1]), np.int64)
-        np.add.at(sums, labels, part)
+        np.add.at(sums, labels, part if units is None else part * units[:, None])
         found.append(sums)
     return found[0], found[1]
 
 
-def cost_of(costs: FloatArray, scale: float) -> int:
+def cost_of(costs: FloatArray, scale: float, units: IntArray | None = None) -> int:
     """The sum of costs in units of `COST_UNIT`; `scale`, a power of two, brings all below 1."""
-    return total([int(part.sum()) for part in pieces(costs * scale, COST_PIECES)])
+    times = 1 if units is None else units
+    return total([int((part * times).sum()) for part in pieces(costs * scale, COST_PIECES)])
 
 
 def cost_scale(centers: FloatArray) -> float:

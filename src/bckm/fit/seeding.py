@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from bckm._core.arrays import nearest, rows_of, squared_distances, totals
 from bckm._core.deadline import Deadline
@@ -61,6 +62,8 @@ class Starts:
         Whether `n_init` left their number open.
     given : bool
         Whether the person gave the centers.
+    spread : bool
+        Whether they are chosen by k-means++, and others that are better may take their place.
     """
 
     seeds: tuple[Callable[[], Seeds], ...]
@@ -70,6 +73,7 @@ class Starts:
     population: int = 1
     automatic: bool = False
     given: bool = False
+    spread: bool = False
 
     def generator(self, number: int) -> np.random.Generator:
         """The generator of this number: what was drawn from others does not change it."""
@@ -127,7 +131,7 @@ def starts_of(
         return choose(problem, deepcopy(generators[at]), deadline, at == 0)
 
     first = tuple(partial(seeds, at) for at in range(number))
-    return Starts(first, fresh, rng, number, population, automatic)
+    return Starts(first, fresh, rng, number, population, automatic, spread=choose is spread)
 
 
 def _generators(random_state: Any, number: int) -> list[np.random.Generator]:
@@ -216,26 +220,44 @@ def spread(
     ----------
     Arthur, Vassilvitskii: k-means++, the advantages of careful seeding (SODA 2007).
     """
-    mass, k, soon = problem.mass, problem.structure.n_clusters, deadline.share(SHARE)
-    part: IntArray | None = None
+    points, mass, k = problem.points, problem.mass, problem.structure.n_clusters
+    soon = deadline.share(SHARE)
+    part = None
     if mass.size > _enough(k):
         part = rng.choice(mass.size, _enough(k), replace=False)
         mass = mass[part]
+    known = _suggested(problem) if first else np.empty((0, points.shape[1]))
+    return greedy(points, mass, known, k, rng, soon, part, problem.threads)
+
+
+def greedy(
+    points: PointArray,
+    mass: FloatArray,
+    known: FloatArray,
+    k: int,
+    rng: np.random.Generator,
+    soon: Deadline,
+    part: IntArray | None = None,
+    threads: int = 1,
+) -> Seeds:
+    """Choose centers among points by greedy k-means++, after those that are known; see `spread`.
+
+    Where only a `part` of the rows counts, `mass` is theirs.
+    """
 
     def rows(drawn: IntArray) -> FloatArray:
-        return rows_of(problem.points, drawn if part is None else part[drawn])
+        return rows_of(points, drawn if part is None else part[drawn])
 
     trials = 2 + int(np.log(k))
-    centers = np.empty((k, problem.points.shape[1]))
-    known = _suggested(problem) if first else centers[:0]
+    centers = np.empty((k, points.shape[1]))
     if len(known) == 0:
         known = rows(_draw(mass, 1, rng))
     centers[: len(known)] = known
     near: native.SeedDistances | SeedDistances
-    if missing or problem.sparse:
-        near = SeedDistances(problem.points if part is None else problem.points[part], mass)
+    if missing or sp.issparse(points):
+        near = SeedDistances(points if part is None else points[part], mass)
     else:
-        near = native.SeedDistances(native.Points(problem.points, part), mass, problem.threads)
+        near = native.SeedDistances(native.Points(points, part), mass, threads)
     near.add(known)
     for c in range(len(known), k):
         weight = mass * near.distance

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "blocks/look.hpp"
+#include "blocks/pair_scan.hpp"
 #include "runtime/arrays.hpp"
 #include "runtime/bind.hpp"
 #include "runtime/gil.hpp"
@@ -56,6 +57,27 @@ bckm::LookResult look_at(Rows<Real> rows, Vector origin, double scale, Matrix ce
                       cost_scale, sums, threads);
 }
 
+using Flags = nb::ndarray<nb::numpy, bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void pair_scan(const PointsView& points, Matrix centers, Vector prices, Labels label, Matrix limit,
+               Out minima, Flags taken, int threads) {
+    check_threads(threads);
+    const std::size_t k = centers.shape(0);
+    require(static_cast<std::int64_t>(centers.shape(1)) == points.view.dims && k > 0 &&
+                prices.shape(0) == k,
+            "centers must have the features of the points, and one price each");
+    check_labels(points, label, static_cast<std::int64_t>(k));
+    require(
+        limit.shape(0) == k && limit.shape(1) == k && minima.shape(0) == k && minima.shape(1) == k,
+        "limits and minima are (k, k)");
+    require(static_cast<std::int64_t>(taken.shape(0)) == points.view.n, "one flag per point");
+    const bckm::WithoutGil release;
+    const bckm::PricedCenters priced(centers.data(), prices.data(), static_cast<std::int64_t>(k),
+                                     points.view.dims);
+    bckm::pair_scan(points.view, priced, label.data(), limit.data(), minima.data(), taken.data(),
+                    threads);
+}
+
 }  // namespace
 
 void bckm::add_blocks(nb::module_& module) {
@@ -71,6 +93,8 @@ void bckm::add_blocks(nb::module_& module) {
                    "margin"_a.noconvert(), "slack"_a.noconvert(), "cost_scale"_a, "sums"_a,
                    "threads"_a);
     };
+    module.def("pair_scan", ::pair_scan, "points"_a, "centers"_a, "prices"_a, "label"_a, "limit"_a,
+               "minima"_a.noconvert(), "taken"_a.noconvert(), "threads"_a);
     add_look(look_at<float>);
     add_look(look_at<double>);
 }
