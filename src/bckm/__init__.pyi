@@ -5,6 +5,8 @@ from . import tables as tables
 from ._core.status import Status as Status
 from .archive import load as load
 from .archive import save as save
+from .blocks.parquet import ParquetRows as ParquetRows
+from .blocks.sources import ArrayRows as ArrayRows
 from .certificate import BoundStep as BoundStep
 from .certificate import Certificate as Certificate
 from .certificate import Ending as Ending

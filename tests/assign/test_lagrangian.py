@@ -119,6 +119,21 @@ def test_gap_and_partition_do_not_depend_on_the_scale(scale):
     np.testing.assert_array_equal(found.labels, other.labels)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_means_far_from_zero_are_not_rounded_before_the_end(seed):
+    """LPs have many best vertices: what is off by 1e-10 leads to another one."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(300, 4)) * 2**10) / 2**10  # so that the shift loses nothing
+    colors = bckm.Quota(rng.integers(3, size=300), "±5%")
+    asked = bckm.Constraints(size_min=25, size_max=25, quotas=colors)
+    found, far = (
+        bckm.kmeans(data, 12, asked, solver="lagrangian", search="none", random_state=0)
+        for data in (X, X + 2.0**20)
+    )
+    np.testing.assert_array_equal(found.labels, far.labels)
+    assert far.lower_bound == pytest.approx(found.lower_bound, rel=1e-8)
+
+
 @pytest.mark.parametrize("rules", ["plain", "soft", "quota", "places", "few moves"])
 def test_every_kind_of_rule_is_priced_or_mended(rules):
     rng = np.random.default_rng(3)

@@ -1,5 +1,7 @@
 """Sums as coordinates: prices by Newton steps and a small LP, without the matrix of all costs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ if missing:
 
 from bckm.assign._coordinates import Coordinates
 from bckm.assign._dual_lp import Prices, Resources
+from bckm.assign._heaps import Heaps
 from bckm.assign._price_newton import Border, newton_step
 from bckm.assign._sums import SumsAssigner
 from bckm.assign.lagrangian import Lagrangian, LagrangianAssigner
@@ -175,3 +178,43 @@ def test_soft_bounds_end_prices():
     resources = Resources.of(problem, assigner.coordinates.unit)
     assert (assigner.prices <= resources.lower_penalty).all()
     assert (assigner.prices >= -resources.upper_penalty).all()
+
+
+@pytest.mark.parametrize("kind", [SumsAssigner, LagrangianAssigner])
+def test_samples_without_weight_fill_what_bounds_ask_for(kind):
+    rng = np.random.default_rng(0)
+    n, k = 3000, 20
+    X = rng.normal(size=(n, 3)) + 2 * rng.normal(size=(k, 3))[rng.integers(k, size=n)]
+    amounts = rng.integers(1, 20, n).astype(float)
+    mean = amounts.sum() / k
+    asked = bckm.Constraints(
+        capacities={"load": bckm.Capacity(amounts, 0.98 * mean, 1.02 * mean)},
+        size_min=140,
+        size_max=160,
+    )
+    problem = Problem.build(X, k, asked, np.where(rng.random(n) < 1 / 3, 0.0, 1.0))
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    centers = spread(problem, rng, Deadline()).centers
+    found = kind(problem)(centers, start, Deadline())
+    assert problem.structure.feasible(found.labels)
+    assert found.cost - found.bound < 1e-3 * found.cost
+
+
+def test_heaps_are_divided_by_the_shares_that_leave():
+    rng = np.random.default_rng(0)
+    cost = np.where(np.arange(40)[:, None] % 4 > 0, 0.0, rng.random((40, 5)))
+    cost[1, 2] = np.inf
+    amount = rng.random((40, 2))
+    heaps = Heaps.of(cost, amount, linked=np.array([2]))
+    rest = [j for j in range(3, 40) if j % 4]
+    assert sorted(heaps.items) == rest
+    assert heaps.others.tolist() == [j for j in range(40) if j not in rest]
+    np.testing.assert_allclose(heaps.merged(amount).sum(axis=0), amount.sum(axis=0))
+    whole = np.zeros(heaps.first.size, np.int64)
+    stay = heaps.divided(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), whole)
+    assert not stay.any()
+    two = replace(heaps, first=np.array([0, 10]))
+    heap, to, share = np.array([0, 0, 1]), np.array([1, 3, 2]), np.array([0.3, 0.2, 1.0])
+    labels = two.divided(heap, to, share, np.array([2, 4]))
+    assert np.bincount(labels[:10], minlength=5).tolist() == [0, 3, 5, 2, 0]
+    assert (labels[10:] == 2).all()

@@ -62,7 +62,8 @@ def test_moves_count_passes_and_what_they_list_and_make(n, k, d):
     counts = whole.counts
     assert whole.finished
     means, costs = 4 * n * (d + 1), n * k * (2 + d / 4)
-    listed = 150 * counts["relocated"]  # at least; it may list a thousand to make one
+    # listed, judged and made, at least; it may list a thousand to make one
+    listed = (150 + 40 + 6 * d) * counts["relocated"]
     least = 4e4 + counts["passes"] * (means + costs) + listed
     assert whole.work >= least
     ended = descend(whole.labels, centers, Deadline())
@@ -71,6 +72,20 @@ def test_moves_count_passes_and_what_they_list_and_make(n, k, d):
     most = means + n * k * (11 + d / 4) + 2 * 80 * k * k + 2 * 100 * n * k
     assert 4e4 + means + costs + 9 * n * k + 160 * k * k <= ended.work
     assert ended.work <= 4e4 + most + 12 * k**3 + 1e3 * n * k
+
+
+@pytest.mark.skipif(bool(missing), reason="moves are compiled")
+def test_moves_of_many_dimensions_and_from_long_lists_cost_more():
+    """Of the same labels: what a first pass lists is the same, and nearly all is tried."""
+    works = {}
+    for n, d in ((1000, 2), (1000, 100), (40_000, 2)):
+        problem, labels, centers = drawn(n, 10, d, size_min=1)
+        looks = 4 * n * (d + 1) + 10 * n * (2 + d / 4)
+        found = LocalSearch(problem)(labels, centers, Deadline(), 5e4)
+        assert found.counts["passes"] == 1
+        works[n, d] = (found.work - 4e4 - looks) / n
+    assert works[1000, 100] > works[1000, 2] + 98 * 6 / 2
+    assert works[40_000, 2] > 1.3 * works[1000, 2]
 
 
 @pytest.mark.skipif(bool(missing), reason="annealing is compiled")

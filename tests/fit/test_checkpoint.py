@@ -195,7 +195,7 @@ def test_what_was_learned_is_kept(n_known, tmp_path, monkeypatch):
     assert whole.metric.judgment is not None
     with pytest.raises(Killed):
         fit(checkpoint=path, on_step=stopping(len(steps) - 1))
-    monkeypatch.setattr("bckm.fit.kmeans.learned_metric", None)  # nothing is learned again
+    monkeypatch.setattr("bckm.fit.in_memory.learned_metric", None)  # nothing is learned again
     assert timeless(fit(checkpoint=path)) == timeless(whole)
 
 

@@ -10,9 +10,9 @@ from bckm import Constraints, Status, verify
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign import ENGINES
 from bckm.assign._patch import patched
-from bckm.assign._transport_state import SizeBounds, TransportState
 from bckm.assign.exact import ExactAssigner
 from bckm.assign.transport import Transport
+from bckm.assign.transport_state import SizeBounds, TransportState
 from bckm.fit.seeding import spread
 from bckm.kernels import missing, native
 from bckm.problem.problem import Problem

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from bckm import kernels
 from bckm._core.deadline import Deadline
-from bckm.assign._transport_state import SizeBounds, TransportState
+from bckm.assign.transport_state import SizeBounds, TransportState
 from bckm.kernels import native
 from tests.kernels.test_build import VARIANTS, python
 

@@ -46,6 +46,7 @@ def folder(tmp_path, monkeypatch):
         ("files", 25),
         ("extending", 15),
         ("metric", 15),
+        ("large", 10),
     ],
 )
 def test_examples_run(page, least, folder):  # some write files

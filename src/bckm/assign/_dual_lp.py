@@ -8,7 +8,7 @@ can change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray, Sparse
+from bckm.assign._heaps import Heaps
 from bckm.problem.columns import Columns
 from bckm.problem.linear import sums_of
 from bckm.problem.problem import Problem
@@ -197,7 +198,7 @@ class DualStep:
     """The best prices within the radius, and the choices of items that they leave open.
 
     `inside` says that the radius did not bind; item `items[c]` goes to cluster `to[c]` with
-    `share[c]`; `work` is what it took, see `Assigner.work`.
+    `share[c]`; the LP had so many `columns`; `work` is what it took, see `Assigner.work`.
     """
 
     prices: Prices
@@ -205,6 +206,7 @@ class DualStep:
     to: IntArray
     share: FloatArray
     inside: bool
+    columns: int
     work: float
 
 
@@ -239,8 +241,52 @@ def trust_region_step(
     linked : array of int, optional
         Items that do not choose alone: they stay.
     """
+    heaps = Heaps.of(cost, resources.amount, linked)
+    if heaps.items.size == 0 or resources.row_lower.size:
+        return _program(resources, cost, priced, labels, radius, at, deadline, linked)
+    others, number = heaps.others, heaps.first.size
+    if linked is not None:
+        linked = np.searchsorted(others, linked)
+    priced = heaps.merged(priced)
+    own = priced[others.size :].argmin(axis=1)
+    step = _program(
+        replace(resources, amount=heaps.merged(resources.amount)),
+        heaps.merged(cost),
+        priced,
+        np.concatenate([labels[others], own]),
+        radius * len(cost) / len(priced),  # a mean amount is as much larger
+        at,
+        deadline,
+        linked,
+        number,
+    )
+    if step is None:
+        return None
+    alone = step.items < others.size
+    heap = step.items[~alone] - others.size
+    to = heaps.divided(heap, step.to[~alone], step.share[~alone], own)
+    return replace(
+        step,
+        items=np.concatenate([others[step.items[alone]], heaps.items]),
+        to=np.concatenate([step.to[alone], to]),
+        share=np.concatenate([step.share[alone], np.ones(to.size)]),
+    )
+
+
+def _program(
+    resources: Resources,
+    cost: FloatArray,
+    priced: FloatArray,
+    labels: IntArray,
+    radius: float,
+    at: Prices,
+    deadline: Deadline,
+    linked: IntArray | None = None,
+    heaps: int = 0,
+) -> DualStep | None:
+    """As `trust_region_step`; the last items are `heaps`, which may go anywhere."""
     k, r = priced.shape[1], resources.amount.shape[1]
-    items, to = _choices(resources, priced, labels, radius, linked)
+    items, to = _choices(resources, priced, labels, radius, linked, heaps)
     columns, own = np.arange(items.size), labels[items]
     number, change, activity = Columns(k), sp.coo_array((0, items.size)), np.empty(0)
     if resources.row_lower.size:
@@ -307,6 +353,7 @@ def trust_region_step(
         to,
         solution.values[: columns.size],
         inside=not (np.abs(after - before) >= 0.999 * widths).any(),
+        columns=columns.size,
         work=solution.work + WRITTEN + BUILT * columns.size,
     )
 
@@ -317,6 +364,7 @@ def _choices(
     labels: IntArray,
     radius: float,
     linked: IntArray | None,
+    heaps: int,
 ) -> tuple[IntArray, IntArray]:
     """Items and other clusters that prices within the radius may lead them to."""
     m, k = priced.shape
@@ -331,7 +379,7 @@ def _choices(
     near[np.arange(m), labels] = False
     if linked is not None:
         near[linked] = False
-    crowded = np.flatnonzero(near.sum(axis=1) > MOST)
+    crowded = np.flatnonzero(near[: m - heaps].sum(axis=1) > MOST)
     if crowded.size:
         few = np.argpartition(np.where(near[crowded], gap[crowded], np.inf), MOST - 1, axis=1)
         keep = np.zeros((crowded.size, k), bool)

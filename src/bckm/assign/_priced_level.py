@@ -14,7 +14,7 @@ from bckm.assign._dual_lp import Prices, Resources
 from bckm.assign._dual_lp import paid as paid_for
 from bckm.assign._listed import Choice, ListedItems
 from bckm.assign._price_newton import Border, newton_step
-from bckm.assign._transport_state import SizeBounds, TransportState
+from bckm.assign.transport_state import SizeBounds, TransportState
 
 PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility is slow
 RISE = 1e-4  # unless it raises the dual by this share

@@ -14,8 +14,8 @@ from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._dual_lp import Prices, Resources
 from bckm.assign._mend import Mender
-from bckm.assign._transport_state import SizeBounds, TransportState
 from bckm.assign.base import STEP, Assigner, Assignment
+from bckm.assign.transport_state import SizeBounds, TransportState
 from bckm.kernels import missing, native
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem

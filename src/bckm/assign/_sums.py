@@ -70,6 +70,7 @@ class SumsAssigner(Assigner):
 
     levels: list[Level]
     coordinates: Coordinates
+    costless: IntArray  # places of listed items that cost nothing anywhere
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -127,6 +128,8 @@ class SumsAssigner(Assigner):
         listed = np.zeros(len(amount), np.bool_)
         listed[self.listed.items] = True
         free = np.flatnonzero(~listed)
+        bound = bound_items(problem)[self.listed.items]
+        self.costless = np.flatnonzero(~bound & (problem.mass[self.listed.items] == 0))
         both = np.concatenate([free, self.listed.items])
         mean, threads = self.resources.mean_amount, problem.threads
         whole = self.resources.part(both)
@@ -202,6 +205,7 @@ class SumsAssigner(Assigner):
         if level.items.size == 0 or self.prices.size == 0 or deadline.passed:
             return None
         found, alone = level.nearest(number, deadline), self._nearest_alone(dual, number)
+        alone = np.union1d(alone, self.costless)
         near, radius = level.items[found.places], found.depth
         items = np.concatenate([near, self.listed.items[alone]])
         amount = self.resources.amount[items]

@@ -162,9 +162,9 @@ class LagrangianAssigner(MatrixAssigner):
                 best = point if point.value > best.value else best
             elif rise <= 0:
                 self.radius /= 4
-            elif not step.inside and step.items.size < CHOICES:
+            elif not step.inside and step.columns < CHOICES:
                 self.radius *= 2
-            if step.items.size > 2 * CHOICES:
+            if step.columns > 2 * CHOICES:
                 self.radius /= 2
         return best, candidates
 

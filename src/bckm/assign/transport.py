@@ -1,7 +1,7 @@
 """Sizes on single samples: an exact assignment step that needs k prices, not an N x k matrix.
 
 min sum_j c[j, y_j] subject to l_i <= #{j : y_j = i} <= u_i is a transportation problem. Each step
-evaluates the points at the last prices, raises the dual by Newton steps (`_transport_state`; first
+evaluates the points at the last prices, raises the dual by Newton steps (`transport_state`; first
 on parts of the points where the prices are far off), finishes exactly along shortest paths between
 clusters (`kernels/transport/settle.hpp`) and proves it: evaluated at the final prices, the points
 give the dual value, which equals the cost.
@@ -22,10 +22,11 @@ from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._groups import Groups, Settled
 from bckm.assign._patch import patched
+from bckm.assign._soft_newton import soft_newton
 from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
-from bckm.assign._transport_state import SizeBounds, TransportState, newton
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
+from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.kernels import missing, native
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
@@ -49,7 +50,7 @@ class TransportAssigner(Assigner):
         super().__init__(problem)
         s = self.structure
         require(
-            min(BYTES, 32 * s.n_items * s.n_clusters) + 40 * s.n_items + 100 * s.n_clusters**2,
+            min(BYTES, 32 * s.n_items * s.n_clusters) + 200 * s.n_items + 100 * s.n_clusters**2,
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",
         )
@@ -153,9 +154,13 @@ class TransportAssigner(Assigner):
         elif prices.any():
             prices = self._better_than_none(state, centers, prices, deadline)
         state.evaluate(centers, prices, deadline)
+        enough = ENOUGH[depth > 0] * prices.size
+        if state.contenders is not None:
+            soft_newton(state, centers, enough, deadline)
         if depth > 0 and last and state.infeasibility > FEW * state.units.sum():
             self._solve_part(state, centers, deadline)
-        newton(state, centers, ENOUGH[depth > 0] * prices.size, deadline)
+        if state.contenders is None:
+            newton(state, centers, enough, deadline)
 
     def _better_than_none(
         self, state: TransportState, centers: FloatArray, prices: FloatArray, deadline: Deadline
@@ -183,7 +188,7 @@ class TransportAssigner(Assigner):
     def _solve_part(self, state: TransportState, centers: FloatArray, deadline: Deadline) -> None:
         """Prices of the smallest part, exactly."""
         units = round(float(state.units.sum()))
-        lower, upper = _integral_bounds(state.bounds, units)
+        lower, upper = state.bounds.whole(units)
         settled = self._paths(state, centers, lower, upper, self._budget(units), deadline)
         state.evaluate(centers, settled.prices, deadline)
 
@@ -292,21 +297,6 @@ class TransportAssigner(Assigner):
         value = squares * self.groups.weight[rows, None] - prices
         here = value[np.arange(rows.size), settled.split_cluster]
         return float(settled.split_units @ (here - value.min(axis=1)))
-
-
-def _integral_bounds(bounds: SizeBounds, units: int) -> tuple[IntArray, IntArray]:
-    """Whole bounds near given ones that admit `units` samples."""
-    # cumulated, so that what is rounded off here is added there
-    lower = np.diff(np.floor(np.cumsum(np.maximum(bounds.lower, 0.0)) + 1e-9), prepend=0).astype(
-        np.int64
-    )
-    upper = np.diff(np.ceil(np.cumsum(bounds.upper) - 1e-9), prepend=0).astype(np.int64)
-    upper = np.maximum(lower, upper)
-    short = units - int(upper.sum())
-    if short > 0:
-        upper[np.argsort(-upper, kind="stable")[: short % upper.size]] += 1
-        upper += short // upper.size
-    return lower, upper
 
 
 class Transport(Engine):

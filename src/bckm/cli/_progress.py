@@ -22,6 +22,9 @@ class Progress:
     def phase(self, words: str) -> None:
         """Something new begins."""
 
+    def part(self, words: str) -> None:
+        """How far something long has come."""
+
     def step(self, step: Step) -> None:
         """The fit has made a step."""
 
@@ -40,12 +43,22 @@ class Lines(Progress):
         """Write it."""
         say(f"{clean(words)} ...", err=True)
 
+    def part(self, words: str) -> None:
+        """Write it, unless the last line is young."""
+        if self._is_due():
+            say(f"  {clean(words)}", err=True)
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        if now - self._last < EVERY:
+            return False
+        self._last = now
+        return True
+
     def step(self, step: Step) -> None:
         """Write it, unless the last line is young."""
         self._outlook.see(step)
-        now = time.monotonic()
-        if now - self._last >= EVERY:
-            self._last = now
+        if self._is_due():
             left = self._outlook.left(step)
             words = (
                 f"{self._outlook.words(step)}, best {self._outlook.best:.5g}, {step.seconds:.0f} s"
@@ -60,6 +73,7 @@ class Bar(Progress):
         from tqdm import tqdm
 
         self._outlook = Outlook(time_limit)
+        self._said = ""
         # the text is ours: tqdm's own estimate knows only equal steps
         self._bar: Any = tqdm(
             total=100,
@@ -72,14 +86,21 @@ class Bar(Progress):
 
     def phase(self, words: str) -> None:
         """Show it."""
-        self._bar.set_description_str(clean(words), refresh=True)
+        self._said = clean(words)
+        self._bar.set_description_str(self._said, refresh=True)
+
+    def part(self, words: str) -> None:
+        """Show it beside what was shown last; tqdm draws at most ten times a second."""
+        self._bar.set_description_str(f"{self._said}; {clean(words)}", refresh=False)
+        self._bar.update(0)
 
     def step(self, step: Step) -> None:
         """Show it; tqdm draws at most ten times a second."""
         self._outlook.see(step)
         left = self._outlook.left(step)
         words = self._outlook.words(step)
-        self._bar.set_description_str(f"{words}, {left}" if left else words, refresh=False)
+        self._said = f"{words}, {left}" if left else words
+        self._bar.set_description_str(self._said, refresh=False)
         self._bar.n = 100 * self._outlook.done(step)
         self._bar.update(0)
 

@@ -17,7 +17,6 @@ import click
 from bckm._core.terminal import say
 from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
 from bckm.cli._options import (
-    data_argument,
     feature_options,
     fit_option,
     json_option,
@@ -39,6 +38,7 @@ from bckm.cli._outputs import (
     write_json,
 )
 from bckm.cli._progress import Progress, progress_to
+from bckm.cli._stream import stream, stream_path, streams
 from bckm.cli.check import tell
 from bckm.fit.parameters import PARAMETERS
 
@@ -63,7 +63,7 @@ FAR = 0.05  # gap of the last assignment from which on a person is told
 
 
 @click.command(epilog=_EPILOG, short_help="Assign every row to a cluster so that every rule holds.")
-@data_argument
+@click.argument("data", type=click.Path(allow_dash=True), metavar="DATA")
 @rule_options
 @feature_options
 @click.option(
@@ -81,6 +81,12 @@ FAR = 0.05  # gap of the last assignment from which on a person is told
 @fit_option("random_state")
 @fit_option("time_limit")
 @click.option("--checkpoint", type=_PATH, help="File for resuming an interrupted run.")
+@click.option(
+    "--stream",
+    is_flag=True,
+    help="Read Parquet DATA in blocks, with any number of rows; only --size may be asked. "
+    "Default: for folders, and for files of more than 134 million numbers.",
+)
 @fit_option("search")
 @fit_option("n_init")
 @fit_option("solver")
@@ -94,16 +100,26 @@ FAR = 0.05  # gap of the last assignment from which on a person is told
 def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
     """Assign every row of DATA to a cluster so that every rule holds, or explain why not.
 
-    DATA is a CSV, TSV, Parquet, Excel, JSON lines or NPZ file, or - for standard input. The rows
-    are written with one more column, in the same format. Clusters without names are numbered from
-    1.
+    DATA is a CSV, TSV, Parquet, Excel, JSON lines or NPZ file, a folder of Parquet files, or - for
+    standard input. The rows are written with one more column, in the same format. Clusters without
+    names are numbered from 1.
+
+    Parquet files larger than memory are read in blocks (--stream); then a Parquet file of the ids
+    (--id) and clusters is written.
 
     Ctrl-C stops early and writes the best clusters so far (exit code 4).
     """
-    given["out"] = labels_path(data, given["out"])
     with told(), _stoppable():
         plan = plan_of(given)
+        in_blocks = streams(data, plan, given)
+        if in_blocks and given["out"] is None:
+            given["out"] = stream_path(data)
+        given["out"] = labels_path(data, given["out"])
         _check_outputs(data, plan, given)
+        if in_blocks:
+            _check_label_column(given["label_column"], plan)
+            stream(ctx, data, plan, given)
+            return
         progress = progress_to(given["quiet"], plan.fit.get("time_limit"))
         try:
             progress.phase(f"reading {data if data != '-' else 'standard input'}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils import check_random_state
 
 from bckm._core.validation import read_weight
@@ -13,7 +12,7 @@ from bckm.constraints import Constraints
 from bckm.estimator._fitted import FittedCenters
 from bckm.estimator._rows import gather
 from bckm.estimator.fitted_bounds import FittedBounds, read_capacities
-from bckm.estimator.validated import validated
+from bckm.estimator.validated import n_rows, narrow_labels, validated_in_blocks
 from bckm.fit.kmeans import kmeans
 from bckm.fit.parameters import SETTINGS, documented
 from bckm.fit.result import Result, Step
@@ -54,7 +53,8 @@ class ConstrainedKMeans(FittedCenters):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        Cluster of each sample; obeys every rule.
+        Cluster of each sample; obeys every rule. Of data in a file, a `bckm.blocks.labels.Labels`:
+        it looks like an array and reads the rows when it is asked.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Means of the clusters (an empty cluster keeps its last center), also for a learned metric;
         for other metrics the directions of the means, with the columns of X, see `bckm.Result`.
@@ -172,7 +172,8 @@ class ConstrainedKMeans(FittedCenters):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data: NumPy array, nested list, pandas or polars frame, SciPy sparse array or matrix.
+            Data: NumPy array, nested list, pandas or polars frame, SciPy sparse array or matrix;
+            under no rules but sizes also data larger than memory, as in `bckm.kmeans`.
         y : None
             Ignored, by scikit-learn's convention. Pass known labels as `partial_labels`.
         must_link : array-like of shape (p, 2), or iterable of pairs or sets, default=None
@@ -218,10 +219,11 @@ class ConstrainedKMeans(FittedCenters):
         """
         if isinstance(y, Constraints):
             raise TypeError("y is ignored: pass rules by name, as in fit(X, constraints=rules).")
-        frame, X = X, validated(self, X, reset=True)  # noqa: N806
+        frame, X = X, validated_in_blocks(self, X, reset=True)  # noqa: N806
+        n = n_rows(X)
         located = gather(
             frame,
-            X.shape[0],
+            n,
             must_link=must_link,
             cannot_link=cannot_link,
             constraints=constraints,
@@ -230,8 +232,8 @@ class ConstrainedKMeans(FittedCenters):
             partial_labels=partial_labels,
             sample_id=sample_id,
         )
-        own = self._own_rules(X.shape[0], amounts)
-        rules = own & located.constraints.resolved(X.shape[0])
+        own = self._own_rules(n, amounts)
+        rules = own & located.constraints.resolved(n)
         settings = {setting.name: getattr(self, setting.name) for setting in SETTINGS}
         seed = self.random_state
         if seed is None:  # scikit-learn's custom: np.random.seed makes a fit repeatable
@@ -248,8 +250,10 @@ class ConstrainedKMeans(FittedCenters):
         self.n_dropped_ = len(located.dropped)
         self.dropped_rules_ = located.dropped
         self._space = result.metric
-        self._bounds = FittedBounds(own, rules, X.shape[0])
-        self._weight = float(read_weight(sample_weight, X.shape[0]).mean())
+        self._bounds = FittedBounds(own, rules, n)
+        self._weight = 1.0
+        if sample_weight is not None:
+            self._weight = float(read_weight(sample_weight, n).mean())
         return self
 
     def _own_rules(self, n_samples: int, amounts: Any) -> Constraints:
@@ -260,7 +264,7 @@ class ConstrainedKMeans(FittedCenters):
 
     def _copy(self, result: Result) -> None:
         """Show a result in the attributes that scikit-learn knows."""
-        self.labels_ = result.labels.astype(np.int32)
+        self.labels_ = narrow_labels(result.labels)
         self.cluster_centers_ = result.centers
         self.inertia_ = result.inertia
         self.n_iter_ = result.n_iter

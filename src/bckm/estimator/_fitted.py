@@ -20,10 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 from bckm._core.arrays import nearest, squared_distances
 from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import read_data, read_jobs, read_weight
+from bckm.blocks.array_holder import ArrayHolder
+from bckm.blocks.holders import nearest_cost
+from bckm.blocks.labelling import Labelling
 from bckm.constraints import Constraints
 from bckm.estimator._rows import gather
 from bckm.estimator.fitted_bounds import FittedBounds
-from bckm.estimator.validated import validated
+from bckm.estimator.validated import is_held, n_rows, narrow_labels, validated_in_blocks
+from bckm.exceptions import UnsupportedError
 from bckm.fit.assign_to import assign_to
 from bckm.fit.result import Result, SoftViolation
 from bckm.metric.embedding import Metric
@@ -75,7 +79,8 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
-            Cluster of each sample; the first one in case of ties.
+            Cluster of each sample; the first one in case of ties. Of data in a file, made when
+            they are asked for, as `labels_`.
 
         Examples
         --------
@@ -90,6 +95,12 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         if prices is not None:
             prices = prices / self._weight
         threads = read_jobs(self.n_jobs)
+        rule = self.result_.labelling
+        if is_held(X) or (rule is not None and not sp.issparse(X)):
+            held = X if is_held(X) else ArrayHolder(X, threads)
+            if rule is None:  # fitted in memory
+                rule = Labelling.plain(self.result_.embedded, prices)
+            return narrow_labels(held.labels(rule.without_exceptions()))  # type: ignore[no-any-return]
         return nearest(X, self.result_.embedded, prices, threads)[0].astype(np.int32)
 
     def assign(
@@ -164,9 +175,10 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         2
         """
         frame, X = X, self._read(X)  # noqa: N806
+        n = n_rows(X)
         located = gather(
             frame,
-            X.shape[0],
+            n,
             must_link=must_link,
             cannot_link=cannot_link,
             constraints=constraints,
@@ -184,13 +196,13 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         assigned = assign_to(
             X,
             self.result_.embedded,
-            self._bounds.of_batch(X.shape[0], given, amounts, located.constraints),
+            self._bounds.of_batch(n, given, amounts, located.constraints),
             solver=self.solver,
             sample_weight=sample_weight,
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,
         )
-        return assigned.labels.astype(np.int32)
+        return narrow_labels(assigned.labels)  # type: ignore[no-any-return]
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Return the distance of each sample of X to each center.
@@ -215,7 +227,13 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         >>> model.transform([[3.0, 4.0]]).tolist()
         [[5.0]]
         """
-        return np.sqrt(squared_distances(self._read(X), self.result_.embedded))
+        X = self._read(X)  # noqa: N806
+        if is_held(X):
+            raise UnsupportedError(
+                "transform returns a distance to each center, more numbers than X has: pass parts "
+                "of X that fit into memory, one after the other."
+            )
+        return np.sqrt(squared_distances(X, self.result_.embedded))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
         """Return the negative inertia of X with each sample at its nearest center.
@@ -245,6 +263,10 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         -26.0
         """
         X = self._read(X)  # noqa: N806
+        if is_held(X):
+            if sample_weight is not None:
+                raise UnsupportedError("data in blocks have no sample_weight: leave it out.")
+            return -nearest_cost(X, self.result_.embedded)
         least = nearest(X, self.result_.embedded, threads=read_jobs(self.n_jobs))[1]
         return -float(read_weight(sample_weight, X.shape[0]) @ least)
 
@@ -256,7 +278,14 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _read(self, X: Any) -> Any:  # noqa: N803
         """Points of X in the space where distances are Euclidean."""
         check_is_fitted(self)
-        X = validated(self, X, reset=False)  # noqa: N806
+        X = validated_in_blocks(self, X, reset=False)  # noqa: N806
+        if is_held(X):
+            if self._space.name != "euclidean":
+                raise UnsupportedError(
+                    f"metric {self._space.name!r} needs data in memory: pass parts of X that fit, "
+                    "one after the other."
+                )
+            return X
         X = self._space.embedded(X)  # noqa: N806
         return read_data(X) if sp.issparse(X) else X
 

@@ -22,11 +22,12 @@ from bckm.constraints.rule_list import Rules
 from bckm.constraints.rules import Rule
 from bckm.constraints.sample_id import located
 from bckm.exceptions import InfeasibleError, UndecidedError
+from bckm.feasibility._bound_proofs import sizes_crossed, sizes_sum
 from bckm.feasibility._conflict import Shrinker, conflict_message
 from bckm.feasibility._decide import Verdict, decide, decide_rules
-from bckm.problem.structure import Structure, contract
+from bckm.problem.structure import Structure, contract, size_bounds
 
-__all__ = ["Feasibility", "Verdict", "check", "feasible_start"]
+__all__ = ["Feasibility", "Verdict", "check", "feasible_start", "require_sizes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,3 +179,29 @@ def feasible_start(structure: Structure, rules: Rules, deadline: Deadline) -> In
         raise UndecidedError(_UNDECIDED if deadline.passed else _UNCONFIRMED)
     told = tuple(conflict)
     raise InfeasibleError(conflict_message(told, proof, minimal), told, minimal)
+
+
+def require_sizes(rules: Rules, n_samples: int, n_clusters: int) -> tuple[IntArray, IntArray]:
+    """Least and most samples of each cluster, where rules bound nothing but sizes.
+
+    Unlike `feasible_start` it needs no array of the number of samples.
+
+    Raises
+    ------
+    InfeasibleError
+        As `feasible_start` would.
+
+    Examples
+    --------
+    >>> import bckm
+    >>> from bckm.feasibility import require_sizes
+    >>> low, up = require_sizes(bckm.Constraints(size_max=6).rules(10, 2), 10, 2)
+    >>> low.tolist(), up.tolist()
+    ([1, 1], [6, 6])
+    """
+    lower, upper = size_bounds(rules.others, n_samples, n_clusters)
+    proof = sizes_sum(rules, lower, upper, n_samples) or sizes_crossed(rules, lower, upper)
+    if proof is not None:
+        told = tuple(proof.rules)
+        raise InfeasibleError(conflict_message(told, proof, proof.minimal), told, proof.minimal)
+    return lower, upper

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bckm._core.types import IntArray
 from bckm.constraints.rule_list import Rules
 from bckm.constraints.rules import (
     CannotLink,
@@ -44,11 +45,16 @@ def upper_rule(rules: list[Rule], cluster: int) -> Rule | None:
 
 
 def bounds_sum(rules: Rules, s: Structure) -> Proof | None:
-    n, k, sizes = s.item.size, s.n_clusters, size_rules(rules)
-    if s.lower.sum() > n:
-        order = np.argsort(-s.lower, kind="stable")
-        enough = int(np.argmax(np.cumsum(s.lower[order]) > n)) + 1
-        needed = int(s.lower[order[:enough]].sum())
+    return sizes_sum(rules, s.lower, s.upper, s.item.size)
+
+
+def sizes_sum(rules: Rules, lower: IntArray, upper: IntArray, n: int) -> Proof | None:
+    """What clusters must and may hold in total against the number of samples."""
+    k, sizes = lower.size, size_rules(rules)
+    if lower.sum() > n:
+        order = np.argsort(-lower, kind="stable")
+        enough = int(np.argmax(np.cumsum(lower[order]) > n)) + 1
+        needed = int(lower[order[:enough]].sum())
         return Proof(
             unique(lower_rule(sizes, int(i)) for i in order[:enough]),
             True,  # the largest ones until the sum exceeds n: without any of them it does not
@@ -57,11 +63,11 @@ def bounds_sum(rules: Rules, s: Structure) -> Proof | None:
             f"lower size_min (at most {n // k} for {plural(k, 'equal cluster')}) or use fewer "
             "clusters",
         )
-    if s.upper.sum() < n:
+    if upper.sum() < n:
         return Proof(
             unique(upper_rule(sizes, i) for i in range(k)),
             True,
-            f"{plural(k, 'cluster')} may hold at most {plural(int(s.upper.sum()), 'sample')}, but "
+            f"{plural(k, 'cluster')} may hold at most {plural(int(upper.sum()), 'sample')}, but "
             f"the data have {n}",
             f"raise size_max (at least {-(-n // k)} for {plural(k, 'equal cluster')}) or use more "
             "clusters",
@@ -70,13 +76,17 @@ def bounds_sum(rules: Rules, s: Structure) -> Proof | None:
 
 
 def bounds_crossed(rules: Rules, s: Structure) -> Proof | None:
+    return sizes_crossed(rules, s.lower, s.upper)
+
+
+def sizes_crossed(rules: Rules, lower: IntArray, upper: IntArray) -> Proof | None:
     """What can cross here is "not empty" and an upper bound, or shares of few samples."""
-    for i in np.flatnonzero(s.lower > s.upper).tolist():
+    for i in np.flatnonzero(lower > upper).tolist():
         where = name_cluster(i, names_in(rules.others))
         return Proof(
             unique(rule(size_rules(rules), i) for rule in (lower_rule, upper_rule)),
             True,
-            f"{where} needs at least {s.lower[i]} and at most {s.upper[i]} samples",
+            f"{where} needs at least {lower[i]} and at most {upper[i]} samples",
             "raise its size_max or lower its size_min (0 allows an empty cluster)",
         )
     return None

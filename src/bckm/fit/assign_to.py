@@ -16,6 +16,7 @@ from bckm.assign.base import optimality_tolerance
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
 from bckm.feasibility import feasible_start
+from bckm.fit.in_blocks import asked_in_blocks, assign_in_blocks
 from bckm.fit.outcome import result_of
 from bckm.fit.parameters import documented
 from bckm.fit.result import Result
@@ -82,7 +83,14 @@ def assign_to(
     began = time.perf_counter()
     deadline = Deadline.after(read_time_limit(time_limit))
     given = read_centers(centers, "centers")
-    constraints = located(as_constraints(constraints), X, sample_id)
+    constraints = as_constraints(constraints)
+    beyond = {"solver": solver, "metric": metric, "sample_weight": sample_weight}
+    in_blocks = asked_in_blocks(
+        X, len(given), constraints, **beyond, sample_id=sample_id, n_jobs=n_jobs, few=True
+    )
+    if in_blocks is not None:
+        return assign_in_blocks(*in_blocks, given, deadline, n_jobs, began)
+    constraints = located(constraints, X, sample_id)
     space = read_metric(metric)
     points = space.embedded(X)
     problem = Problem.build(points, len(given), constraints, sample_weight, n_jobs=n_jobs, few=True)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields as fields_of
 from dataclasses import is_dataclass
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,15 +28,15 @@ from bckm._core.validation import read_data, read_weight
 from bckm._storage.container import read_container, write_container
 from bckm._storage.fields import Fields
 from bckm._storage.lock import alone
+from bckm.blocks.survey import Survey
 from bckm.exceptions import DamagedFileError, UnsupportedError
 from bckm.fit.search.shared import Search
-from bckm.fit.search.state import State
 from bckm.kernels import missing
 from bckm.metric.embedding import Metric
 from bckm.metric.tree import metric_tree, read_metric_tree
-from bckm.problem.problem import Problem
 
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 KIND = "checkpoint"
@@ -49,6 +49,13 @@ _WORDS = {
     "rules": "under other rules",
     "init": "with another init",
 }
+
+
+class Savable(Protocol):
+    """A state of a fit."""
+
+    def to_tree(self) -> dict[str, Any]:
+        """The state for a file."""
 
 
 def alone_with_checkpoint(fit: Callable[P, T]) -> Callable[P, T]:
@@ -91,7 +98,7 @@ class Checkpoint:
                 raise self._damaged(error) from None
         self._same: Mapping[str, Any] = {}
         self._entropy: int | None = None
-        self._latest: State | None = None
+        self._latest: Savable | None = None
         self._metric: Metric | None = None
         self._due = time.perf_counter() + EVERY
 
@@ -127,15 +134,15 @@ class Checkpoint:
         """Write the metric that was learned, too; one that time cut short never gets that far."""
         self._metric = metric
 
-    def resume(self, problem: Problem, same: Mapping[str, Any]) -> State | None:
+    def resume(self, same: Mapping[str, Any], read: Callable[[Fields], S]) -> S | None:
         """Where the same fit was before; None where there is nothing yet.
 
         Parameters
         ----------
-        problem : Problem
-            What is asked now.
         same : mapping
             What decides the result, see `identity`.
+        read : callable
+            Reads the state; a `ValueError` says what is wrong with it.
 
         Raises
         ------
@@ -158,11 +165,11 @@ class Checkpoint:
                     "it to start over."
                 )
         try:
-            return State.from_tree(self._fields.of("state"), problem)
+            return read(self._fields.of("state"))
         except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
             raise self._damaged(error) from None
 
-    def note(self, state: State) -> None:
+    def note(self, state: Savable) -> None:
         """Keep the state between two runs; write it if that was not done for a while."""
         self._latest = state
         if time.perf_counter() >= self._due:
@@ -226,11 +233,6 @@ def identity(
     **settings : str
         Further parameters.
     """
-    if callable(init):
-        raise UnsupportedError(
-            "a fit with a checkpoint must be repeatable: init must be a name or centers; got a "
-            "callable. Call it and pass the centers."
-        )
     problem, engine = search.problem, search.engine
     n, options = problem.structure.item.size, vars(engine).values()
     return {
@@ -242,7 +244,7 @@ def identity(
         "data": digest(read_data(points)),
         "weights": digest(read_weight(sample_weight, n)),
         "rules": digest((problem.structure, problem.soft)),
-        "init": init if isinstance(init, str) else digest(np.asarray(init, float)),
+        "init": _init_told(init),
         "solver": " ".join([engine.name, *(str(option) for option in options if option)]),
         "starts": search.starts.number,
         "search": search.kind,
@@ -252,6 +254,49 @@ def identity(
         "kernels": not missing,
         "library": bckm.__version__,
     }
+
+
+def identity_in_blocks(
+    survey: Survey, sizes: Any, init: Any, random_state: Any, **settings: Any
+) -> dict[str, Any]:
+    """Everything that decides the result of a fit over data in blocks, for comparison.
+
+    Of the data that is what the first pass tells, with all rows of the sample: a look at all rows
+    would take as long as a pass.
+
+    Parameters
+    ----------
+    survey : Survey
+        What the first pass found.
+    sizes : pair of arrays (k,)
+        Least and most rows of each cluster.
+    init, random_state :
+        As in `kmeans`.
+    **settings :
+        Further parameters.
+    """
+    return {
+        "format": FORMAT,
+        "samples": survey.n,
+        "features": int(survey.low.size),
+        "clusters": int(sizes[0].size),
+        "data": digest((survey.low, survey.high, survey.index, survey.rows)),
+        "rules": digest(sizes),
+        "init": _init_told(init),
+        **settings,
+        "random_state": None if random_state is None else int(random_state),
+        "kernels": not missing,
+        "library": bckm.__version__,
+    }
+
+
+def _init_told(init: Any) -> str:
+    if callable(init):
+        raise UnsupportedError(
+            "a fit with a checkpoint must be repeatable: init must be a name or centers; got a "
+            "callable. Call it and pass the centers."
+        )
+    return init if isinstance(init, str) else digest(np.asarray(init, float))
 
 
 def _difference(name: str, before: Any, now: Any) -> str:

@@ -5,29 +5,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from bckm._core.deadline import Deadline
-from bckm._core.validation import read_data
-from bckm.assign import Engine, choose
+from bckm.assign import Engine
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
-from bckm.feasibility import feasible_start
-from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint, digest, identity
-from bckm.fit.learned import learned_metric
-from bckm.fit.lloyd import Limits
-from bckm.fit.outcome import fitted
+from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint
+from bckm.fit.in_blocks import asked_in_blocks, kmeans_in_blocks
+from bckm.fit.in_memory import kmeans_in_memory
 from bckm.fit.parameters import documented, read_setting
 from bckm.fit.result import Result, Step
-from bckm.fit.search.explore import explore
-from bckm.fit.search.local import require_moves
-from bckm.fit.search.shared import Search
-from bckm.fit.search.state import State
-from bckm.fit.seeding import starts_of
+from bckm.fit.settings import Settings
 from bckm.metric.embedding import Metric
-from bckm.metric.named import LEARNED, is_learned, read_metric
-from bckm.problem.problem import Problem
 
 
 @alone_with_checkpoint
@@ -63,7 +53,11 @@ def kmeans(
     ----------
     X : array or sparse array of shape (n_samples, n_features)
         Data: NumPy array, nested list, pandas or polars frame, or any SciPy sparse array or matrix,
-        which is never made dense (but the centers are).
+        which is never made dense (but the centers are). Under no rules but sizes also data larger
+        than memory, which are read in blocks: the path of a Parquet file or folder (or
+        `bckm.ParquetRows`, for some columns), a Zarr array, a dask array, and an array or memory
+        map of more than 2**27 numbers (of any size as `bckm.ArrayRows`). The first centers then
+        come from a fit of a sample, and the last assignment is one to the centers returned.
     n_clusters : int
         Number of clusters, k.
     constraints : Constraints, optional
@@ -82,7 +76,9 @@ def kmeans(
         must stay the same: the file of another fit is rejected, and so is a damaged one. The file
         remains after the end, and the same call then returns the result without a new search.
         `random_state` must be a whole number or None, which draws a seed and saves it in the file.
-        A second fit with the same file is rejected while this one runs.
+        A second fit with the same file is rejected while this one runs. Where data are read in
+        blocks, the state is saved between steps, and data count as the same if their number, their
+        range and the rows of the sample are.
 
     Returns
     -------
@@ -95,6 +91,8 @@ def kmeans(
         If no labels obey the rules; the message names a minimal conflict.
     UndecidedError
         If `time_limit` passed before feasible labels or a proof was found.
+    UnsupportedError
+        If data that are not in memory are to obey more than sizes.
     DamagedFileError
         If `checkpoint` is a file that this function did not write.
     FileInUseError
@@ -102,7 +100,7 @@ def kmeans(
 
     Examples
     --------
-    >>> import bckm
+    >>> import bckm, numpy as np
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [9.0]]
     >>> rules = bckm.Constraints(cannot_link=[(0, 1)], size_min=2, size_max=2)
     >>> result = bckm.kmeans(X, 3, rules, random_state=0)
@@ -114,6 +112,9 @@ def kmeans(
     >>> labels = bckm.kmeans(places, 2, metric="latlon", random_state=0).labels
     >>> bool(labels[0] == labels[1] != labels[2])
     True
+    >>> rows = bckm.ArrayRows(np.arange(8.0)[:, None])  # as if they were on disk
+    >>> bckm.kmeans(rows, 2, bckm.Constraints(size_max=4), random_state=0).sizes.tolist()
+    [4, 4]
     """
     began = time.perf_counter()
     max_iter, tol = read_setting("max_iter", max_iter), read_setting("tol", tol)
@@ -123,41 +124,14 @@ def kmeans(
     if on_step is not None and not callable(on_step):
         raise TypeError(f"on_step must be callable; got {on_step!r}.")
     kept = None if checkpoint is None else Checkpoint(checkpoint)
-    constraints = located(as_constraints(constraints), X, sample_id)
-    learns = is_learned(metric)
-    if learns:
-        known = None if kept is None else kept.metric(read_data(X).shape[1])
-        space = known or learned_metric(X, n_clusters, constraints, sample_weight, deadline, n_jobs)
-        if kept is not None:
-            kept.keep(space)
-    else:
-        space = read_metric(metric)
-    points = space.embedded(X)
-    problem = Problem.build(points, n_clusters, constraints, sample_weight, n_jobs=n_jobs)
-    require_moves(search, problem)
-    seed = random_state if kept is None else kept.seed(random_state)
-    tied = label_bounds == "given"
-    seeding = partial(init, read_data(X)) if callable(init) else init
-    starts = starts_of(problem, space, seeding, n_init, search, seed, deadline, tied=tied)
-    engine = choose(solver, problem)
-    free = not (tied or problem.structure.interchangeable)
-    limits = Limits(max_iter, tol, deadline)
-    named = not isinstance(solver, str) or solver != "auto"
-    plan = Search(problem, engine, limits, search, starts, free, on_step, began, named)
-    state = None
-    if kept is not None:
-        # what is learned follows from data and rules; what was learned before is part of them
-        told = LEARNED if learns else space.name
-        if space.arrays and not learns:
-            told = f"{told} {digest(space.arrays)}"
-        words = {"metric": told, "label_bounds": label_bounds}
-        data = X if learns else points
-        same = identity(plan, data, sample_weight, init, random_state, **words)
-        state = kept.resume(problem, same)
-    if state is None:
-        start = feasible_start(problem.structure, problem.rules, deadline)
-        state = State.first(problem, start)
-    state = explore(plan, state, None if kept is None else kept.note)
-    if kept is not None:
-        kept.write()
-    return fitted(plan, state, constraints, space, X, points, sample_weight)
+    constraints = as_constraints(constraints)
+    beyond = {"solver": solver, "metric": metric, "sample_weight": sample_weight}
+    in_blocks = asked_in_blocks(
+        X, n_clusters, constraints, **beyond, sample_id=sample_id, n_jobs=n_jobs
+    )
+    how = (init, n_init, search, label_bounds, max_iter, tol, random_state, n_jobs)
+    settings = Settings(*how, deadline, on_step, began)
+    if in_blocks is not None:
+        return kmeans_in_blocks(*in_blocks, settings, kept)
+    constraints = located(constraints, X, sample_id)
+    return kmeans_in_memory(X, n_clusters, constraints, settings, **beyond, kept=kept)

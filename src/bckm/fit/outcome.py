@@ -42,25 +42,34 @@ def fitted(
     problem, engine, deadline = search.problem, search.engine, search.limits.deadline
     s, best, counters = problem.structure, state.best, state.counters
     worth = best.priced or engine.cheap_bound or s.n_items * s.n_clusters <= SMALL
-    if worth and best.bound is None and not best.status.stopped:
-        # the last centers are means that nothing was assigned to: what is it worth there? That is
-        # not to depend on what an engine did before, which a checkpoint does not keep
+    means, lost = problem.centers_out(best.centers), 0.0
+    centers = problem.centers_in(means)  # far from zero there is not a number for every mean
+    tolerance, unknown = optimality_tolerance(problem), best.bound is None
+    if best.bound is not None:
+        lost = problem.lost_between(best.centers, centers, best.bound)
+        before = Assignment(best.labels, best.cost, best.bound, tolerance=tolerance)
+        unknown = before.status != replace(before, bound=best.bound - lost).status
+    if worth and unknown and not best.status.stopped:
+        # the last centers are means that nothing was assigned to, or so far from zero that optimal
+        # labels might be no more: what is it worth there? That is not to depend on what an engine
+        # did before, which a checkpoint does not keep
         with suppress(TimeUp):
             assigner = engine.prepare(problem)
-            last = assigner(best.centers, best.labels, deadline)
+            last = assigner(centers, best.labels, deadline)
             counters = counters + assigner.counters
-            best = replace(best, bound=last.bound, prices=last.prices)
-    cost, bound = problem.within(best.labels, best.centers), best.bound
+            if best.bound is None or last.bound >= best.bound - lost:
+                best, lost = replace(best, bound=last.bound, prices=last.prices), 0.0
+    cost, bound = problem.within(best.labels, centers), best.bound
     if abs(cost - best.cost) <= AGREE * cost:  # as the last step tells it
         cost = best.cost
     prices = None if bound is None else best.prices
-    if bound is None:  # no assignment to the last centers was made: what nearest labels would cost
+    if bound is not None:
+        bound -= lost
+    else:  # no assignment to the last centers was made: what nearest labels would cost
         bound = problem.safe_bound(0.0, cost)  # where time is up, there is none for a look at items
         if not (best.status.stopped or deadline.passed):
-            nearest = float(problem.nearest(best.centers)[1].sum())
-            bound = problem.safe_bound(nearest, cost, best.centers)
-    means = problem.centers_out(best.centers)
-    tolerance = optimality_tolerance(problem)
+            nearest = float(problem.nearest(centers)[1].sum())
+            bound = problem.safe_bound(nearest, cost, centers)
     of = Sample(data, points, s.item, read_weight(sample_weight, s.item.size))
     return result_of(
         problem,

@@ -15,6 +15,7 @@ from bckm.metric.embedding import Euclidean, Metric
 from bckm.metric.named import LEARNED
 
 if TYPE_CHECKING:
+    from bckm.blocks.labelling import Labelling
     from bckm.plotting import ClustersDisplay
 
 
@@ -108,7 +109,8 @@ class Result:
     Attributes
     ----------
     labels : array (n,)
-        Cluster of each sample; verified against the rules.
+        Cluster of each sample; verified against the rules. Of data in a file (Parquet, Zarr), a
+        `bckm.blocks.labels.Labels`: it looks like an array and reads the rows when it is asked.
     centers : array (k, d)
         Means of the clusters (an empty cluster keeps its last center); from `bckm.assign_to`, the
         given centers. With the columns of X: for ``metric="cosine"``, the direction of the mean, of
@@ -162,6 +164,9 @@ class Result:
         inertia, penalty, bounds and prices are those of the learned space, which varies in total
         as much as X. Its ``judgment`` says whether it was used, and why; where the
         plain metric was kept, the name is "euclidean".
+    labelling : Labelling or None
+        Where data were read in blocks, what their labels follow from: labels of a file are made
+        from it when they are asked for.
 
     Examples
     --------
@@ -189,6 +194,7 @@ class Result:
     solver: str
     embedded: FloatArray
     metric: Metric = field(default_factory=Euclidean)
+    labelling: Labelling | None = None
 
     def __repr__(self) -> str:
         least, most = int(self.sizes.min()), int(self.sizes.max())

@@ -176,10 +176,10 @@ class Method(ClusterMixin, BaseEstimator):
         fallback = np.full((task.n_clusters, task.X.shape[1]), np.nan)
         if clustering.centers is not None:
             fallback = plain.centers_in(clustering.centers)
-        centers = plain.means(item_labels, fallback)
+        means = plain.centers_out(plain.means(item_labels, fallback))
         self.labels_ = clustering.labels.astype(np.int32)
-        self.cluster_centers_ = plain.centers_out(centers)
-        self.inertia_ = plain.objective(plain.within(item_labels, centers))
+        self.cluster_centers_ = means
+        self.inertia_ = plain.objective(plain.within(item_labels, plain.centers_in(means)))
         self.cluster_sizes_ = np.bincount(clustering.labels, minlength=task.n_clusters)
         if clustering.n_iter is not None:
             self.n_iter_ = clustering.n_iter

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from bckm._core import arrays
 from bckm._core.memory import require
-from bckm._core.rounding import Rounding, read_scale, rounded_down, too_far
+from bckm._core.rounding import SAFETY, Rounding, read_scale, rounded_down, too_far
 from bckm._core.types import FloatArray, IntArray, PointArray
 from bckm._core.validation import (
     read_cluster_count,
@@ -249,15 +249,10 @@ class Problem:
             plain = arrays.totals(self.points, weight, labels, centers, self.threads)
             mass, weighted = plain.mass, plain.sums
         held = mass > 0
-        exact = np.array(centers)
-        exact[held] = weighted[held] / mass[held, None]
-        # in the units of X there is no number for every mean: far from zero there are few
-        moved = self.origin.any()
-        means = self.centers_in(self.centers_out(exact)) if moved else exact
+        means = np.array(centers)
+        means[held] = weighted[held] / mass[held, None]
         # points cost as much less around their mean as its distance says; not where it cancels
-        gain = float(sums.mass @ np.square(exact - centers).sum(axis=1))
-        if moved:
-            gain -= float(sums.mass @ np.square(exact - means).sum(axis=1))
+        gain = float(sums.mass @ np.square(means - centers).sum(axis=1))
         if not gain <= sums.cost / 2:
             return means, self.within(labels, means)
         return means, sums.cost - gain + self.penalty(labels)
@@ -376,3 +371,13 @@ class Problem:
     def centers_out(self, centers: FloatArray) -> FloatArray:
         """Centers in the units of X, from centers in the units of `points`."""
         return centers * self.x_scale + self.origin
+
+    def lost_between(self, centers: FloatArray, others: FloatArray, bound: float) -> float:
+        """By how much a bound on what labels cost at some centers may be too high at others.
+
+        By the triangle inequality: roots of costs differ by no more than that of what centers, each
+        with all items, are apart.
+        """
+        far = float(np.square(centers - others).sum(axis=1).max(initial=0.0))
+        apart = np.sqrt(SAFETY * far * float(self.cost_weight.sum()))
+        return float(apart * (2 * np.sqrt(max(bound, 0.0)) + apart) * SAFETY)

@@ -153,7 +153,7 @@ class Structure:
         """
         listed = Rules.of(rules)
         others, priced = listed.others, [] if soft is None else soft.others
-        lower, upper = _size_bounds(others, item.size, n_clusters)
+        lower, upper = size_bounds(others, item.size, n_clusters)
         sets, contradictions = lift(listed, item)
         return cls(
             n_clusters=n_clusters,
@@ -310,7 +310,8 @@ class Structure:
         return any((labels[part[:, 0]] == labels[part[:, 1]]).any() for part in parts)
 
 
-def _size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, IntArray]:
+def size_bounds(rules: list[Rule], n_samples: int, k: int) -> tuple[IntArray, IntArray]:
+    """Least and most samples of each of k clusters, by the rules about sizes."""
     lower, upper = np.zeros(k, np.int64), np.full(k, n_samples, np.int64)
     for rule in rules:
         match rule:

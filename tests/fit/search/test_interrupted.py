@@ -1,6 +1,7 @@
 """Ctrl-C and time limits: the best so far is never lost."""
 
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -129,6 +130,23 @@ def test_ctrl_c_inside_the_moves_gives_the_best_so_far(search, monkeypatch):
     monkeypatch.setattr(LocalSearch, "__call__", counted)
     found, steps = heard(X, K, asked["all"], search=search, n_init=4, random_state=0)
     assert found.status is Status.INTERRUPTED
+    check(found, steps, X, asked["all"], K)
+
+
+@searching
+def test_ctrl_c_in_moves_keeps_those_made(search, monkeypatch):
+    """They are the last step of the fit."""
+    X, asked = kinds(0, 60)
+    inner = LocalSearch.__call__
+
+    def cut(*args, **options):
+        return replace(inner(*args, **options), interrupted=True)
+
+    monkeypatch.setattr(LocalSearch, "__call__", cut)
+    found, steps = heard(X, K, asked["all"], search=search, solver="greedy", random_state=0)
+    assert found.status is Status.INTERRUPTED
+    assert [step.kind for step in steps].index("moves") == len(steps) - 1
+    assert found.inertia == pytest.approx(steps[-1].objective)
     check(found, steps, X, asked["all"], K)
 
 

@@ -12,6 +12,7 @@ from bckm._core.deadline import Deadline
 from bckm.feasibility import feasible_start
 from bckm.fit.search.local import LocalSearch
 from bckm.problem.problem import Problem
+from tests.support.ctrl_c import interrupt_after, needs_signals
 from tests.support.families import FAMILIES
 from tests.support.instances import draw, obeying
 from tests.support.local_search import (
@@ -30,6 +31,18 @@ pytestmark = compiled
 def run(start, deadline=None, effort=np.inf, *, fixed=False):
     search = LocalSearch(start.problem)
     return search(start.labels, start.centers, deadline or Deadline(), effort, fixed=fixed)
+
+
+@needs_signals
+def test_ctrl_c_keeps_the_moves_that_were_made():
+    rng = np.random.default_rng(0)
+    rules = bckm.Constraints(size_min=1000, size_max=1000)
+    start = Start.of(rng.normal(size=(30_000, 8)), 30, rules, rng.permutation(30_000) % 30)
+    with interrupt_after(0.2):
+        found = run(start)
+    assert found.interrupted
+    check(start, found)
+    assert objective(start.problem, found.labels) < objective(start.problem, start.labels)
 
 
 def from_family(name, n, seed=0):

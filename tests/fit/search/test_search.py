@@ -372,7 +372,7 @@ def test_number_of_starts(n, options, starts, monkeypatch):
         assert search.n_starts(state) == options.get("n_init", max(10, starts))
         raise ZeroDivisionError
 
-    monkeypatch.setattr("bckm.fit.kmeans.explore", stop)
+    monkeypatch.setattr("bckm.fit.in_memory.explore", stop)
     with pytest.raises(ZeroDivisionError):
         bckm.kmeans(np.random.default_rng(0).normal(size=(n, 2)), 5, random_state=0, **options)
     assert seen == [starts]

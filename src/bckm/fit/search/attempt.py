@@ -8,27 +8,29 @@ from itertools import islice
 
 import numpy as np
 
-from bckm._core.status import Status
+from bckm._core.deadline import TimeUp
 from bckm._core.types import FloatArray
 from bckm.fit.lloyd import Run, run_from
-from bckm.fit.search.displace import Displacements, slow, worth_no_more
+from bckm.fit.search.coarse import CoarseSearch
+from bckm.fit.search.displace import GAIN, Displacements, Part, slow, worth_no_more
 from bckm.fit.search.evolve import Child, Population, displaced
 from bckm.fit.search.making import Making
 from bckm.fit.search.reserve import reserved
 from bckm.fit.search.shared import FINAL
 from bckm.fit.search.state import State
-from bckm.fit.seeding import Seeds, match
+from bckm.fit.seeding import SHARE, Seeds, match
 
 SCREENING = 2  # steps of the loop, or of moves, for a child that may not be worth more
-DISPLACE = 1.6  # work that "auto" spends on displaced centers, in that of its starts
+DISPLACE = 1.2  # work that "auto" spends on displaced centers, in that of its starts
 FAR = 4.0  # as long as the last one that helped brought much, and so few since then did not:
 LOSSES = 6
 CHILD = 3e5  # work of a child beyond its moves and steps
 TRIALS = 8  # displacements that are tried in a run,
 MOST_TRIALS = 60  # and after the same estimate
+# work of a coarse search: at least and at most, for each item, and for each of its costs
+COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 1e7, 4e8, 4000.0, 15.0
 TOGETHER = 2  # displacements at once, in those of the last time that helped
 MUCH = 0.01  # relative improvement after which more of them are worth their work
-GAIN = 1e-5  # relative improvement from which a displacement is worth a new estimate
 
 
 class Attempt(Making):
@@ -43,7 +45,9 @@ class Attempt(Making):
             if open_ended and not self._in_time_to_anneal(search.effort(state)):
                 self._finish(state.best)  # no time for a population, but for the best clustering
                 return self._state
-        if state.n_populations == 0 and number < len(starts.seeds):
+        if search.coarse and search.as_default(state):
+            seeds = self._coarse_seeds()
+        elif state.n_populations == 0 and number < len(starts.seeds):
             seeds = starts.seeds[number]()
         elif search.annealing is not None and number == 0:
             seeds = Seeds(displaced(search.problem, state.best.centers, self._draw()))
@@ -54,6 +58,17 @@ class Attempt(Making):
         begins = search.annealing is None or search.as_given(state)
         make = self._begin if begins else self._cool
         return replace(make(seeds.centers), n_starts=number + 1)
+
+    def _coarse_seeds(self) -> Seeds:
+        """First centers that a search among cells found; its work comes on top of all other."""
+        problem = self._search.problem
+        (m, d), k = problem.points.shape, problem.structure.n_clusters
+        effort = COARSE + m * (COARSE_ITEM + COARSE_COST * k * (1 + 0.2 * d))
+        soon = self._search.limits.deadline.share(SHARE)
+        try:
+            return CoarseSearch(problem, soon)(self._draw(), min(effort, MOST_COARSE))
+        except TimeUp:
+            return replace(self._search.starts.seeds[self._state.n_starts](), complete=False)
 
     def _cool(self, centers: FloatArray) -> State:
         """A start by annealing: the engine sees but the best of them, see `close`."""
@@ -107,9 +122,10 @@ class Attempt(Making):
         return self._state
 
     def _displacements(self, run: Run) -> Displacements:
-        problem = self._search.problem
-        self._count(Displacements.work(problem), Counter())
-        return Displacements.of(problem, run)
+        part = self._search.part
+        self._count(Displacements.work(part), Counter())
+        labels = run.labels[Part.some(self._search.problem)]
+        return Displacements.of(part, labels, run.centers, run.prices, run.cost)
 
     def settle(self) -> State:
         """All steps and moves for the best clustering: the default ends here."""
@@ -206,8 +222,10 @@ class Attempt(Making):
             descent = search.moves(run.labels, run.centers, deadline, fixed=True)
             self._count(descent.work, descent.counts)
             run = run_from(search.problem, descent.labels, run.centers)
-        status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
+            status = descent.ended(deadline)
+            if status.stopped:
+                break
         run = replace(run, status=status, priced=self._state.best.priced)
-        if not deadline.passed or (run.labels != child.labels).any():
+        if not status.stopped or (run.labels != child.labels).any():
             run = self._reported(run, (), child.labels)
         return run

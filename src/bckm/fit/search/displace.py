@@ -21,18 +21,58 @@ import numpy as np
 
 from bckm._core.arrays import squared_distances
 from bckm._core.types import FloatArray, IntArray
-from bckm.fit.lloyd import Run
 from bckm.problem.problem import Problem
+from bckm.problem.structure import Structure
 
 EACH, FEWEST = 50, 2_000  # items of each cluster that are looked at, about; and at least in all
-AGAIN = 3  # trials of one center, and of one cluster, after the same estimate
 ROUNDS = 6  # towards the main axis of a cluster
 HOPE = 8  # steps like the last one that a trial may still need
 LITTLE = 5e-4  # relative gain of a step after which a better clustering is good enough for now,
 SLOW = 1e-4  # and a start is
+GAIN = 1e-5  # relative improvement from which a displacement is worth a new estimate
 CREDIBLE = 0.6  # share of the cost that several displacements may promise, to be tried at once
 
 Pairs = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What an estimate looks at: points that stand for all samples.
+
+    Attributes
+    ----------
+    points : array (p, d)
+        Some of the items, or means of many.
+    weight : array (p,)
+        What each weighs in the cost.
+    units : array (p,)
+        Samples of each: a price is paid so many times.
+    bounds : array (2, k)
+        How many points a cluster holds at least and at most, about.
+    share : float
+        Share of the cost that is theirs.
+    """
+
+    points: FloatArray
+    weight: FloatArray
+    units: FloatArray
+    bounds: FloatArray
+    share: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> Part:
+        """Every so many items in their order, which is one in space; see `some`."""
+        s, some = problem.structure, cls.some(problem)
+        points, weight = problem.points[some], problem.cost_weight[some]
+        share = len(points) / s.n_items
+        bounds = np.stack(tight_bounds(s)).astype(np.float64) * share
+        return cls(points, weight, np.ones(len(points)), bounds, share)
+
+    @staticmethod
+    def some(problem: Problem) -> slice:
+        """Which items are looked at."""
+        s = problem.structure
+        return slice(None, None, max(1, s.n_items // max(FEWEST, EACH * s.n_clusters)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,22 +100,26 @@ class Displacements:
     cost: float
 
     @classmethod
-    def of(cls, problem: Problem, run: Run) -> Displacements:
-        """Estimate from every so many items in their order, which is one in space."""
-        s, centers = problem.structure, run.centers
-        k = s.n_clusters
-        some = slice(None, None, max(1, s.n_items // max(FEWEST, EACH * k)))
-        order = np.argsort(run.labels[some], kind="stable")
-        points, labels = problem.points[some][order], run.labels[some][order]
-        weight, share = problem.cost_weight[some][order], len(order) / s.n_items
-        prices = np.zeros(k) if run.prices is None else run.prices
+    def of(
+        cls,
+        part: Part,
+        labels: IntArray,
+        centers: FloatArray,
+        prices: FloatArray | None,
+        cost: float,
+    ) -> Displacements:
+        """Estimate from the labels of a part, and what a clustering with these centers costs."""
+        k = len(centers)
+        order = np.argsort(labels, kind="stable")
+        points, labels, weight = part.points[order], labels[order], part.weight[order]
+        paid = np.zeros(k) if prices is None else part.units[order, None] * prices
         rows = np.arange(len(order))
         halves = _halves(points - centers[labels], weight, labels, k) + centers
         near = squared_distances(points, halves.reshape(2 * k, -1)).reshape(-1, 2, k).min(axis=1)
         near *= weight[:, None]
-        cost = squared_distances(points, centers) * weight[:, None]
-        own = cost[rows, labels]
-        value = cost - prices
+        away = squared_distances(points, centers) * weight[:, None]
+        own = away[rows, labels]
+        value = away - paid
         best = value[rows, labels]
         value[rows, labels] = np.inf
         next_best = value.argmin(axis=1)
@@ -83,19 +127,17 @@ class Displacements:
         lost = np.bincount(labels, other - own, k)
         after = near - best[:, None]
         after[rows, labels] = near[rows, labels] - other
-        bounds = np.stack([s.lower, s.upper]) * (2 * share)
-        change = lost[:, None] + lost + _taken(after, *bounds)
+        change = lost[:, None] + lost + _taken(after, *(2 * part.bounds))
         votes = np.bincount(labels * k + next_best, minlength=k * k).reshape(k, k)
         alone = (halves[0] == halves[1]).all(axis=1)
         change[:, alone] = np.inf
         np.fill_diagonal(change, np.inf)
-        return cls(centers, halves, change / share, votes.argmax(axis=1), run.cost)
+        return cls(centers, halves, change / part.share, votes.argmax(axis=1), cost)
 
     @staticmethod
-    def work(problem: Problem) -> float:
+    def work(part: Part) -> float:
         """What an estimate takes, in about nanoseconds."""
-        k, d = problem.structure.n_clusters, problem.points.shape[1]
-        looked = float(min(problem.structure.n_items, max(FEWEST, EACH * k)))
+        (looked, d), k = part.points.shape, part.bounds.shape[1]
         return float(5e5 + 1.5 * looked * k * (d + 10))
 
     def after(self, pairs: Pairs) -> FloatArray:
@@ -109,7 +151,8 @@ class Displacements:
         """What to try: at most so many at once that seem to help, half of them and so on; then one.
 
         Prices stay in the estimate, so it is too good: where it promises more than there is, all at
-        once end far off.
+        once end far off. If one helps nothing, another one of the same center or to the same
+        cluster would not either: each is tried once.
         """
         many = self.together()[:most]
         gain = -np.cumsum([self.change[pair] for pair in many])
@@ -117,16 +160,12 @@ class Displacements:
         while len(many) > 1:
             yield many
             many = many[: len(many) // 2]
-        change, k = self.change.copy(), len(self.change)
-        leaving, split = np.zeros(k, np.int64), np.zeros(k, np.int64)
+        change = self.change.copy()
         while np.isfinite(change.min()):
             i, j = (int(at) for at in np.unravel_index(change.argmin(), change.shape))
             yield ((i, j),)
-            change[i, j] = np.inf
-            leaving[i] += 1
-            split[j] += 1
-            change[leaving >= AGAIN] = np.inf
-            change[:, split >= AGAIN] = np.inf
+            change[i] = np.inf
+            change[:, j] = np.inf
 
     def together(self) -> Pairs:
         """Displacements that help and share no cluster, nor the heir of one that leaves."""
@@ -139,6 +178,13 @@ class Displacements:
             change[:, taken] = np.inf
             change[self.heir == i] = np.inf
         return tuple(pairs)
+
+
+def tight_bounds(s: Structure) -> tuple[IntArray, IntArray]:
+    """Bounds on sizes that are as tight as those of the other clusters make them."""
+    m, upper = s.n_items, np.minimum(s.upper, s.n_items)
+    lower = np.maximum(s.lower, m - (upper.sum() - upper))
+    return lower, np.minimum(upper, m - (lower.sum() - lower))
 
 
 def _taken(change: FloatArray, least: FloatArray, most: FloatArray) -> FloatArray:

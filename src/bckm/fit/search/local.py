@@ -18,6 +18,7 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.memory import require
+from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.exceptions import UnsupportedError
 from bckm.kernels import missing, native
@@ -56,6 +57,12 @@ class Descent:
     finished: bool
     hurried: bool = False
     interrupted: bool = False
+
+    def ended(self, deadline: Deadline) -> Status:
+        """Whether Ctrl-C, or the deadline, ended it."""
+        if self.interrupted:
+            return Status.INTERRUPTED
+        return Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
 
 
 def require_moves(search: str, problem: Problem) -> None:
@@ -99,20 +106,24 @@ class LocalSearch:
         """Descend from feasible labels; the center of an empty cluster is its given one.
 
         `effort` limits the work. With `fixed` centers do not follow the labels: a quick
-        assignment without any promise.
+        assignment without any promise. Ctrl-C ends it like the deadline: what was found by then is
+        returned, and says so.
         """
         after = labels.astype(np.int32)
-        outcome = native.descend(
-            *self._arrays,
-            after,
-            np.ascontiguousarray(centers),
-            fixed,
-            effort,
-            min(deadline.left, 1e9),
-            self._problem.threads,
-        )
-        counts = Counter({kind: getattr(outcome, kind) for kind in KINDS})
-        descent = Descent(after.astype(np.int64), counts, outcome.work, outcome.finished)
+        try:
+            outcome = native.descend(
+                *self._arrays,
+                after,
+                np.ascontiguousarray(centers),
+                fixed,
+                effort,
+                min(deadline.left, 1e9),
+                self._problem.threads,
+            )
+            counts = Counter({kind: getattr(outcome, kind) for kind in KINDS})
+            descent = Descent(after.astype(np.int64), counts, outcome.work, outcome.finished)
+        except KeyboardInterrupt:
+            descent = Descent(after.astype(np.int64), Counter(), 0.0, False, interrupted=True)
         if not self._problem.structure.sums_hold(descent.labels):
             # sums of more than twice the digits of a number: nothing is gained where rules break
             descent = replace(descent, labels=labels, finished=False)

@@ -181,7 +181,7 @@ class Making:
         descent = search.moves(run.labels, run.centers, deadline, effort)
         self._count(descent.work, descent.counts)
         after = run_from(search.problem, descent.labels, run.centers)
-        status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
+        status = descent.ended(deadline)
         if np.array_equal(after.labels, run.labels) or not after.cost < run.cost:
             return replace(run, status=status) if status.stopped else run
         after = replace(after, status=status, priced=run.priced)
@@ -203,9 +203,7 @@ class Making:
                 raise KeyboardInterrupt
             return None
         run = run_from(problem, descent.labels, centers)
-        status = Status.TIME_LIMIT if deadline.passed else Status.CONVERGED
-        if descent.interrupted:
-            status = Status.INTERRUPTED
+        status = descent.ended(deadline)
         if before is not None and not search.better(run.cost, before.cost):
             return replace(before, status=status) if status.stopped else before
         run = replace(run, status=status, priced=self._state.best.priced)

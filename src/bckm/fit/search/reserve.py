@@ -41,7 +41,10 @@ def reserved(
     moves, labels = LocalSearch(problem), start
     for number in range(PASSES):
         last = number + 1 == PASSES
-        labels = moves(labels, centers, deadline, EFFORT, fixed=still or not last).labels
+        descent = moves(labels, centers, deadline, EFFORT, fixed=still or not last)
+        if descent.interrupted:
+            raise KeyboardInterrupt
+        labels = descent.labels
         if not still:
             centers = problem.means(labels, centers)
     return labels if np.any(labels != start) else None

@@ -10,6 +10,7 @@ from bckm.assign.base import Engine
 from bckm.fit.lloyd import Limits
 from bckm.fit.result import Step
 from bckm.fit.search.anneal import Annealing
+from bckm.fit.search.displace import Part
 from bckm.fit.search.local import LocalSearch
 from bckm.fit.search.reserve import MANY
 from bckm.fit.search.state import State
@@ -115,6 +116,18 @@ class Search:
         """Whether centers are displaced by what they are worth, instead of drawing children."""
         few = self.problem.structure.n_clusters <= PAIRS
         return self.has_children and self.engine.cheap_step and not self.screen_children and few
+
+    @cached_property
+    def coarse(self) -> bool:
+        """Whether the first centers of a start are searched for among cells of items."""
+        s = self.problem.structure
+        quick = not missing and not self.problem.sparse
+        return self.displaces and quick and self.starts.spread and s.interchangeable
+
+    @cached_property
+    def part(self) -> Part:
+        """What estimates of displaced centers look at."""
+        return Part.of(self.problem)
 
     def as_default(self, state: State) -> bool:
         """Whether a search does what `auto` does: a global one begins so, and is never worse."""

@@ -1,6 +1,7 @@
 #include "moves/descend.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "moves/descent.hpp"
 
@@ -10,12 +11,17 @@ namespace {
 // Work, in about nanoseconds, fitted over the instances of `benchmarks.mixed.accounting`: of a
 // call; of a cost that is looked at for relocations, or for offers, and of each of its dimensions
 // where it is computed; of a relocation and of an offer that are listed, and of a pair of clusters;
-// of a coordinate whose mean is taken; of a hop that is tried, and of one that is made
+// of a coordinate whose mean is taken; of a hop that is tried, and of one that is made, and of its
+// coordinates, by which its change is judged and the means are moved
 constexpr double call_work = 4e4;
 constexpr double relocation_look = 2.0, offer_look = 4.5, dimension_work = 0.25;
 constexpr double relocation_work = 150.0, offer_work = 100.0, pair_work = 80.0;
 constexpr double mean_work = 4.0;
 constexpr double hop_work = 10.0, made_work = 30.0;
+constexpr double judged_coordinate = 2.0, made_coordinate = 4.0;
+// lists of relocations longer than this, and what they lead to, are in no cache: an item costs so
+// much more with each doubling
+constexpr double short_list = 8000.0, list_growth = 0.2;
 constexpr double triple_work = 12.0;   // of three clusters around which no move may lead
 constexpr double rounding = 1e-12;     // smaller changes, relative to the objective, do not count
 constexpr double pass_scans = 32.0;    // most work of a pass, in passes over all items,
@@ -86,24 +92,29 @@ double Descent::look_work(double each, int times) const {
 }
 
 bool Descent::try_move(const Hop* hops, std::int64_t number, std::int64_t& counter) {
-    double work = static_cast<double>(number) *
-                  (hop_work + static_cast<double>(c.dims + c.rules.loads.number) / 2);
+    double work =
+        static_cast<double>(number) * (hop_work + static_cast<double>(c.rules.loads.number) / 2);
     for (std::int64_t h = 0; h < number; ++h)
         work += static_cast<double>(c.degree(hops[h].item)) / 4;
     spend(work);
     if (c.penalty.active)
         for (std::int64_t h = 0; h < number; ++h)
             work_left -= static_cast<double>(c.penalty.links(hops[h].item));
-    if (!c.admits(hops, number) || !(c.change(hops, number) < -least_change)) return false;
+    if (!c.admits(hops, number)) return false;
+    const auto coordinates = static_cast<double>(number * c.dims);
+    work_left -= judged_coordinate * coordinates;
+    if (!(c.change(hops, number) < -least_change)) return false;
     c.apply(hops, number);
-    spend(made_work * static_cast<double>(number));
+    spend(made_work * static_cast<double>(number) + made_coordinate * coordinates);
     ++counter;
     return true;
 }
 
 bool Descent::relocate(const std::vector<Relocation>& relocations) {
     bool better = false;
-    spend(relocation_work * static_cast<double>(relocations.size()));
+    const auto listed = static_cast<double>(relocations.size());
+    spend(relocation_work * listed *
+          (1.0 + list_growth * std::max(0.0, std::log2(listed / short_list))));
     for (const Relocation& relocation : relocations) {
         if (out.stopped) break;
         better |= c.label[relocation.hop.item] != relocation.hop.to &&

@@ -34,8 +34,17 @@ bckm::DescentResult descend(const PointsView& points, const RulesView& rules, co
     const std::function<bool()> stop = bckm::StopCheck(seconds);
     bckm::Clustering clustering(points.view, rules.view, soft.view, label.data(), centers.data(),
                                 fixed, threads);
-    const bckm::DescentResult result = bckm::descend(clustering, effort, stop);
-    std::copy(clustering.label.begin(), clustering.label.end(), label.data());
+    bckm::DescentResult result;
+    const auto write = [&] {
+        std::copy(clustering.label.begin(), clustering.label.end(), label.data());
+    };
+    try {
+        result = bckm::descend(clustering, effort, stop);
+    } catch (...) {  // Ctrl-C, which is heard between two moves: those made are not lost
+        write();
+        throw;
+    }
+    write();
     return result;
 }
 

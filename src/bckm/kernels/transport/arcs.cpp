@@ -45,10 +45,16 @@ void Arcs::add_first_points(std::int64_t budget) {
     for (const std::int64_t j : chosen) ++begin[label[j] + 1];
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     parallel(k, threads, [&](std::int64_t a, int) {
-        std::vector<double> cost(width);
-        for (std::size_t i = begin[a]; i < begin[a + 1]; ++i) {
-            find_moves(chosen[i], a, of[a].moves, cost);
-            of[a].end.push_back(of[a].moves.size());
+        constexpr std::size_t batch = 16;
+        std::vector<double> cost(batch * width);
+        for (std::size_t i = begin[a]; i < begin[a + 1]; i += batch) {
+            const std::size_t count = std::min(batch, begin[a + 1] - i);
+            exact_costs(priced, points, chosen.data() + i, static_cast<std::int64_t>(count),
+                        cost.data());
+            for (std::size_t q = 0; q < count; ++q) {
+                note_moves(cost.data() + q * width, a, of[a].moves);
+                of[a].end.push_back(of[a].moves.size());
+            }
         }
     });
     for (std::int64_t a = 0; a < k; ++a) {
@@ -98,8 +104,7 @@ void Arcs::transfer(std::int32_t f, std::int32_t to, std::int64_t units) {
         return;
     }
     const std::int32_t arrived = add_fragment(row, to, units);
-    found.clear();
-    find_moves(row_point[row], to, found, scratch);
+    find_moves(row_point[row], to);
     for (const Listed& one : found) insert(to, one.to, {one.cost, arrived});
 }
 
@@ -215,8 +220,7 @@ void Arcs::list_moves(std::int64_t a, std::int64_t b) {
         const double change = cost_in(one.point, b) - cost_in(one.point, a);
         if (!(change < up_to)) continue;
         if (one.fragment == none && slack[one.point] > reach) {  // `near` does not know its moves
-            found.clear();
-            find_moves(one.point, a, found, scratch);
+            find_moves(one.point, a);
             const std::int32_t f = add_point(one.point);
             for (const Listed& other : found) insert(a, other.to, {other.cost, f});
         } else {
@@ -265,9 +269,13 @@ std::int32_t Arcs::add_fragment(std::int32_t row, std::int32_t cluster, std::int
     return f;
 }
 
-void Arcs::find_moves(std::int64_t j, std::int64_t a, std::vector<Listed>& moves,
-                      std::vector<double>& cost) {
-    exact_costs(priced, points.row(j), points.weight(j), cost.data());
+void Arcs::find_moves(std::int64_t j, std::int64_t a) {
+    exact_costs(priced, points.row(j), points.weight(j), scratch.data());
+    found.clear();
+    note_moves(scratch.data(), a, found);
+}
+
+void Arcs::note_moves(const double* cost, std::int64_t a, std::vector<Listed>& moves) {
     const double here = cost[a], *limits = limit.data() + a * width;
     double* bounds = near.data() + a * width;
     for (std::int64_t b = 0; b < k; ++b) {

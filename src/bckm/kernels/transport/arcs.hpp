@@ -111,9 +111,10 @@ private:
 
     std::int32_t add_point(std::int64_t j);
     std::int32_t add_fragment(std::int32_t row, std::int32_t cluster, std::int64_t units);
-    // Lists the moves of a point in cluster a that cost less than their limits; `cost` is scratch.
-    void find_moves(std::int64_t j, std::int64_t a, std::vector<Listed>& found,
-                    std::vector<double>& cost);
+    // The moves of a point in cluster a that cost less than their limits, into `found`.
+    void find_moves(std::int64_t j, std::int64_t a);
+    // The same from its costs, added to `moves`; the others lower `near`.
+    void note_moves(const double* cost, std::int64_t a, std::vector<Listed>& moves);
     void insert(std::int64_t a, std::int64_t b, Move one);
     void withdraw(std::int32_t f);
     void update(std::int64_t a, std::int64_t b);

@@ -25,6 +25,7 @@ from bckm.kernels import native
 PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility is slow
 MOST = 40  # steps: from prices that are far too large it would take forever
 ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
+MANY = 2**15  # numbers that a look reads for each point, from which a list of clusters pays off
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
 TRIES, SHORTER = 4, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
@@ -44,6 +45,19 @@ class SizeBounds:
     def moved(self, units: FloatArray) -> SizeBounds:
         """Bounds that ask for so many more samples."""
         return SizeBounds(self.lower + units, self.upper + units)
+
+    def whole(self, units: int) -> tuple[IntArray, IntArray]:
+        """Whole bounds near these that admit so many samples."""
+        # cumulated, so that what is rounded off here is added there
+        below = np.floor(np.cumsum(np.maximum(self.lower, 0.0)) + 1e-9)
+        lower = np.diff(below, prepend=0).astype(np.int64)
+        upper = np.diff(np.ceil(np.cumsum(self.upper) - 1e-9), prepend=0).astype(np.int64)
+        upper = np.maximum(lower, upper)
+        short = units - int(upper.sum())
+        if short > 0:
+            upper[np.argsort(-upper, kind="stable")[: short % upper.size]] += 1
+            upper += short // upper.size
+        return lower, upper
 
     def gradient(self, units: FloatArray, prices: FloatArray) -> FloatArray:
         """Gradient of the dual; zero where samples and prices are in balance.
@@ -117,6 +131,9 @@ class TransportState:
         self.units = np.zeros(self.k)
         self.units[0] = points.n if supply is None else supply.sum()  # all labels are 0 at first
         self.evaluated = 0
+        # where there are many features, looks at the same centers read lists of contenders
+        many = self.k * points.n_features >= MANY
+        self.contenders = native.Contenders(points.n) if many else None
         self.cost = 0.0  # of the labels, but for a constant, while the centers stay
 
     @property
@@ -160,6 +177,7 @@ class TransportState:
                 keep,
                 self.threads,
                 deadline.left,
+                self.contenders,
             )
         except native.Stopped:
             self.units = np.bincount(self.label, self.supply, self.k).astype(np.float64)
@@ -273,7 +291,7 @@ def newton(state: TransportState, centers: FloatArray, target: float, deadline: 
             return
         before, dual, infeasibility = state.prices, state.dual, state.infeasibility
         for _ in range(TRIES):
-            prices = state.bounds.shifted(_walk(state.bounds, before, step, gradient), total)
+            prices = state.bounds.shifted(walk(state.bounds, before, step, gradient), total)
             state.evaluate(centers, prices, deadline)
             if state.dual > dual:
                 break
@@ -287,7 +305,7 @@ def newton(state: TransportState, centers: FloatArray, target: float, deadline: 
         slow = slow + 1 if state.infeasibility > PROGRESS * infeasibility else 0
 
 
-def _walk(
+def walk(
     bounds: SizeBounds, prices: FloatArray, step: FloatArray, gradient: FloatArray
 ) -> FloatArray:
     """Prices after a step; where the dual has its kink, no price jumps over zero."""

@@ -1,0 +1,103 @@
+"""From settled rows to the exceptions of a `Labelling`: which samples are not in the best cluster.
+
+Where many samples share a row and have to go to different clusters, the first ones (by number) go
+to the first cluster. Which number that ends at is found by looks that count the samples of such
+rows in windows, a thousand times narrower each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
+from bckm.blocks.answer import FEW, Taken
+from bckm.blocks.holder import Holder
+from bckm.blocks.labelling import Labelling, Ties
+from bckm.blocks.look import see
+from bckm.blocks.question import WINDOWS, Listed, Question
+from bckm.blocks.settling import Parts, Settled
+
+
+def labelling_of(
+    settled: Settled, taken: Taken, question: Question, holder: Holder, deadline: Deadline
+) -> Labelling:
+    """All that the labels of a settled assignment follow from."""
+    parts, best = settled.parts, settled.best
+    # rows whose samples are not all in the best cluster
+    odd = np.unique(parts.row[parts.cluster != best[parts.row]])
+    few = taken.number[odd] <= FEW
+    index, label = _singles(parts, best, taken, odd[few])
+    frame, centers, prices = question.frame, question.centers, settled.prices
+    rule = Labelling(frame, centers, prices, index, label.astype(np.int32))
+    if few.all():
+        return rule
+    return replace(rule, ties=_ties(rule, parts, taken, odd[~few], holder, deadline))
+
+
+def _singles(
+    parts: Parts, best: IntArray, taken: Taken, rows: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Exceptions among rows of few samples, sample by sample."""
+    wanted = np.zeros(len(taken.rows), bool)
+    wanted[rows] = True
+    mine = wanted[parts.row]
+    # samples by row and then by number, as parts are by row and then by cluster
+    samples = np.flatnonzero(wanted[taken.which])
+    samples = samples[np.lexsort((taken.index[samples], taken.which[samples]))]
+    label = np.repeat(parts.cluster[mine], parts.units[mine])
+    differs = label != best[taken.which[samples]]
+    index, label = taken.index[samples[differs]], label[differs]
+    order = np.argsort(index)
+    return index[order], label[order]
+
+
+def _ties(
+    rule: Labelling,
+    parts: Parts,
+    taken: Taken,
+    rows: IntArray,
+    holder: Holder,
+    deadline: Deadline,
+) -> Ties:
+    """Exceptions among rows of many samples."""
+    begin, end = np.searchsorted(parts.row, rows), np.searchsorted(parts.row, rows, side="right")
+    slack = see(rule.frame.inside(taken.rows[rows]), rule.centers, rule.prices).slack.max()
+    mine = np.concatenate([np.arange(b, e) for b, e in zip(begin, end, strict=True)])
+    cluster, starts = parts.cluster[mine], np.cumsum([0, *(end - begin)])
+    ends = np.full(mine.size, holder.n_rows)
+    # all but the last entry of each row end where so many samples have gone before
+    inner = np.ones(mine.size, bool)
+    inner[starts[1:] - 1] = False
+    which = np.repeat(np.arange(rows.size), end - begin)
+    so_far = np.cumsum(parts.units[mine])
+    target = so_far - np.concatenate([[0], so_far])[starts[:-1]][which]
+    if inner.any():
+        listed = taken.rows[rows[which[inner]]]
+        question = Question(rule.frame, rule.centers, rule.prices, sums=False)
+        ends[inner] = _located(question, listed, target[inner], float(slack), holder, deadline)
+    return Ties(taken.rows[rows], starts, cluster, ends, float(slack))
+
+
+def _located(
+    question: Question,
+    rows: FloatArray,
+    target: IntArray,
+    slack: float,
+    holder: Holder,
+    deadline: Deadline,
+) -> IntArray:
+    """The number of a sample before which so many samples share a row, for each of some rows."""
+    begin, width = np.zeros(target.size, np.int64), -(-holder.n_rows // WINDOWS)
+    while True:
+        listed = Listed(rows, begin, width, slack)
+        counts = holder.look(replace(question, listed=listed), deadline).located
+        before = np.cumsum(counts, axis=1)
+        window = (before < target[:, None]).sum(axis=1)
+        target = target - np.where(window > 0, before[np.arange(target.size), window - 1], 0)
+        begin = begin + window * width
+        if width == 1:
+            return np.asarray(begin + 1)
+        width = -(-width // WINDOWS)

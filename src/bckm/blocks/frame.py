@@ -1,0 +1,49 @@
+"""`Frame`: from the units of X to numbers of at most 1, which can be summed up exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bckm._core.types import FloatArray
+from bckm._core.validation import LARGEST
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Rows are seen as (x - origin) / x_scale, no number of which is beyond 1.
+
+    Attributes
+    ----------
+    origin : array (d,)
+        In the middle of most rows.
+    x_scale : float
+        A power of two, so that dividing by it is exact.
+    """
+
+    origin: FloatArray
+    x_scale: float
+
+    @classmethod
+    def of(cls, low: FloatArray, high: FloatArray, some: NDArray[Any]) -> Frame:
+        """A frame for rows between `low` and `high`, features one by one; `some` of them."""
+        largest = max(-float(low.min()), float(high.max()))
+        if largest > LARGEST:
+            raise ValueError(f"X contains {largest:g}, whose square overflows; rescale X.")
+        middle = np.median(some.astype(np.float64), axis=0) if len(some) else (low + high) / 2
+        origin = np.clip(middle, low, high)
+        reach = float(np.maximum(high - origin, origin - low).max())
+        return cls(origin, float(np.ldexp(1.0, int(np.frexp(reach)[1]))) if reach > 0 else 1.0)
+
+    def inside(self, rows: NDArray[Any]) -> FloatArray:
+        """Rows or centers in the units of the frame, in an array of their own."""
+        seen: FloatArray = np.subtract(rows, self.origin, dtype=np.float64, order="C")
+        seen *= 1 / self.x_scale
+        return seen
+
+    def outside(self, rows: FloatArray) -> FloatArray:
+        """Rows or centers in the units of X again."""
+        return rows * self.x_scale + self.origin

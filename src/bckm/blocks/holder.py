@@ -1,0 +1,52 @@
+"""`Holder`: whoever holds the blocks; all that a coordinator needs from the data."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from bckm._core.deadline import Deadline
+from bckm._core.types import IntArray
+from bckm.blocks.answer import Answer
+from bckm.blocks.labelling import Labelling
+from bckm.blocks.question import Question
+from bckm.blocks.survey import Survey
+
+
+class Holder(Protocol):
+    """Blocks of rows somewhere: in memory, in files, on many machines.
+
+    Answers are those of all rows, whatever the blocks; if the deadline passes, `TimeUp` is raised.
+
+    Attributes
+    ----------
+    n_rows, n_features, dtype :
+        Shape and type of the data.
+    names : tuple of str or None
+        Names of the features, where they have any.
+    passes : int
+        How often all rows were read so far.
+    received : int
+        Bytes of all answers so far.
+    """
+
+    n_rows: int
+    n_features: int
+    dtype: Any
+    names: tuple[str, ...] | None
+    passes: int
+    received: int
+
+    def survey(self, share: float, seed: int, deadline: Deadline | None = None) -> Survey:
+        """Survey all rows."""
+
+    def look(self, question: Question, deadline: Deadline | None = None) -> Answer:
+        """Answer a question about all rows."""
+
+    def count(self, labelling: Labelling, deadline: Deadline | None = None) -> IntArray:
+        """Count the labels of all rows, (k,)."""
+
+    def labels(self, labelling: Labelling) -> Any:
+        """Labels of all rows: an array, or what makes them when it is asked."""
+
+    def place(self, row: int, feature: int) -> str:
+        """Where a number is, for messages."""

@@ -1,0 +1,309 @@
+"""The exact end of a step: labels of the rows near borders, and prices that prove all labels.
+
+A look tells the least gap of all rows that it did not return, for each pair of clusters. As long as
+no two prices move apart by more, these rows keep their cluster: so they are one constraint for each
+pair, and only rows that were returned have to be settled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bckm._core.arrays import squared_distances
+from bckm._core.deadline import Deadline
+from bckm._core.rounding import UNIT, Rounding
+from bckm._core.types import FloatArray, IntArray
+from bckm.assign import ENGINES
+from bckm.assign.transport_state import ROUNDING, SizeBounds, TransportState, newton
+from bckm.blocks import price_range, whole_sums
+from bckm.blocks.answer import Answer
+from bckm.blocks.look import best_labels
+from bckm.blocks.question import Question
+from bckm.constraints import Constraints
+from bckm.kernels import missing, native
+from bckm.problem.problem import Problem
+
+ENOUGH = 0.5  # samples per cluster that may be wrong before shortest paths begin
+MANY = 16.0  # so many wrong ones are not worth settling: there will be another look
+ROWS = 8  # points per cluster whose exact costs are computed for the shortest paths
+BYTES = 2**27  # at most this much for exact costs
+EXACT, AGAIN = 1e-13, 4  # of the cost: labels whose prices prove less are settled again
+PROOF = 1e-10  # of the cost: more is no proof, unless there are no other rows
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Which samples of the returned rows are where: those of one row may be divided.
+
+    Attributes
+    ----------
+    row, cluster, units : arrays (m,)
+        Place in `Taken.rows`, cluster, and number of samples; by row, then by cluster.
+    """
+
+    row: IntArray
+    cluster: IntArray
+    units: IntArray
+
+    @classmethod
+    def of(cls, row: IntArray, cluster: IntArray, units: IntArray) -> Parts:
+        """Put parts in order."""
+        order = np.lexsort((cluster, row))
+        return cls(row[order], cluster[order], units[order])
+
+    def held(self, k: int) -> IntArray:
+        """Samples in each cluster."""
+        held = np.zeros(k, np.int64)
+        np.add.at(held, self.cluster, self.units)
+        return held
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Proven optimal labels; costs and prices are in the units of the frame.
+
+    Attributes
+    ----------
+    prices : array (k,)
+        Prices that prove it.
+    cost, bound : float
+        What labels cost, and what none can cost less than.
+    gap : float
+        Cost less bound, but for rounding.
+    sizes, means : arrays (k,), (k, d)
+        Samples of each cluster, and their mean (the center, where there are none).
+    parts : Parts
+        Labels of the rows that the look returned.
+    best : array (u,)
+        The best cluster of these rows at the prices.
+    """
+
+    prices: FloatArray
+    cost: float
+    bound: float
+    gap: float
+    sizes: IntArray
+    means: FloatArray
+    parts: Parts
+    best: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Short:
+    """More rows are needed.
+
+    Attributes
+    ----------
+    prices : array (k,) or None
+        Where the rows at hand would lead, beyond what the others permit; None: nowhere, there are
+        too few.
+    """
+
+    prices: FloatArray | None = None
+
+
+class Settling:
+    """One attempt to settle the rows of an answer."""
+
+    def __init__(
+        self, question: Question, answer: Answer, lower: IntArray, upper: IntArray, threads: int
+    ) -> None:
+        self.question, self.answer, self.threads = question, answer, threads
+        self.lower, self.upper, self.k = lower, upper, question.k
+        taken = answer.taken
+        self.points = question.frame.inside(taken.rows)
+        self.number, self.before = taken.number, taken.label.astype(np.int64)
+        held = np.zeros(self.k, np.int64)
+        np.add.at(held, self.before, self.number)
+        self.rest: IntArray = answer.counts - held
+        # what rows that were not returned permit: so much may prices differ more than before
+        size = float(np.abs(question.prices).max()) + 4.0 * (1.0 + np.abs(question.centers).max())
+        least = answer.minima.astype(np.float64)
+        reach = np.minimum(least, question.wide) - ROUNDING * size
+        self.reach = np.where(self.rest[:, None] > 0, reach, np.inf)
+        np.fill_diagonal(self.reach, np.inf)
+
+    def settled(self, prices: FloatArray, deadline: Deadline) -> Settled | Short:
+        """Settle, beginning with given prices."""
+        best: Settled | None = None
+        for _ in range(AGAIN):  # prices that were very large leave rounding behind: once more
+            found = self._settled(prices, deadline)
+            if isinstance(found, Short):
+                return found if best is None else best
+            if best is not None and found.gap >= best.gap:
+                break
+            best = found
+            if found.gap <= EXACT * found.cost:
+                break
+            prices = found.prices
+        assert best is not None
+        if best.gap > PROOF * best.cost and self.rest.any():
+            return Short(best.prices)
+        return best
+
+    def _settled(self, prices: FloatArray, deadline: Deadline) -> Settled | Short:
+        k = self.k
+        lower, upper = np.maximum(self.lower - self.rest, 0), self.upper - self.rest
+        units = int(self.number.sum())
+        if (upper < 0).any() or lower.sum() > units or upper.sum() < units:
+            return Short()
+        if units:
+            found = self._labels(prices, lower, upper, deadline)
+            if isinstance(found, Short):
+                return found
+            prices, parts = found
+        else:
+            none = np.empty(0, np.int64)
+            parts = Parts(none, none, none)
+        sizes = self.rest + parts.held(k)
+        bounds = SizeBounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
+        p = self.question.prices
+        move = np.minimum(self._moves(parts), p - p[:, None] + self.reach)
+        lengths = price_range.arcs(move, sizes, bounds)
+        nodes = price_range.permitted(lengths, np.append(prices, 0.0))
+        if nodes is None:
+            return Short(prices)
+        free = bool((self.lower < self.upper).any())
+        prices = price_range.middle(lengths, nodes, free=free)
+        prices = np.where(self.lower == 0, np.minimum(prices, 0.0), prices)
+        went = prices - p
+        if (went - went[:, None] > self.reach).any():
+            return Short(prices)
+        return self._proven(prices, parts, sizes, bounds)
+
+    def _labels(
+        self, prices: FloatArray, lower: IntArray, upper: IntArray, deadline: Deadline
+    ) -> tuple[FloatArray, Parts] | Short:
+        """Optimal labels of the rows alone, within bounds less the rest, with prices."""
+        if missing:
+            return self._labels_by_highs(lower, upper, deadline)
+        k, centers, number = self.k, self.question.centers, self.number
+        supply = None if (number == 1).all() else number
+        points = native.Points(self.points, None, None, supply)
+        bounds = SizeBounds(
+            (self.lower - self.rest).astype(np.float64), (self.upper - self.rest).astype(np.float64)
+        )
+        state = TransportState(points, supply, bounds, (1.0, 1.0), self.threads)
+        state.evaluate(centers, prices, deadline)
+        newton(state, centers, ENOUGH * k, deadline)
+        if state.infeasibility > MANY * k and self.rest.any():
+            return Short(state.prices)
+        budget = min(ROWS * k + 4 * int(state.infeasibility), max(2 * k, BYTES // (16 * k)))
+        settled = native.settle(
+            points,
+            centers,
+            state.prices,
+            state.label,
+            state.slack,
+            lower,
+            upper,
+            max(1, budget),
+            min(deadline.left, 1e9),
+            self.threads,
+        )
+        deadline.check()
+        units = number.copy()
+        np.subtract.at(units, settled.split_point, settled.split_units)
+        row = np.concatenate([np.arange(number.size), settled.split_point])
+        cluster = np.concatenate([state.label.astype(np.int64), settled.split_cluster])
+        parts = Parts.of(row, cluster, np.concatenate([units, settled.split_units]))
+        return settled.prices.copy(), parts
+
+    def _labels_by_highs(
+        self, lower: IntArray, upper: IntArray, deadline: Deadline
+    ) -> tuple[FloatArray, Parts]:
+        """The same without the kernels, sample by sample."""
+        each = np.repeat(np.arange(self.number.size), self.number)
+        rules = Constraints(size_min=lower.tolist(), size_max=upper.tolist())
+        problem = Problem.build(self.points[each], self.k, rules, few=True)
+        least = np.repeat(np.arange(self.k), lower)
+        more = np.repeat(np.arange(self.k), upper - lower)[: each.size - least.size]
+        start = np.concatenate([least, more])
+        assigner = ENGINES["transport"]().prepare(problem)
+        found = assigner.assign(problem.centers_in(self.question.centers), start, deadline)
+        deadline.check()
+        labels = problem.structure.expand(found.labels)
+        pair, units = np.unique(each * self.k + labels, return_counts=True)
+        row, cluster = np.divmod(pair, self.k)
+        prices = np.zeros(self.k) if found.prices is None else problem.prices_out(found.prices)
+        return prices, Parts.of(row, cluster, units)
+
+    def _moves(self, parts: Parts) -> FloatArray:
+        """What the cheapest move of a returned row between two clusters costs, (k, k)."""
+        k, centers = self.k, self.question.centers
+        move = np.full((k, k), np.inf)
+        squares = np.einsum("id,id->i", centers, centers)
+        order = np.argsort(parts.cluster, kind="stable")
+        ends = np.searchsorted(parts.cluster[order], np.arange(k + 1))
+        for a in range(k):
+            rows = self.points[parts.row[order[ends[a] : ends[a + 1]]]]
+            if len(rows):
+                # |x - c_b|^2 - |x - c_a|^2 around c_a, so that far origins do not cancel
+                apart = centers - centers[a]
+                squares = np.einsum("id,id->i", apart, apart)
+                move[a] = (squares - 2 * ((rows - centers[a]) @ apart.T)).min(axis=0)
+        return move
+
+    def _proven(
+        self, prices: FloatArray, parts: Parts, sizes: IntArray, bounds: SizeBounds
+    ) -> Settled:
+        """Cost, bound and means of labels that are optimal but for rounding."""
+        question, centers = self.question, self.question.centers
+        best = self._best(prices)
+        # other rows than these have their best cluster
+        odd = np.flatnonzero(parts.cluster != best[parts.row])
+        points = self.points[parts.row[odd]]
+        value = squared_distances(points, centers) - prices
+        here = value[np.arange(odd.size), parts.cluster[odd]]
+        regret = float(parts.units[odd] @ (here - value.min(axis=1)))
+        scale = question.cost_scale
+        total, high, low = self._totals(parts, scale)
+        cost = whole_sums.as_float(total, scale)
+        units = sizes.astype(np.float64)
+        gap = regret + bounds.complementary_slack(units, prices)
+        means = np.where(sizes[:, None] > 0, whole_sums.as_means(high, low, sizes), centers)
+        bound = cost - gap - self._rounding(prices, cost, units, bounds)
+        return Settled(prices, cost, min(bound, cost), gap, sizes, means, parts, best)
+
+    def _best(self, prices: FloatArray) -> IntArray:
+        """The best cluster of each returned row, by the very pass that labels blocks."""
+        question = Question(self.question.frame, self.question.centers, prices)
+        best = np.empty(len(self.points), np.int64)
+        for part, seen in best_labels(self.answer.taken.rows, question, self.threads):
+            best[part] = seen.label
+        return best
+
+    def _totals(self, parts: Parts, scale: float) -> tuple[int, IntArray, IntArray]:
+        """Cost and sums of the answer, with rows that have moved where they are now."""
+        answer, k = self.answer, self.k
+        total, high, low = answer.cost, answer.high.copy(), answer.low.copy()
+        moved = np.flatnonzero(parts.cluster != self.before[parts.row])
+        points, units = self.points[parts.row[moved]], parts.units[moved]
+        for sign, cluster in ((1, parts.cluster[moved]), (-1, self.before[parts.row[moved]])):
+            apart = points - self.question.centers[cluster]
+            total += whole_sums.cost_of(np.square(apart).sum(axis=1), scale, sign * units)
+            more = whole_sums.sums_of(points, cluster, k, sign * units)
+            high += more[0]
+            low += more[1]
+        return total, high, low
+
+    def _rounding(
+        self, prices: FloatArray, cost: float, units: FloatArray, bounds: SizeBounds
+    ) -> float:
+        """What rounding may have added to the bound."""
+        k, d = self.question.centers.shape
+        # rows that were not returned have slack; the others were evaluated in float64, where a
+        # value rounds by (d + 4) units of what it is made of, the cost and a price
+        dearest = float(np.abs(prices).max())
+        own = np.square(self.points - self.question.centers[self.before]).sum(axis=1)
+        values = float(self.number @ (2 * own + 6 * dearest))
+        sides = float(np.abs(prices) @ (np.maximum(bounds.upper, units) + bounds.lower + units))
+        steps = d + k + 8 + self.number.size / 1024
+        engine = 2 * UNIT * (steps * values + (k + 8) * sides)
+        # costs are summed up exactly, but points and costs were rounded one by one
+        squares = np.square(self.question.centers).sum(axis=1)
+        moment = 2 * (cost + float(units @ squares))
+        data = Rounding(UNIT * (d + 8), 3 * UNIT * float(np.sqrt(moment)), moment, 0.0, 0.0)
+        return float(engine + data.of_bound(cost))

@@ -1,0 +1,188 @@
+"""Exact steps over blocks: against the in-memory engine, against plain NumPy, in any blocks."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import bckm
+from bckm._core.deadline import Deadline, TimeUp
+from bckm.blocks.array_holder import ArrayHolder
+from bckm.blocks.coordinator import Coordinator, Memory
+from bckm.blocks.labelling import label_block
+from tests.support.transport import draw, prove
+
+
+class Scattered:
+    """A source whose blocks end where they were told to."""
+
+    names, in_file = None, False
+
+    def __init__(self, X, ends):
+        self.X, self.ends, self.shape, self.dtype = X, ends, X.shape, X.dtype
+
+    def blocks(self):
+        begin = 0
+        for end in [*self.ends, len(self.X)]:
+            yield begin, self.X[begin:end]
+            begin = end
+
+
+def coordinated(X, lower, upper, *, ends=(), share=0.3, threads=1, **options):
+    holder = ArrayHolder(Scattered(X, list(ends)), threads)
+    survey = holder.survey(share, 1)
+    survey.check()
+    return Coordinator(holder, survey, survey.frame(), lower, upper, threads, **options)
+
+
+def labels_of(coordinator, step):
+    labelling = coordinator.labelling(step)
+    parts = [label_block(x, at, labelling) for at, x in coordinator.holder.source.blocks()]
+    return np.concatenate(parts)
+
+
+def check(coordinator, centers, step, X, lower, upper):
+    """Sizes, cost, means and proof, from nothing but X, labels and prices."""
+    labels, k = labels_of(coordinator, step), len(centers)
+    sizes = np.bincount(labels, minlength=k)
+    assert np.array_equal(sizes, step.sizes)
+    assert (sizes >= lower).all()
+    assert (sizes <= upper).all()
+    points, ones = coordinator.frame.inside(X), np.ones(len(X))
+    upper = np.minimum(upper, len(X))
+    proof = prove(points, ones, centers, lower, upper, labels, step.prices)
+    close = 1e-11 * proof.cost
+    assert abs(step.cost - proof.cost) <= 1e-12 * proof.cost + proof.noise
+    assert proof.cost - proof.value <= close + proof.noise
+    assert step.bound <= min(step.cost, proof.value + proof.noise)
+    rounding = 100 * (16 + sum(centers.shape)) * proof.noise
+    assert step.cost - step.bound <= close + rounding
+    for i in range(k):
+        mean = points[labels == i].mean(axis=0) if sizes[i] else centers[i]
+        np.testing.assert_allclose(step.means[i], mean, rtol=1e-12, atol=1e-14)
+    return labels
+
+
+def cuts(rng, n):
+    """Five partitionings, with empty blocks."""
+    yield []
+    yield [n // 2, n // 2]
+    for number in (1, 3, 9):
+        yield np.sort(rng.integers(0, n + 1, number)).tolist()
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("batch", range(20))
+def test_drawn_instances_in_any_blocks(batch):
+    for seed in range(batch * 25, (batch + 1) * 25):
+        drawn, rng = draw(seed), np.random.default_rng(seed)
+        X, lower, upper = drawn.X, drawn.lower, drawn.upper
+        first = None
+        for number, ends in enumerate(cuts(rng, len(X))):
+            c = coordinated(X, lower, upper, ends=ends, threads=1 + number % 3)
+            centers = c.frame.inside(drawn.centers)
+            step = c.step(centers, np.zeros(drawn.k))
+            if first is None:
+                first = step, check(c, centers, step, X, lower, upper)
+                known = bckm.assign_to(X, drawn.centers, drawn.rules)
+                cost = step.cost * c.frame.x_scale**2
+                noise = 1e-15 * len(X) * c.frame.x_scale**2 * (1 + np.abs(centers).max()) ** 2
+                assert cost == pytest.approx(known.inertia, rel=1e-9, abs=noise), seed
+            else:
+                assert np.array_equal(labels_of(c, step), first[1]), seed
+                assert step.cost == first[0].cost
+                for name in ("prices", "means", "sizes"):
+                    assert np.array_equal(getattr(step, name), getattr(first[0], name)), name
+        again = c.step(step.means, step.prices, step.memory)
+        check(c, step.means, again, X, lower, upper)
+        assert again.cost <= step.cost * (1 + 1e-12)
+
+
+def rows(kind, n, d, rng):
+    """Data of several kinds, none of which the coordinator was tuned on."""
+    if kind == "heavy tails":
+        return rng.standard_t(1.5, size=(n, d))
+    if kind == "curve":
+        t = rng.random(n)[:, None] * 20
+        return np.sin(t * np.arange(1, d + 1) / 3) + 0.01 * rng.normal(size=(n, d))
+    if kind == "ellipse":
+        return rng.normal(size=(n, d)) * np.geomspace(1, 1e-3, d)
+    if kind == "grid":
+        return rng.integers(0, 3, size=(n, d)).astype(float)
+    if kind == "far blobs":
+        centers = 30 * rng.normal(size=(12, d))
+        return centers[rng.choice(12, n, p=rng.dirichlet(np.ones(12)))] + rng.normal(size=(n, d))
+    return rng.random((n, d)) + 1e6  # offset
+
+
+KINDS = ["heavy tails", "curve", "ellipse", "grid", "far blobs", "offset"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_few_looks_and_a_proof(kind):
+    rng = np.random.default_rng(KINDS.index(kind))
+    n, d, k = 20_000, 4, 12
+    X = rows(kind, n, d, rng).astype(np.float64 if kind == "offset" else np.float32)
+    sizes = np.full(k, n // k), np.full(k, n // k + 1)
+    c = coordinated(X, *sizes, ends=[7000, 7001], share=0.1)
+    centers, prices, memory = c.frame.inside(X[rng.choice(n, k, replace=False)]), np.zeros(k), None
+    for number in range(3):
+        step = c.step(centers, prices, memory)
+        check(c, centers, step, X, *sizes)
+        assert step.passes <= (6 if number == 0 else 4)
+        assert step.cost - step.bound <= 1e-9 * step.cost
+        centers, prices, memory = step.means, step.prices, step.memory
+
+
+def test_masses_of_equal_rows_are_divided():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 3))[rng.integers(0, 6, 30_000)]
+    lower = upper = np.full(10, 3000)
+    c = coordinated(X, lower, upper, ends=[11, 15_000], share=0.05)
+    centers = c.frame.inside(rng.normal(size=(10, 3)))
+    step = c.step(centers, np.zeros(10))
+    assert step.passes <= 6
+    check(c, centers, step, X, lower, upper)
+    assert c.labelling(step).ties is not None
+    other = coordinated(X, lower, upper, ends=[29_000], share=0.05)
+    assert np.array_equal(labels_of(other, other.step(centers, np.zeros(10))), labels_of(c, step))
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (40, 40), (500, 1), (3, 2)])
+def test_as_many_samples_as_clusters_and_one_cluster(n, k):
+    X = np.random.default_rng(n).normal(size=(n, 2))
+    lower, upper = np.full(k, n // k), np.full(k, -(-n // k))
+    c = coordinated(X, lower, upper, ends=[0, n // 2, n], share=1.0)
+    centers = c.frame.inside(X[:k])
+    check(c, centers, c.step(centers, np.zeros(k)), X, lower, upper)
+
+
+def test_nothing_is_kept_from_step_to_step():
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    lower = upper = np.full(10, 500)
+    c = coordinated(X, lower, upper, share=0.1)
+    centers = c.frame.inside(X[:10])
+    first = c.step(centers, np.zeros(10))
+    second = c.step(first.means, first.prices, first.memory)
+    fresh = coordinated(X, lower, upper, share=0.1, ends=[99])
+    tree = first.memory.to_tree()
+    again = fresh.step(first.means, first.prices, Memory(**tree))
+    for name in ("prices", "means", "sizes", "cost", "bound"):
+        assert np.array_equal(getattr(second, name), getattr(again, name)), name
+
+
+def test_the_deadline_is_heard():
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    c = coordinated(X, np.full(10, 500), np.full(10, 500))
+    with pytest.raises(TimeUp):
+        c.step(c.frame.inside(X[:10]), np.zeros(10), None, Deadline.after(0.0))
+
+
+def test_labels_are_best_at_the_prices_but_for_exceptions():
+    X = np.random.default_rng(1).normal(size=(20_000, 3)).astype(np.float32)
+    lower = upper = np.full(8, 2500)
+    c = coordinated(X, lower, upper, share=0.1)
+    centers = c.frame.inside(X[:8])
+    step = c.step(centers, np.zeros(8))
+    value = cdist(c.frame.inside(X), centers, "sqeuclidean") - step.prices
+    assert (value.argmin(axis=1) != labels_of(c, step)).sum() <= 8
+    assert c.labelling(step).index.size <= 8
