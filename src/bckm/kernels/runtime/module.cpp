@@ -82,6 +82,7 @@ bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector price
     check_prices(points, centers, prices);
     check_labels(points, label, k);
     require(static_cast<std::int64_t>(slack.shape(0)) == n, "one slack per point");
+    require(n <= std::numeric_limits<std::uint32_t>::max(), "fewer points");
     require(lower.shape(0) == prices.shape(0) && upper.shape(0) == prices.shape(0),
             "bounds must have one number per cluster");
     std::vector<std::int64_t> held(k, 0), at_most(k);
