@@ -22,6 +22,7 @@ from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign._groups import Groups, Settled
 from bckm.assign._patch import patched
+from bckm.assign._soft_newton import soft_newton
 from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
@@ -49,7 +50,7 @@ class TransportAssigner(Assigner):
         super().__init__(problem)
         s = self.structure
         require(
-            min(BYTES, 32 * s.n_items * s.n_clusters) + 40 * s.n_items + 100 * s.n_clusters**2,
+            min(BYTES, 32 * s.n_items * s.n_clusters) + 200 * s.n_items + 100 * s.n_clusters**2,
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",
         )
@@ -153,9 +154,13 @@ class TransportAssigner(Assigner):
         elif prices.any():
             prices = self._better_than_none(state, centers, prices, deadline)
         state.evaluate(centers, prices, deadline)
+        enough = ENOUGH[depth > 0] * prices.size
+        if state.contenders is not None:
+            soft_newton(state, centers, enough, deadline)
         if depth > 0 and last and state.infeasibility > FEW * state.units.sum():
             self._solve_part(state, centers, deadline)
-        newton(state, centers, ENOUGH[depth > 0] * prices.size, deadline)
+        if state.contenders is None:
+            newton(state, centers, enough, deadline)
 
     def _better_than_none(
         self, state: TransportState, centers: FloatArray, prices: FloatArray, deadline: Deadline
