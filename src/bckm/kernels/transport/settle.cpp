@@ -14,7 +14,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int32_t none = Arcs::none;
-constexpr double ahead = 4.0;  // arcs are listed up to so many times the length that is needed
+constexpr std::int64_t many = 256;  // clusters
+constexpr double ahead = 4.0;       // arcs are listed up to so many times the length that is needed
 
 // The network. Nodes are the k clusters, with `Arcs` between them, and a hub. Each cluster must
 // hold its lower bound; what it holds above that is `hub_flow`, an arc to the hub at no cost, at
@@ -72,9 +73,9 @@ private:
         surplus[k] -= spare;
     }
 
-    // Dijkstra from all nodes with a surplus until half of those with a deficit are reached: far
-    // ones would raise all prices by much, and then few short arcs stay short. False if there is
-    // none.
+    // Dijkstra from all nodes with a surplus until those with a deficit are reached, or half of
+    // them where there are many clusters: far ones would raise all prices by much, and then few
+    // short arcs stay short. False if there is none.
     bool search() {
         const std::int64_t hub = k;
         distance.assign(k + 1, infinity);
@@ -94,7 +95,7 @@ private:
         for (const Arcs::Pair pair : arcs.lowered) short_arcs.add(pair);
         arcs.lowered.clear();
         const double length = ahead * horizon;  // of the last search: this one is about as long
-        const std::int64_t left = missing / 2;
+        const std::int64_t left = k < many ? 0 : missing / 2;
         while (missing > left && !queue.empty()) {
             std::pop_heap(queue.begin(), queue.end());
             const Waiting next = queue.back();
