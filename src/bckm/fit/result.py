@@ -114,10 +114,11 @@ class Result:
     centers : array (k, d)
         Means of the clusters (an empty cluster keeps its last center); from `bckm.assign_to`, the
         given centers; where data are read in blocks, those that the labels were assigned to, which
-        are the means up to `tol`. With the columns of X: for ``metric="cosine"``, the direction of the mean, of
-        length 1; for "latlon" or "haversine", its latitude and longitude. A mean at the center of
-        the sphere has no direction and gets that of one of its samples. For a learned metric, the
-        means of X (of an empty cluster, a point that the learned center is the image of).
+        are the means up to `tol`. With the columns of X: for ``metric="cosine"``, the direction of
+        the mean, of length 1; for "latlon" or "haversine", its latitude and longitude. A mean at
+        the center of the sphere has no direction and gets that of one of its samples. For a learned
+        metric, the means of X (of an empty cluster, a point that the learned center is the image
+        of).
     inertia : float
         Weighted sum of squared distances of samples to the center of their cluster.
     penalty : float
