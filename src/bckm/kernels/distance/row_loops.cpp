@@ -70,19 +70,17 @@ template <int rows, int blocks>
 void some_costs(const double* const* x, const double* weight, const double* columns,
                 std::int64_t dims, std::int64_t width, double* const* out) {
     double* to[rows];
-    for (int r = 0; r < rows; ++r) to[r] = out[r];
-    const auto go_on = [&](int number) {
-        for (int r = 0; r < rows; ++r) to[r] += number * block;
-        columns += number * block * dims;
-        width -= number * block;
+    const auto place = [&](std::int64_t i) {
+        for (int r = 0; r < rows; ++r) to[r] = out[r] + i;
     };
-    while (width >= blocks * block) {
-        block_costs<rows, blocks>(x, weight, columns, dims, to);
-        go_on(blocks);
+    std::int64_t i = 0;
+    for (; i + blocks * block <= width; i += blocks * block) {
+        place(i);
+        block_costs<rows, blocks>(x, weight, columns + i * dims, dims, to);
     }
-    while (width > 0) {
-        block_costs<rows, 1>(x, weight, columns, dims, to);
-        go_on(1);
+    for (; i < width; i += block) {
+        place(i);
+        block_costs<rows, 1>(x, weight, columns + i * dims, dims, to);
     }
 }
 
