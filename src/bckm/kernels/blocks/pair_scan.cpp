@@ -26,14 +26,13 @@ void pair_scan(const Points& points, const PricedCenters& priced, const std::int
         // the loops see costs; prices and limits are the same for all rows of a
         const double* price = priced.prices;
         std::vector<double> cost(padded(k)), shift(padded(k)), least(padded(k), infinity);
-        std::vector<std::int64_t> unused(padded(k));
         for (std::int64_t b = 0; b < k; ++b) shift[b] = price[a] - price[b] - limit[a * k + b];
         shift[a] = infinity;
         for (std::int64_t q = from; q < to; ++q) {
             const std::int64_t j = order[q];
             exact_costs(priced, points.row(j), points.weight(j), cost.data());
             taken[j] = loops.least(cost.data(), shift.data(), k) <= cost[a];
-            if (!taken[j]) loops.offer(cost.data(), cost[a], 0, k, least.data(), unused.data());
+            if (!taken[j]) loops.offer(cost.data(), cost[a], k, least.data());
         }
         least[a] = infinity;
         double* lowest = minima + a * k;
