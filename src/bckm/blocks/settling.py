@@ -199,7 +199,7 @@ class Settling:
         prices, sizes = self.question.prices, self.rest + parts.held(self.k)
         found = self._proven(prices, parts, sizes, self.bounds, self.before)
         rounding = self._rounding(prices, found.cost, sizes.astype(np.float64), self.bounds)
-        bound = min(dual, found.cost) - rounding
+        bound = max(min(dual, found.cost) - rounding, 0.0)
         return replace(found, bound=bound, gap=found.cost - dual)
 
     def _beyond(self, prices: FloatArray) -> float:
@@ -307,11 +307,12 @@ class Settling:
         regret = float(parts.units[odd] @ (here - value.min(axis=1)))
         scale = question.cost_scale
         total, high, low = self._totals(parts, scale)
-        cost = whole_sums.as_float(total, scale)
+        # rows that have moved may round in another order than in the look: zero stays zero
+        cost = max(whole_sums.as_float(total, scale), 0.0)
         units = sizes.astype(np.float64)
         gap = regret + bounds.complementary_slack(units, prices)
         means = np.where(sizes[:, None] > 0, whole_sums.as_means(high, low, sizes), centers)
-        bound = cost - gap - self._rounding(prices, cost, units, bounds)
+        bound = max(cost - gap - self._rounding(prices, cost, units, bounds), 0.0)
         return Settled(prices, cost, min(bound, cost), gap, sizes, means, parts, best)
 
     def _best(self, prices: FloatArray) -> IntArray:
