@@ -5,7 +5,6 @@ import pytest
 
 import bckm
 from bckm import Constraints, Stay, kmeans
-from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline
 from bckm.fit import seeding
 from bckm.fit.seeding import Starts, anchors, known_items, match, scatter, spread
@@ -89,11 +88,13 @@ def test_seeds_of_very_many_items_are_drawn_from_a_part(monkeypatch):
     p = many(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2)])
     sizes = []
 
-    def counted(points, others):
-        sizes.append(len(others))
-        return squared_distances(points, others)
+    draw = seeding._draw
 
-    monkeypatch.setattr(seeding, "squared_distances", counted)
+    def counted(weight, *others):
+        sizes.append(weight.size)
+        return draw(weight, *others)
+
+    monkeypatch.setattr(seeding, "_draw", counted)
     a, b = (seeds(p, np.random.default_rng(seed)) for seed in (0, 1))
     assert set(sizes) == {20_000}
     assert all((p.points == c).all(axis=1).any() for c in a)

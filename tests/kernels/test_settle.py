@@ -100,7 +100,7 @@ def test_any_budget_gives_the_optimum(seed):
         label, answer = drawn.settle(budget)
         assert drawn.check(label, answer) == pytest.approx(best, rel=1e-12)
         rows.append(answer.rows)
-    assert rows[1] <= rows[-1] <= 60
+    assert max(rows) <= 60
 
 
 def test_small_budgets_look_at_few_points():

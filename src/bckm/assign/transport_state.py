@@ -25,6 +25,7 @@ from bckm.kernels import native
 PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility is slow
 MOST = 40  # steps: from prices that are far too large it would take forever
 ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
+MANY = 2**15  # numbers that a look reads for each point, from which a list of clusters pays off
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
 TRIES, SHORTER = 4, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
@@ -130,6 +131,9 @@ class TransportState:
         self.units = np.zeros(self.k)
         self.units[0] = points.n if supply is None else supply.sum()  # all labels are 0 at first
         self.evaluated = 0
+        # where there are many features, looks at the same centers read lists of contenders
+        many = self.k * points.n_features >= MANY
+        self.contenders = native.Contenders(points.n) if many else None
         self.cost = 0.0  # of the labels, but for a constant, while the centers stay
 
     @property
@@ -173,6 +177,7 @@ class TransportState:
                 keep,
                 self.threads,
                 deadline.left,
+                self.contenders,
             )
         except native.Stopped:
             self.units = np.bincount(self.label, self.supply, self.k).astype(np.float64)

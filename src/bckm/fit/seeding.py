@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from bckm._core.arrays import nearest, rows_of, squared_distances, totals
 from bckm._core.deadline import Deadline
@@ -17,13 +18,14 @@ from bckm._core.types import FloatArray, IntArray, PointArray
 from bckm._core.validation import read_centers
 from bckm.constraints.rules import MovedMax
 from bckm.fit.parameters import PARAMETERS, read_setting
-from bckm.kernels import missing
+from bckm.kernels import missing, native
 from bckm.metric.embedding import Metric
 from bckm.problem.cliques import clique_cover
 from bckm.problem.problem import Problem
 
 ENOUGH = 20_000  # items from which seeds are drawn, and counted; more where clusters are many
 ENOUGH_EACH = 100
+SAME = 1e-13  # of all that is left: gains that differ less are equal
 SHARE = 0.3  # of the time that is left, after which the rest of the seeds is drawn at once
 RANDOM_STARTS, MOST_STARTS = 10, 20  # of n_init="auto": as people know it, and at most
 SMALL = 20_000  # items x clusters of all starts together, if one alone is not more
@@ -220,11 +222,12 @@ def spread(
     """
     points, mass, k = problem.points, problem.mass, problem.structure.n_clusters
     soon = deadline.share(SHARE)
+    part = None
     if mass.size > _enough(k):
         part = rng.choice(mass.size, _enough(k), replace=False)
-        points, mass = points[part], mass[part]
+        mass = mass[part]
     known = _suggested(problem) if first else np.empty((0, points.shape[1]))
-    return greedy(points, mass, known, k, rng, soon)
+    return greedy(points, mass, known, k, rng, soon, part, problem.threads)
 
 
 def greedy(
@@ -234,24 +237,64 @@ def greedy(
     k: int,
     rng: np.random.Generator,
     soon: Deadline,
+    part: IntArray | None = None,
+    threads: int = 1,
 ) -> Seeds:
-    """Choose centers among points by greedy k-means++, after those that are known; see `spread`."""
+    """Choose centers among points by greedy k-means++, after those that are known; see `spread`.
+
+    Where only a `part` of the rows counts, `mass` is theirs.
+    """
+
+    def rows(drawn: IntArray) -> FloatArray:
+        return rows_of(points, drawn if part is None else part[drawn])
+
     trials = 2 + int(np.log(k))
     centers = np.empty((k, points.shape[1]))
     if len(known) == 0:
-        known = rows_of(points, _draw(mass, 1, rng))
+        known = rows(_draw(mass, 1, rng))
     centers[: len(known)] = known
-    distance = squared_distances(known, points).min(axis=0)
+    near: native.SeedDistances | SeedDistances
+    if missing or sp.issparse(points):
+        near = SeedDistances(points if part is None else points[part], mass)
+    else:
+        near = native.SeedDistances(native.Points(points, part), mass, threads)
+    near.add(known)
     for c in range(len(known), k):
+        weight = mass * near.distance
         if soon.passed:
-            centers[c:] = rows_of(points, _draw(mass * distance, k - c, rng))
+            centers[c:] = rows(_draw(weight, k - c, rng))
             return Seeds(centers, complete=False)
-        drawn = _draw(mass * distance, trials, rng)
-        candidates = rows_of(points, drawn)
-        after = np.minimum(distance, squared_distances(candidates, points))
-        best = int((after @ mass).argmin())
-        centers[c], distance = candidates[best], after[best]
+        candidates = rows(_draw(weight, trials, rng))
+        gain = near.gains(candidates)
+        # the first of equal ones, however sums are rounded
+        best = int(np.argmax(gain >= gain.max() - SAME * float(weight.sum())))
+        near.take(best)
+        centers[c] = candidates[best]
     return Seeds(centers)
+
+
+class SeedDistances:
+    """How far points are from the centers so far: as `kernels/distance/seeding`, in NumPy."""
+
+    def __init__(self, points: PointArray, mass: FloatArray) -> None:
+        self.points, self.mass = points, mass
+        self.distance: FloatArray = np.full(mass.size, np.inf)
+        self._after: FloatArray = np.empty((0, mass.size))
+
+    def add(self, centers: FloatArray) -> None:
+        """Take these centers."""
+        self.distance = np.minimum(
+            self.distance, squared_distances(centers, self.points).min(axis=0)
+        )
+
+    def gains(self, candidates: FloatArray) -> FloatArray:
+        """By how much each candidate would lower the sum of mass times distance."""
+        self._after = np.minimum(self.distance, squared_distances(candidates, self.points))
+        return np.asarray((self.distance - self._after) @ self.mass)
+
+    def take(self, candidate: int) -> None:
+        """Take one of the last candidates."""
+        self.distance = self._after[candidate]
 
 
 def _suggested(problem: Problem) -> FloatArray:

@@ -7,6 +7,19 @@ namespace {
 
 constexpr double unit32 = 6.0e-8;  // relative rounding of float32, 2^-24
 
+// Any origin will do. The median center is near most points even if one center is far away.
+std::vector<double> median_center(const PricedCenters& priced) {
+    std::vector<double> origin(priced.dims), column(priced.k);
+    for (std::int64_t t = 0; t < priced.dims; ++t) {
+        for (std::int64_t i = 0; i < priced.k; ++i) column[i] = priced.centers[i * priced.dims + t];
+        std::nth_element(column.begin(), column.begin() + priced.k / 2, column.end());
+        origin[t] = column[priced.k / 2];
+    }
+    return origin;
+}
+
+}  // namespace
+
 const TileKernel& kernel_of_machine() {
     static const TileKernel kernel = [] {
 #if defined(BCKM_X86_VARIANTS)
@@ -20,19 +33,6 @@ const TileKernel& kernel_of_machine() {
     }();
     return kernel;
 }
-
-// Any origin will do. The median center is near most points even if one center is far away.
-std::vector<double> median_center(const PricedCenters& priced) {
-    std::vector<double> origin(priced.dims), column(priced.k);
-    for (std::int64_t t = 0; t < priced.dims; ++t) {
-        for (std::int64_t i = 0; i < priced.k; ++i) column[i] = priced.centers[i * priced.dims + t];
-        std::nth_element(column.begin(), column.begin() + priced.k / 2, column.end());
-        origin[t] = column[priced.k / 2];
-    }
-    return origin;
-}
-
-}  // namespace
 
 Packed::Packed(const PricedCenters& priced, bool weighted)
     : kernel(kernel_of_machine()), weighted(weighted), features(priced.dims),

@@ -11,6 +11,9 @@
 
 namespace bckm {
 
+// The variant for this machine.
+const TileKernel& kernel_of_machine();
+
 // Centers around an origin, scaled, in float32.
 //
 // The value of a point is  w (|c|^2 - 2 x c) - price : the cost less w |x|^2, which is the same for
@@ -49,20 +52,21 @@ struct Packed {
 class Tile {
 public:
     explicit Tile(const Packed& packed)
-        : packed_(packed), values_(packed.dims * packed.kernel.samples + 16), row_(packed.dims),
-          square_(packed.kernel.samples) {}
+        : packed_(packed), values_(packed.dims * packed.kernel.samples + 16),
+          rows_(packed.dims * strip), square_(packed.kernel.samples) {}
 
     // Fills the tile with points which(0) .. which(filled - 1); the last one repeats to the end.
     template <class Which> void fill(const Points& points, int filled, Which which) {
-        const int size = packed_.kernel.samples;
-        float* tile = values();
         for (int r = 0; r < std::min(filled, ahead); ++r) prefetch(points.row(which(r)));
-        for (int r = 0; r < size; ++r) {
-            if (r + ahead < filled) prefetch(points.row(which(r + ahead)));
-            const std::int64_t j = which(std::min(r, filled - 1));
-            const double weight = packed_.weighted ? points.weight(j) : 1.0;
-            square_[r] = weight * normalize(points.row(j), weight);
-            for (std::int64_t t = 0; t < packed_.dims; ++t) tile[t * size + r] = row_[t];
+        for (int from = 0; from < packed_.kernel.samples; from += strip) {
+            for (int r = from; r < from + strip; ++r) {
+                if (r + ahead < filled) prefetch(points.row(which(r + ahead)));
+                const std::int64_t j = which(std::min(r, filled - 1));
+                const double weight = packed_.weighted ? points.weight(j) : 1.0;
+                float* row = rows_.data() + (r - from) * packed_.dims;
+                square_[r] = weight * normalize(points.row(j), weight, row);
+            }
+            turn(values() + from);
         }
     }
 
@@ -85,9 +89,17 @@ private:
 #endif
     }
 
-    // A point in float32, into row_; returns |x|^2. Four partial sums do not wait for
-    // each other.
-    double normalize(const double* x, double weight) {
+    // Rows into columns of the tile: a few rows stay in the cache, and whole lines are written.
+    static constexpr int strip = 8;
+    void turn(float* tile) const {
+        const std::int64_t dims = packed_.dims, size = packed_.kernel.samples;
+        const float* rows = rows_.data();
+        for (std::int64_t t = 0; t < dims; ++t)
+            for (int r = 0; r < strip; ++r) tile[t * size + r] = rows[r * dims + t];
+    }
+
+    // A point in float32; returns |x|^2. Four partial sums do not wait for each other.
+    double normalize(const double* x, double weight, float* row) const {
         const double inverse = 1.0 / packed_.scale;
         const double* origin = packed_.origin.data();
         double sum[4] = {};
@@ -96,19 +108,19 @@ private:
             for (int q = 0; q < 4; ++q) {
                 const double value = (x[t + q] - origin[t + q]) * inverse;
                 sum[q] += value * value;
-                row_[t + q] = static_cast<float>(weight * value);
+                row[t + q] = static_cast<float>(weight * value);
             }
         for (; t < packed_.features; ++t) {
             const double value = (x[t] - origin[t]) * inverse;
             sum[0] += value * value;
-            row_[t] = static_cast<float>(weight * value);
+            row[t] = static_cast<float>(weight * value);
         }
-        if (packed_.weighted) row_[t] = static_cast<float>(weight);
+        if (packed_.weighted) row[t] = static_cast<float>(weight);
         return (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
 
     const Packed& packed_;
-    std::vector<float> values_, row_;
+    std::vector<float> values_, rows_;
     std::vector<double> square_;
 };
 

@@ -35,7 +35,7 @@ struct PricedCenters {
     std::int64_t dims;
     const double* centers;        // (k, dims)
     const double* prices;         // (k,)
-    std::vector<double> columns;  // centers by feature, (dims, padded k)
+    std::vector<double> columns;  // centers in blocks of features, (padded k / 8, dims, 8)
     double max_price;             // largest absolute price
 
     PricedCenters(const double* centers, const double* prices, std::int64_t k, std::int64_t dims);

@@ -9,29 +9,93 @@ namespace {
 
 constexpr int block = 8;
 
+#if defined(__GNUC__)
+// Written out: left to itself, the compiler vectorizes over features and spends its time shuffling.
+#if defined(__AVX512F__)
+constexpr int lanes = 8;
+#elif defined(__AVX2__)
+constexpr int lanes = 4;
+#else
+constexpr int lanes = 2;
+#endif
+typedef double Doubles __attribute__((vector_size(lanes * 8)));
+inline Doubles load(const double* p) {
+    Doubles v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+inline void store(double* p, Doubles v) { __builtin_memcpy(p, &v, sizeof v); }
+inline Doubles all(double v) { return Doubles{} + v; }
+#define BCKM_UNROLL _Pragma("GCC unroll 8")
+#else
+constexpr int lanes = 1;
+typedef double Doubles;
+inline Doubles load(const double* p) { return *p; }
+inline void store(double* p, Doubles v) { *p = v; }
+inline Doubles all(double v) { return v; }
+#define BCKM_UNROLL
+#endif
+
+// Costs of `rows` points in `blocks` blocks of clusters, each number added up feature by feature.
 // From differences: |x|^2 - 2xc + |c|^2 would cancel where clusters are tight.
-void costs(const double* x, double weight, const double* columns, std::int64_t dims,
-           std::int64_t width, double* out) {
-    for (std::int64_t i = 0; i < width; i += block) {
-        double sum[block] = {};
-        for (std::int64_t t = 0; t < dims; ++t) {
-            const double* c = columns + t * width + i;
-            for (int q = 0; q < block; ++q) {
-                const double gap = x[t] - c[q];
-                sum[q] += gap * gap;
+template <int rows, int blocks>
+void block_costs(const double* const* x, const double* weight, const double* columns,
+                 std::int64_t dims, double* const* out) {
+    constexpr int parts = block / lanes;
+    Doubles sum[rows][blocks * parts];
+    BCKM_UNROLL
+    for (int r = 0; r < rows; ++r) {
+        BCKM_UNROLL
+        for (int p = 0; p < blocks * parts; ++p) sum[r][p] = all(0.0);
+    }
+    for (std::int64_t t = 0; t < dims; ++t) {
+        BCKM_UNROLL
+        for (int p = 0; p < blocks * parts; ++p) {
+            const Doubles c = load(columns + (p / parts * dims + t) * block + p % parts * lanes);
+            BCKM_UNROLL
+            for (int r = 0; r < rows; ++r) {
+                const Doubles gap = all(x[r][t]) - c;
+                sum[r][p] += gap * gap;
             }
         }
-        for (int q = 0; q < block; ++q) out[i + q] = weight * sum[q];
+    }
+    BCKM_UNROLL
+    for (int r = 0; r < rows; ++r) {
+        BCKM_UNROLL
+        for (int p = 0; p < blocks * parts; ++p) store(out[r] + p * lanes, weight[r] * sum[r][p]);
     }
 }
 
-void offer(const double* __restrict cost, double here, std::int64_t name, std::int64_t k,
-           double* __restrict least, std::int64_t* __restrict who) {
-    for (std::int64_t i = 0; i < k; ++i) {
-        const double change = cost[i] - here;
-        who[i] = change < least[i] ? name : who[i];
-        least[i] = change < least[i] ? change : least[i];
+template <int rows, int blocks>
+void some_costs(const double* const* x, const double* weight, const double* columns,
+                std::int64_t dims, std::int64_t width, double* const* out) {
+    double* to[rows];
+    for (int r = 0; r < rows; ++r) to[r] = out[r];
+    const auto go_on = [&](int number) {
+        for (int r = 0; r < rows; ++r) to[r] += number * block;
+        columns += number * block * dims;
+        width -= number * block;
+    };
+    while (width >= blocks * block) {
+        block_costs<rows, blocks>(x, weight, columns, dims, to);
+        go_on(blocks);
     }
+    while (width > 0) {
+        block_costs<rows, 1>(x, weight, columns, dims, to);
+        go_on(1);
+    }
+}
+
+// as many sums at a time as registers hold, and enough that none waits for another
+constexpr int blocks_of_one = lanes == 8 ? 8 : lanes == 4 ? 4 : 2;
+constexpr int blocks_of_four = lanes == 8 ? 2 : 1;
+
+void costs(const double* const* x, const double* weight, int rows, const double* columns,
+           std::int64_t dims, std::int64_t width, double* const* out) {
+    for (; rows >= 4; rows -= 4, x += 4, weight += 4, out += 4)
+        some_costs<4, blocks_of_four>(x, weight, columns, dims, width, out);
+    for (; rows > 0; --rows, ++x, ++weight, ++out)
+        some_costs<1, blocks_of_one>(x, weight, columns, dims, width, out);
 }
 
 void relax(const double* __restrict arc, double here, double so_far, const double* __restrict price,
@@ -96,6 +160,6 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 
 }  // namespace
 
-RowLoops row_loops() { return {costs, offer, relax, decay, least, entry}; }
+RowLoops row_loops() { return {costs, relax, decay, least, entry}; }
 
 }  // namespace bckm::BCKM_ISA

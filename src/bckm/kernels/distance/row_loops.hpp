@@ -6,13 +6,10 @@
 namespace bckm {
 
 struct RowLoops {
-    // out[i] = weight * |x - c_i|^2, from the centers by feature, (dims, width)
-    void (*costs)(const double* x, double weight, const double* columns, std::int64_t dims,
-                  std::int64_t width, double* out);
-
-    // least[i] = min(least[i], cost[i] - here), and who[i] = name where that is lower
-    void (*offer)(const double* cost, double here, std::int64_t name, std::int64_t k, double* least,
-                  std::int64_t* who);
+    // out[r][i] = weight[r] * |x[r] - c_i|^2, from the centers in blocks of features,
+    // (width / 8, dims, 8); a number does not depend on which rows are computed together
+    void (*costs)(const double* const* x, const double* weight, int rows, const double* columns,
+                  std::int64_t dims, std::int64_t width, double* const* out);
 
     // distance[i] = min(distance[i], so_far + max(0, arc[i] + here - price[i])); where that is
     // lower, from[i] = name and used[i] = arc[i]

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "distance/contenders.hpp"
 #include "distance/points.hpp"
 
 namespace bckm {
@@ -36,7 +37,10 @@ struct SweepResult {
 
 // Brings `PointState` up to date. Points whose slack survives the drift are not evaluated. With
 // `keep_labels` the labels stay and their regret is added up, else each point gets its best label.
+// With `contenders`, points that have a list at these centers are decided by it where it suffices;
+// the others get one.
 SweepResult sweep(const Points& points, const PricedCenters& priced, const PointState& state,
-                  const Drift& drift, bool keep_labels, int threads);
+                  const Drift& drift, bool keep_labels, int threads,
+                  Contenders* contenders = nullptr);
 
 }  // namespace bckm

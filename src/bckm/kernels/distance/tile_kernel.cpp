@@ -134,7 +134,7 @@ struct Sums {
 };
 
 void run(const float* points, std::int64_t dims, const float* centers, const float* bias,
-         std::int64_t width, TileBest& out) {
+         std::int64_t width, TileBest& out, float* all_values) {
     Leaders leaders[groups];
     for (int g = 0; g < groups; ++g) leaders[g].reset();
     for (std::int64_t i = 0; i < width; i += block, centers += dims * block) {
@@ -145,6 +145,13 @@ void run(const float* points, std::int64_t dims, const float* centers, const flo
             BCKM_UNROLL
             for (int g = 0; g < groups; ++g)
                 leaders[g].update(values.sum[g][c], static_cast<std::int32_t>(i + c));
+        }
+        if (all_values == nullptr) continue;
+        BCKM_UNROLL
+        for (int c = 0; c < block; ++c) {
+            float* row = all_values + (i + c) * groups * lanes;
+            BCKM_UNROLL
+            for (int g = 0; g < groups; ++g) store(row + g * lanes, values.sum[g][c]);
         }
     }
     for (int g = 0; g < groups; ++g) {

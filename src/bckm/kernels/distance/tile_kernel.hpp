@@ -20,9 +20,10 @@ struct TileKernel {
     int samples;
     int block;
     // points (dims, samples); centers (width / block, dims, block); bias (width,)
-    // value of point x in cluster i = bias_i + sum_t x_t center_it
+    // value of point x in cluster i = bias_i + sum_t x_t center_it; `all_values`, (width, samples)
+    // in whole lines of the cache, or null
     void (*run)(const float* points, std::int64_t dims, const float* centers, const float* bias,
-                std::int64_t width, TileBest& out);
+                std::int64_t width, TileBest& out, float* all_values);
     // least value of each cluster above that of cluster `own`: minima (width, lanes) is lowered;
     // returns the largest absolute value of the points in `own`
     float (*lower)(const float* points, std::int64_t dims, const float* centers, const float* bias,

@@ -11,8 +11,10 @@
 #include <optional>
 #include <vector>
 
+#include "distance/contenders.hpp"
 #include "distance/gather.hpp"
 #include "distance/points.hpp"
+#include "distance/seeding.hpp"
 #include "distance/sparse_distances.hpp"
 #include "distance/sweep.hpp"
 #include "distance/totals.hpp"
@@ -25,6 +27,7 @@
 #include "runtime/test_hooks.hpp"
 #include "transport/newton_step.hpp"
 #include "transport/settle.hpp"
+#include "transport/soft_dual.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -46,7 +49,8 @@ void check_prices(const PointsView& points, const Matrix& centers, const Vector&
 
 bckm::SweepResult sweep(const PointsView& points, Matrix centers, Vector prices, Labels label,
                         Labels runner_up, Floats margin, Floats slack, std::optional<Floats> radius,
-                        Vector fixed, Vector slope, bool keep_labels, int threads, double seconds) {
+                        Vector fixed, Vector slope, bool keep_labels, int threads, double seconds,
+                        bckm::Contenders* contenders) {
     check_threads(threads);
     const auto k = static_cast<std::int64_t>(centers.shape(0));
     const auto n = static_cast<std::size_t>(points.view.n);
@@ -57,6 +61,8 @@ bckm::SweepResult sweep(const PointsView& points, Matrix centers, Vector prices,
     require(!radius || radius->shape(0) == n, "one radius per point");
     require(fixed.shape(0) == prices.shape(0) && slope.shape(0) == prices.shape(0),
             "drift must have one number per cluster");
+    require(contenders == nullptr || contenders->size() == points.view.n,
+            "one list of contenders per point");
     const bckm::WithoutGil release;
     const bckm::PricedCenters priced(centers.data(), prices.data(), k, points.view.dims);
     const std::function<bool()> stop = bckm::StopCheck(seconds);
@@ -64,7 +70,7 @@ bckm::SweepResult sweep(const PointsView& points, Matrix centers, Vector prices,
     return bckm::sweep(points.view, priced,
                        {label.data(), runner_up.data(), margin.data(), slack.data(),
                         radius ? radius->data() : nullptr},
-                       {fixed.data(), slope.data()}, keep_labels, threads);
+                       {fixed.data(), slope.data()}, keep_labels, threads, contenders);
 }
 
 bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector prices, Labels label,
@@ -76,6 +82,7 @@ bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector price
     check_prices(points, centers, prices);
     check_labels(points, label, k);
     require(static_cast<std::int64_t>(slack.shape(0)) == n, "one slack per point");
+    require(n <= std::numeric_limits<std::uint32_t>::max(), "fewer points");
     require(lower.shape(0) == prices.shape(0) && upper.shape(0) == prices.shape(0),
             "bounds must have one number per cluster");
     std::vector<std::int64_t> held(k, 0), at_most(k);
@@ -120,6 +127,40 @@ std::optional<Column<double>> newton_step(const PointsView& points, Vector price
     return Column<double>(as_array(std::move(step), {prices.shape(0)}));
 }
 
+bckm::SoftDual soft_dual(const PointsView& points, const bckm::Contenders& contenders,
+                         Vector known_prices, Labels label, Floats slack, Vector prices,
+                         double temperature, int threads) {
+    check_threads(threads);
+    const auto k = static_cast<std::int64_t>(prices.shape(0));
+    check_labels(points, label, k);
+    require(static_cast<std::int64_t>(slack.shape(0)) == points.view.n, "one slack per point");
+    require(known_prices.shape(0) == prices.shape(0), "prices for the same clusters");
+    require(temperature > 0.0, "temperature must be positive");
+    require(contenders.size() == points.view.n && contenders.clusters() == k,
+            "contenders of these points and clusters");
+    const bckm::WithoutGil release;
+    return bckm::soft_dual(
+        {points.view, contenders, label.data(), slack.data(), known_prices.data(), k},
+        prices.data(), temperature, threads);
+}
+
+// (k, k)
+nb::ndarray<nb::numpy, double, nb::ndim<2>> edges(bckm::SoftDual& dual) {
+    return {dual.edge.data(), {dual.units.size(), dual.units.size()}};
+}
+
+std::optional<Column<double>> damped_step(Matrix edge, Vector gradient, Flags active,
+                                          double damping) {
+    const std::size_t k = gradient.shape(0);
+    require(edge.shape(0) == k && edge.shape(1) == k && active.shape(0) == k,
+            "one row of edges, one gradient and one flag per cluster");
+    std::vector<double> step(k);
+    if (!bckm::damped_step(edge.data(), static_cast<std::int64_t>(k), gradient.data(),
+                           active.data(), damping, step.data()))
+        return std::nullopt;
+    return Column<double>(as_array(std::move(step), {k}));
+}
+
 bckm::TotalsResult totals(const PointsView& points, Labels label, Matrix centers,
                           std::optional<Floats> radius, int threads) {
     check_threads(threads);
@@ -138,6 +179,52 @@ bckm::TotalsResult totals(const PointsView& points, Labels label, Matrix centers
 nb::ndarray<nb::numpy, double, nb::ndim<2>> sums(bckm::TotalsResult& result) {
     return {result.sums.data(), {result.mass.size(), static_cast<std::size_t>(result.dims)}};
 }
+
+// Keeps its points alive.
+struct Seeding {
+    Seeding(const PointsView& points, Vector mass, int threads)
+        : points(points), distances(made(points, mass, threads)) {}
+
+    static bckm::SeedDistances made(const PointsView& points, const Vector& mass, int threads) {
+        check_threads(threads);
+        require(static_cast<std::int64_t>(mass.shape(0)) == points.view.n, "one mass per point");
+        const bckm::WithoutGil release;
+        return bckm::SeedDistances(points.view, mass.data(), threads);
+    }
+
+    void check(const Matrix& rows) const {
+        require(static_cast<std::int64_t>(rows.shape(1)) == points.view.dims,
+                "centers must have the features of the points");
+        check_finite(rows);
+    }
+
+    void add(Matrix centers) {
+        check(centers);
+        const bckm::WithoutGil release;
+        distances.add(centers.data(), static_cast<std::int64_t>(centers.shape(0)));
+    }
+
+    Column<double> gains(Matrix candidates) {
+        check(candidates);
+        candidate_count = candidates.shape(0);
+        std::vector<double> gain;
+        {
+            const bckm::WithoutGil release;
+            gain = distances.gains(candidates.data(), static_cast<std::int64_t>(candidate_count));
+        }
+        return Column<double>(as_array(std::move(gain), {candidate_count}));
+    }
+
+    void take(std::int64_t candidate) {
+        require(0 <= candidate && candidate < static_cast<std::int64_t>(candidate_count),
+                "one of the last candidates");
+        distances.take(candidate);
+    }
+
+    PointsView points;
+    bckm::SeedDistances distances;
+    std::size_t candidate_count = 0;
+};
 
 template <class Real>
 using Table = nb::ndarray<nb::numpy, const Real, nb::ndim<2>, nb::device::cpu>;
@@ -191,7 +278,9 @@ void add_distance(nb::module_& module) {
                       std::optional<Integers>, std::int64_t>(),
              "data"_a, "rows"_a.none() = nb::none(), "cost_weight"_a.none() = nb::none(),
              "supply"_a.none() = nb::none(), "step"_a = 1)
-        .def_prop_ro("n", [](const PointsView& points) { return points.view.n; });
+        .def_prop_ro("n", [](const PointsView& points) { return points.view.n; })
+        .def_prop_ro("n_features", [](const PointsView& points) { return points.view.dims; });
+    nb::class_<bckm::Contenders>(module, "Contenders").def(nb::init<std::int64_t>(), "n"_a);
     using bckm::SweepResult;
     nb::class_<SweepResult>(module, "SweepResult")
         .def_prop_ro("gained", column(&SweepResult::gained))
@@ -201,7 +290,8 @@ void add_distance(nb::module_& module) {
     module.def("sweep", sweep, "points"_a, "centers"_a, "prices"_a, "label"_a.noconvert(),
                "runner_up"_a.noconvert(), "margin"_a.noconvert(), "slack"_a.noconvert(),
                "radius"_a.noconvert().none(), "fixed"_a, "slope"_a, "keep_labels"_a, "threads"_a,
-               "seconds"_a = std::numeric_limits<double>::infinity());
+               "seconds"_a = std::numeric_limits<double>::infinity(),
+               "contenders"_a.none() = nb::none());
     using bckm::TotalsResult;
     nb::class_<TotalsResult>(module, "TotalsResult")
         .def_prop_ro("sums", sums)
@@ -210,6 +300,15 @@ void add_distance(nb::module_& module) {
         .def_ro("cost", &TotalsResult::cost);
     module.def("totals", totals, "points"_a, "label"_a, "centers"_a, "radius"_a.noconvert().none(),
                "threads"_a);
+    nb::class_<Seeding>(module, "SeedDistances")
+        .def(nb::init<const PointsView&, Vector, int>(), "points"_a, "mass"_a, "threads"_a)
+        .def("add", &Seeding::add, "centers"_a)
+        .def("gains", &Seeding::gains, "candidates"_a)
+        .def("take", &Seeding::take, "candidate"_a)
+        .def_prop_ro("distance", [](Seeding& seeding) {
+            std::vector<double>& values = seeding.distances.distance;
+            return Column<double>(values.data(), {values.size()});
+        });
     const auto add_gather = [&](auto function) {
         module.def("gather", function, "data"_a.noconvert(), "rows"_a, "origin"_a, "scale"_a,
                    "out"_a.noconvert(), "threads"_a);
@@ -227,6 +326,16 @@ void add_distance(nb::module_& module) {
 void add_transport(nb::module_& module) {
     module.def("newton_step", newton_step, "points"_a, "prices"_a, "label"_a, "runner_up"_a,
                "margin"_a, "gradient"_a, "active"_a, "threads"_a);
+    using bckm::SoftDual;
+    nb::class_<SoftDual>(module, "SoftDual")
+        .def_ro("soft", &SoftDual::soft)
+        .def_ro("hard", &SoftDual::hard)
+        .def_prop_ro("shared", column(&SoftDual::shared))
+        .def_prop_ro("units", column(&SoftDual::units))
+        .def_prop_ro("edge", edges);
+    module.def("soft_dual", soft_dual, "points"_a, "contenders"_a, "known_prices"_a, "label"_a,
+               "slack"_a, "prices"_a, "temperature"_a, "threads"_a);
+    module.def("damped_step", damped_step, "edge"_a, "gradient"_a, "active"_a, "damping"_a);
     using bckm::SettleResult;
     nb::class_<SettleResult>(module, "SettleResult")
         .def_prop_ro("prices", column(&SettleResult::prices))

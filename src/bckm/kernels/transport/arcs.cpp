@@ -1,38 +1,96 @@
 #include "transport/arcs.hpp"
 
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 #include "runtime/pool.hpp"
 
 namespace bckm {
+namespace {
+
+constexpr std::int64_t fewest_moves = 32;  // that are listed at once,
+constexpr std::int64_t share = 64;         // or one in so many
+
+}  // namespace
 
 Arcs::Arcs(const Points& points, const PricedCenters& priced, const std::int32_t* label,
            const float* slack, int threads)
-    : k(priced.k), width(padded(k)), loops(row_loops()), points(points), priced(priced),
-      label(label), slack(slack), threads(threads), move(k * width, infinity), top(k * width, none),
-      member(k), state(points.n, implicit), near_points(k), near_move(k * width, infinity) {}
+    : k(priced.k), width(padded(k)), points(points), priced(priced), label(label), slack(slack),
+      threads(threads), limit(k * width, infinity), near(k * width, infinity),
+      move(k * width, infinity), top(k * width, none), list_of(k * k, none), present(k),
+      is_explicit(points.n, 0), pair_bounds(points, priced), scratch(width) {}
 
-void Arcs::add_first_rows(std::int64_t budget) {
-    far_slack = quantile(budget);
-    extend_pool(quantile(16 * budget));
-    std::vector<std::int64_t> chosen;
+void Arcs::add_first_points(std::int64_t budget) {
+    reach = quantile(std::min(budget, points.n / 2));
+    std::vector<std::int64_t> chosen = points_up_to(reach);
     const auto most = static_cast<std::size_t>(2 * budget);  // ties may make it many more
-    for (const std::int64_t j : pool)
-        if (slack[j] <= far_slack && chosen.size() < most) {
-            chosen.push_back(j);
-            state[j] = known;
+    if (chosen.size() > most) {
+        float least = slack[chosen[most]];
+        for (std::size_t i = most; i < chosen.size(); ++i)
+            least = std::min(least, slack[chosen[i]]);
+        reach = std::nextafter(least, -std::numeric_limits<float>::infinity());
+        chosen.resize(most);
+    }
+    for (std::int64_t a = 0; a < k; ++a)
+        for (std::int64_t b = 0; b < k; ++b)
+            if (a != b) move[a * width + b] = limit[a * width + b] = far_move(a, b);
+    std::stable_sort(chosen.begin(), chosen.end(),
+                     [this](std::int64_t i, std::int64_t j) { return label[i] < label[j]; });
+    struct Found {
+        std::vector<Listed> moves;
+        std::vector<std::size_t> end;  // of the moves of each point
+    };
+    std::vector<Found> of(k);
+    std::vector<std::size_t> begin(k + 1, 0);
+    for (const std::int64_t j : chosen) ++begin[label[j] + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    parallel(k, threads, [&](std::int64_t a, int) {
+        constexpr std::size_t batch = 16;
+        std::vector<double> cost(batch * width);
+        for (std::size_t i = begin[a]; i < begin[a + 1]; i += batch) {
+            const std::size_t count = std::min(batch, begin[a + 1] - i);
+            exact_costs(priced, points, chosen.data() + i, static_cast<std::int64_t>(count),
+                        cost.data());
+            for (std::size_t q = 0; q < count; ++q) {
+                note_moves(cost.data() + q * width, a, of[a].moves);
+                of[a].end.push_back(of[a].moves.size());
+            }
         }
-    for (const std::int64_t j : pool)
-        if (state[j] == implicit) far_slack = std::min<double>(far_slack, slack[j]);
-    add_rows(chosen);
-    for (std::int64_t a = 0; a < k; ++a) rebuild(a);
+    });
+    for (std::int64_t a = 0; a < k; ++a) {
+        std::size_t next = 0;
+        for (std::size_t i = begin[a]; i < begin[a + 1]; ++i) {
+            const std::int32_t f = add_point(chosen[i]);
+            for (; next < of[a].end[i - begin[a]]; ++next)
+                insert(a, of[a].moves[next].to, {of[a].moves[next].cost, f});
+        }
+    }
 }
 
 void Arcs::refine(std::int64_t a, std::int64_t b, double horizon) {
-    if (far_move(a, b) < near_move[a * width + b]) bound_more_points(horizon);
-    else add_near_rows(a, b);
+    if (!raise_limits(a, b, horizon)) list_moves(a, b);
+}
+
+bool Arcs::raise_limits(std::int64_t a, std::int64_t b, double horizon) {
+    if (limit[a * width + b] >= near[a * width + b]) return false;
+    const double most = std::max(8.0 * horizon, 3.0 * reach);
+    raise_reach(most > 0.0 ? most : infinity);
+    return true;
+}
+
+double Arcs::exact_cost_of(std::int64_t a, std::int64_t b) const {
+    if (sample(a, b) != none) return cost_of(a, b);
+    const double dearer = priced.prices[b] - priced.prices[a];
+    double least = infinity;
+    for (const std::int32_t f : present[a])
+        if (fragment[f].cluster == a) {
+            const std::int64_t j = row_point[fragment[f].row];
+            least = std::min(least, cost_in(j, b) - cost_in(j, a));
+        }
+    for (const std::int64_t j : members(a))
+        if (!is_explicit[j] && slack[j] + dearer < least)
+            least = std::min(least, cost_in(j, b) - cost_in(j, a));
+    return std::max(least, cost_of(a, b));
 }
 
 void Arcs::transfer(std::int32_t f, std::int32_t to, std::int64_t units) {
@@ -41,8 +99,13 @@ void Arcs::transfer(std::int32_t f, std::int32_t to, std::int64_t units) {
     if (fragment[f].units == 0) withdraw(f);
     std::int32_t there = first_fragment[row];
     while (there != none && fragment[there].cluster != to) there = fragment[there].sibling;
-    if (there != none) fragment[there].units += units;
-    else offer(add_fragment(row, to, units));
+    if (there != none) {
+        fragment[there].units += units;
+        return;
+    }
+    const std::int32_t arrived = add_fragment(row, to, units);
+    find_moves(row_point[row], to);
+    for (const Listed& one : found) insert(to, one.to, {one.cost, arrived});
 }
 
 double Arcs::quantile(std::int64_t count) const {
@@ -55,11 +118,11 @@ double Arcs::quantile(std::int64_t count) const {
     return some[rank];
 }
 
-void Arcs::extend_pool(double most) {
+std::vector<std::int64_t> Arcs::points_up_to(double most) const {
     constexpr std::int64_t chunk_size = 1 << 16;
     const std::int64_t chunks = (points.n + chunk_size - 1) / chunk_size;
-    std::vector<std::vector<std::int64_t>> found(chunks);
-    const auto above = static_cast<float>(pooled), up_to = static_cast<float>(most);
+    std::vector<std::vector<std::int64_t>> part(chunks);
+    const auto up_to = static_cast<float>(most);
     parallel(chunks, threads, [&](std::int64_t chunk, int) {
         const std::int64_t from = chunk * chunk_size;
         const std::int64_t to = std::min(points.n, from + chunk_size);
@@ -67,200 +130,200 @@ void Arcs::extend_pool(double most) {
         std::int64_t count = 0;
         for (std::int64_t j = from; j < to; ++j) {  // no branches: this runs over all points
             mine[count] = j;
-            count += (slack[j] > above) & (slack[j] <= up_to);
+            count += slack[j] <= up_to;
         }
-        found[chunk].assign(mine.begin(), mine.begin() + count);
+        part[chunk].assign(mine.begin(), mine.begin() + count);
     });
-    for (const auto& part : found) pool.insert(pool.end(), part.begin(), part.end());
-    pooled = up_to;
+    std::vector<std::int64_t> all;
+    for (const auto& some : part) all.insert(all.end(), some.begin(), some.end());
+    return all;
 }
 
-void Arcs::add_rows(const std::vector<std::int64_t>& chosen) {
-    const auto count = static_cast<std::int64_t>(chosen.size()), from = rows();
-    cost.resize((from + count) * width);
-    row_point.insert(row_point.end(), chosen.begin(), chosen.end());
-    first_fragment.resize(from + count, none);
-    constexpr std::int64_t batch = 64;
-    parallel((count + batch - 1) / batch, threads, [&](std::int64_t chunk, int) {
-        const std::int64_t to = std::min(count, (chunk + 1) * batch);
-        for (std::int64_t r = chunk * batch; r < to; ++r)
-            exact_costs(priced, points.row(chosen[r]), points.weight(chosen[r]),
-                        cost.data() + (from + r) * width);
-    });
-    for (std::int64_t r = 0; r < count; ++r)
-        add_fragment(static_cast<std::int32_t>(from + r), label[chosen[r]],
-                     points.units(chosen[r]));
+void Arcs::list_members() {
+    if (!member_begin.empty()) return;
+    member_begin.assign(k + 1, 0);
+    for (std::int64_t j = 0; j < points.n; ++j) ++member_begin[label[j] + 1];
+    std::partial_sum(member_begin.begin(), member_begin.end(), member_begin.begin());
+    std::vector<std::int64_t> next(member_begin.begin(), member_begin.end() - 1);
+    member.resize(points.n);
+    for (std::int64_t j = 0; j < points.n; ++j)
+        member[next[label[j]]++] = static_cast<std::uint32_t>(j);
 }
 
-void Arcs::bound_more_points(double horizon) {
-    double most = std::max(8.0 * horizon, 3.0 * far_slack);
-    if (!(most > 0.0)) most = infinity;
-    if (most > pooled) extend_pool(std::max(most, 4.0 * pooled));
-    ByCluster fresh(k);
-    std::vector<double> bounds(k * width, infinity);
-    // no bound may decrease: the prices rely on the higher ones
-    std::vector<double> before(k * width);
-    for (std::int64_t a = 0; a < k; ++a)
-        for (std::int64_t b = 0; b < k; ++b) before[a * width + b] = far_move(a, b);
-    for (const std::int64_t j : pool)
-        if (state[j] == implicit && slack[j] <= most) {
-            fresh[label[j]].push_back(j);
-            state[j] = near;
+double Arcs::cost_in(std::int64_t j, std::int64_t a) const {
+    // in the order of `exact_costs`: the same bits
+    const double *x = points.row(j), *c = priced.centers + a * priced.dims;
+    double sum = 0.0;
+    for (std::int64_t t = 0; t < priced.dims; ++t) sum += (x[t] - c[t]) * (x[t] - c[t]);
+    return points.weight(j) * sum;
+}
+
+void Arcs::raise_reach(double most) {
+    list_members();
+    const double before = reach;
+    reach = most;
+    ++raises;
+    parallel(k, threads, [&](std::int64_t a, int) {
+        std::vector<std::int64_t> fresh;
+        for (const std::int64_t j : members(a))
+            if (!is_explicit[j] && slack[j] > before && slack[j] <= most) fresh.push_back(j);
+        double *bounds = near.data() + a * width, *limits = limit.data() + a * width;
+        pair_bounds.lower(a, fresh, bounds);
+        for (std::int64_t b = 0; b < k; ++b) {
+            if (b == a) continue;
+            // no limit may decrease: the prices rely on them
+            limits[b] = std::max(limits[b], std::min(bounds[b], far_move(a, b)));
+            if (top[a * width + b] == none) move[a * width + b] = limits[b];
         }
-    far_slack = most;
-    lower_pair_bounds(points, priced, fresh, bounds.data(), threads);
-    for (std::int64_t a = 0; a < k; ++a) {
-        for (std::int64_t i = a * width; i < a * width + k; ++i)
-            near_move[i] = std::min(near_move[i], std::max(bounds[i], before[i]));
-        near_points[a].insert(near_points[a].end(), fresh[a].begin(), fresh[a].end());
-        rebuild(a);
-    }
+    });
 }
 
-void Arcs::add_near_rows(std::int64_t a, std::int64_t b) {
-    std::vector<std::int64_t>& listed = near_points[a];
-    const auto size = static_cast<std::int64_t>(listed.size());
-    const std::int64_t count = std::min<std::int64_t>(size, 32);
-    const std::vector<double> key = move_bounds(listed, a, b);
-    std::vector<std::int64_t> order(size);
-    std::iota(order.begin(), order.end(), std::int64_t{0});
-    const auto less = [&key](std::int64_t p, std::int64_t q) {
-        return key[p] != key[q] ? key[p] < key[q] : p < q;
+void Arcs::list_moves(std::int64_t a, std::int64_t b) {
+    list_members();
+    struct Candidate {
+        double bound;  // below the cost of the move
+        std::int64_t point;
+        std::int32_t fragment;
+        bool operator<(const Candidate& other) const {
+            return bound != other.bound ? bound < other.bound : point < other.point;
+        }
     };
-    double& rest = near_move[a * width + b];
-    rest = infinity;
-    if (count < size) {
-        std::nth_element(order.begin(), order.begin() + count, order.end(), less);
-        rest = key[order[count]];
+    const double before = limit[a * width + b], dearer = priced.prices[b] - priced.prices[a];
+    const double cutoff = far_move(a, b) > before ? far_move(a, b) : infinity;
+    std::vector<Candidate> some;
+    for (const std::int64_t j : members(a)) {
+        if (is_explicit[j] || slack[j] + dearer >= cutoff) continue;
+        const double bound = move_bound(j, a, b);
+        if (bound < cutoff) some.push_back({bound, j, none});
     }
-    order.resize(count);
-    std::sort(order.begin(), order.end(), std::greater<>());  // so that places stay valid
-    std::vector<std::int64_t> chosen;
-    for (const std::int64_t place : order) {
-        chosen.push_back(listed[place]);
-        listed[place] = listed.back();
-        listed.pop_back();
+    for (const std::int32_t f : present[a])
+        if (fragment[f].cluster == a) {
+            const double bound = move_bound(row_point[fragment[f].row], a, b);
+            if (bound < cutoff) some.push_back({bound, row_point[fragment[f].row], f});
+        }
+    const auto size = static_cast<std::int64_t>(some.size());
+    std::int64_t count = std::max(fewest_moves, size / share);
+    double up_to = cutoff;
+    for (; count < size; count *= 2) {
+        std::nth_element(some.begin(), some.begin() + count, some.end());
+        up_to = some[count].bound;
+        if (up_to > before) break;  // else there are many that cost the same
+        up_to = cutoff;
     }
-    const std::size_t before = member[a].size();
-    add_rows(chosen);
-    for (std::size_t q = before; q < member[a].size(); ++q) offer(member[a][q]);
-    recompute(a, b);
-}
-
-std::vector<double> Arcs::move_bounds(const std::vector<std::int64_t>& listed, std::int64_t a,
-                                      std::int64_t b) const {
-    const auto count = static_cast<std::int64_t>(listed.size());
-    std::vector<double> key(count);
-    constexpr std::int64_t batch = 1024;
-    parallel((count + batch - 1) / batch, threads, [&](std::int64_t chunk, int) {
-        const std::int64_t to = std::min(count, (chunk + 1) * batch);
-        for (std::int64_t q = chunk * batch; q < to; ++q) key[q] = move_bound(listed[q], a, b);
-    });
-    return key;
+    if (count < size) some.resize(count);
+    std::sort(some.begin(), some.end());
+    // all that cost less than the limit are listed anew
+    limit[a * width + b] = near[a * width + b] = up_to;
+    if (list_of[a * k + b] != none) listed[list_of[a * k + b]].clear();
+    update(a, b);
+    for (const Candidate& one : some) {
+        const double change = cost_in(one.point, b) - cost_in(one.point, a);
+        if (!(change < up_to)) continue;
+        if (one.fragment == none && slack[one.point] > reach) {  // `near` does not know its moves
+            find_moves(one.point, a);
+            const std::int32_t f = add_point(one.point);
+            for (const Listed& other : found) insert(a, other.to, {other.cost, f});
+        } else {
+            insert(a, b, {change, one.fragment == none ? add_point(one.point) : one.fragment});
+        }
+    }
 }
 
 double Arcs::move_bound(std::int64_t j, std::int64_t a, std::int64_t b) const {
     const double *ca = priced.centers + a * priced.dims, *cb = priced.centers + b * priced.dims;
     const double* x = points.row(j);
-    // |x - cb|^2 - |x - ca|^2 = (cb - ca) ((cb - x) + (ca - x))
-    double sum = 0.0, size = 0.0;
-    for (std::int64_t t = 0; t < priced.dims; ++t) {
+    // |x - cb|^2 - |x - ca|^2 = (cb - ca) ((cb - x) + (ca - x)); partial sums do not wait for each
+    // other
+    double sum[4] = {}, size[4] = {};
+    std::int64_t t = 0;
+    for (; t + 4 <= priced.dims; t += 4)
+        for (int q = 0; q < 4; ++q) {
+            const double term =
+                (cb[t + q] - ca[t + q]) * ((cb[t + q] - x[t + q]) + (ca[t + q] - x[t + q]));
+            sum[q] += term;
+            size[q] += std::fabs(term);
+        }
+    for (; t < priced.dims; ++t) {
         const double term = (cb[t] - ca[t]) * ((cb[t] - x[t]) + (ca[t] - x[t]));
-        sum += term;
-        size += std::fabs(term);
+        sum[0] += term;
+        size[0] += std::fabs(term);
     }
-    const double rounding = 2.3e-16 * (static_cast<double>(priced.dims) + 4.0) * size;
-    return points.weight(j) * (sum - rounding);
+    const double all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    const double sizes = (size[0] + size[1]) + (size[2] + size[3]);
+    return points.weight(j) * (all - 2.3e-16 * (static_cast<double>(priced.dims) + 4.0) * sizes);
 }
 
-bool Arcs::raise_bounds(std::int64_t a, std::int64_t b, double horizon) {
-    if (far_move(a, b) >= near_move[a * width + b]) return false;
-    bound_more_points(horizon);
-    return true;
-}
-
-void Arcs::list_unknown() {
-    std::vector<char> has_row(points.n, 0);
-    for (const std::int64_t j : row_point) has_row[j] = 1;
-    unknown.assign(k, {});
-    for (std::int64_t j = 0; j < points.n; ++j)
-        if (!has_row[j]) unknown[label[j]].push_back({j, slack[j]});
-}
-
-double Arcs::exact_cost_of(std::int64_t a, std::int64_t b) const {
-    const double dearer = priced.prices[b] - priced.prices[a];
-    double least = infinity;
-    for (const std::int32_t f : member[a]) least = std::min(least, costs(f)[b] - costs(f)[a]);
-    for (const Unknown& one : unknown[a])
-        if (one.slack + dearer < least) least = std::min(least, move_bound(one.point, a, b));
-    return std::max(least, cost_of(a, b));
+std::int32_t Arcs::add_point(std::int64_t j) {
+    const auto row = static_cast<std::int32_t>(rows());
+    row_point.push_back(j);
+    first_fragment.push_back(none);
+    is_explicit[j] = 1;
+    return add_fragment(row, label[j], points.units(j));
 }
 
 std::int32_t Arcs::add_fragment(std::int32_t row, std::int32_t cluster, std::int64_t units) {
-    std::int32_t f;
-    if (free_fragments.empty()) {
-        f = static_cast<std::int32_t>(fragment.size());
-        fragment.emplace_back();
-    } else {
-        f = free_fragments.back();
-        free_fragments.pop_back();
-    }
-    fragment[f] = {row, cluster, units, static_cast<std::int32_t>(member[cluster].size()),
-                   first_fragment[row]};
+    const auto f = static_cast<std::int32_t>(fragment.size());
+    fragment.push_back({row, cluster, units, first_fragment[row]});
     first_fragment[row] = f;
-    member[cluster].push_back(f);
+    present[cluster].push_back(f);
     return f;
 }
 
-void Arcs::drop_fragment(std::int32_t f) {
+void Arcs::find_moves(std::int64_t j, std::int64_t a) {
+    exact_costs(priced, points.row(j), points.weight(j), scratch.data());
+    found.clear();
+    note_moves(scratch.data(), a, found);
+}
+
+void Arcs::note_moves(const double* cost, std::int64_t a, std::vector<Listed>& moves) {
+    const double here = cost[a], *limits = limit.data() + a * width;
+    double* bounds = near.data() + a * width;
+    for (std::int64_t b = 0; b < k; ++b) {
+        const double change = cost[b] - here;
+        if (change >= limits[b]) bounds[b] = std::min(bounds[b], change);
+        else if (b != a) moves.push_back({static_cast<std::int32_t>(b), change});
+    }
+}
+
+void Arcs::insert(std::int64_t a, std::int64_t b, Move one) {
+    std::int32_t& list = list_of[a * k + b];
+    if (list == none) {
+        list = static_cast<std::int32_t>(listed.size());
+        listed.emplace_back();
+    }
+    std::vector<Move>& heap = listed[list];
+    heap.push_back(one);
+    std::push_heap(heap.begin(), heap.end());
+    if (one.cost < move[a * width + b])
+        lowered.push_back({static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)});
+    if (top[a * width + b] == none || one.cost < move[a * width + b]) {
+        move[a * width + b] = one.cost;
+        top[a * width + b] = one.fragment;
+    }
+}
+
+void Arcs::withdraw(std::int32_t f) {
     const Fragment gone = fragment[f];
     std::int32_t* link = &first_fragment[gone.row];
     while (*link != f) link = &fragment[*link].sibling;
     *link = gone.sibling;
-    auto& list = member[gone.cluster];
-    list[gone.place] = list.back();
-    fragment[list.back()].place = gone.place;
-    list.pop_back();
-    free_fragments.push_back(f);
-}
-
-void Arcs::rebuild(std::int64_t a) {
-    for (std::int64_t b = 0; b < k; ++b) {
-        move[a * width + b] = b == a ? infinity : virtual_move(a, b);
-        top[a * width + b] = none;
-    }
-    for (const std::int32_t f : member[a]) offer(f);
-}
-
-void Arcs::offer(std::int32_t f) {
-    const std::int64_t a = fragment[f].cluster;
-    double* m = move.data() + a * width;
-    std::int64_t* t = top.data() + a * width;
-    const double kept = m[a];
-    loops.offer(costs(f), costs(f)[a], f, k, m, t);
-    m[a] = kept;
-    t[a] = none;
-}
-
-void Arcs::withdraw(std::int32_t f) {
-    const std::int64_t a = fragment[f].cluster;
-    drop_fragment(f);
+    fragment[f].cluster = none;
     for (std::int64_t b = 0; b < k; ++b)
-        if (top[a * width + b] == f) recompute(a, b);
+        if (top[gone.cluster * width + b] == f) update(gone.cluster, b);
 }
 
-void Arcs::recompute(std::int64_t a, std::int64_t b) {
-    double least = virtual_move(a, b);
-    std::int32_t best = none;
-    for (const std::int32_t f : member[a]) {
-        const double change = costs(f)[b] - costs(f)[a];
-        if (change < least) {
-            least = change;
-            best = f;
-        }
+void Arcs::update(std::int64_t a, std::int64_t b) {
+    move[a * width + b] = limit[a * width + b];
+    top[a * width + b] = none;
+    if (list_of[a * k + b] == none) return;
+    std::vector<Move>& heap = listed[list_of[a * k + b]];
+    while (!heap.empty() && fragment[heap.front().fragment].cluster != a) {
+        std::pop_heap(heap.begin(), heap.end());
+        heap.pop_back();
     }
-    move[a * width + b] = least;
-    top[a * width + b] = best;
+    if (heap.empty()) return;
+    move[a * width + b] = heap.front().cost;
+    top[a * width + b] = heap.front().fragment;
 }
 
 }  // namespace bckm

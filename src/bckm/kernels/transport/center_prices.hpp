@@ -11,7 +11,7 @@ namespace bckm {
 struct Network {
     std::int64_t k, width;
     const double* move;                // (k, width)
-    const std::int64_t* top;           // (k, width): below zero where `move` is but a bound
+    const std::int32_t* top;           // (k, width): below zero where `move` is but a bound
     const std::int64_t* hub_flow;      // (k,)
     const std::int64_t* hub_capacity;  // (k,)
     // the cheapest move from one cluster to another; null: bounds will do

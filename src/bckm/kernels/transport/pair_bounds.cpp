@@ -3,47 +3,40 @@
 #include <algorithm>
 #include <limits>
 
-#include "distance/packed.hpp"
-#include "runtime/pool.hpp"
-
 namespace bckm {
 
-void lower_pair_bounds(const Points& points, const PricedCenters& priced, const ByCluster& listed,
-                       double* bounds, int threads) {
-    const Packed packed(priced, points.cost_weight != nullptr);
-    const std::int64_t k = priced.k, width = padded(k);
-    const int size = packed.kernel.samples, lanes = packed.kernel.lanes;
-    const double square_scale = packed.scale * packed.scale;
-    parallel(k, threads, [&](std::int64_t a, int) {
-        const std::vector<std::int64_t>& mine = listed[a];
-        const auto count = static_cast<std::int64_t>(mine.size());
-        if (count == 0) return;
-        Tile tile(packed);
-        std::vector<float> buffer(packed.width * lanes + 16, 3.0e38f);
-        const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
-        float* minima = reinterpret_cast<float*>((address + 63) / 64 * 64);
-        double square = 0.0, own = 0.0;
-        for (std::int64_t s = 0; s < count; s += size) {
-            const int filled = static_cast<int>(std::min<std::int64_t>(size, count - s));
-            tile.fill(points, filled, [&](int r) { return mine[s + r]; });
-            for (int r = 0; r < filled; ++r) square = std::max(square, tile.square(r));
-            const float largest =
-                packed.kernel.lower(tile.values(), packed.dims, packed.centers.data(),
-                                    packed.bias.data(), packed.width, a, minima);
-            own = std::max<double>(own, largest);
+void PairBounds::lower(std::int64_t a, const std::vector<std::int64_t>& listed,
+                       double* bounds) const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const int size = packed_.kernel.samples, lanes = packed_.kernel.lanes;
+    const double square_scale = packed_.scale * packed_.scale;
+    const auto count = static_cast<std::int64_t>(listed.size());
+    if (count == 0) return;
+    Tile tile(packed_);
+    std::vector<float> buffer(packed_.width * lanes + 16, 3.0e38f);
+    const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
+    float* minima = reinterpret_cast<float*>((address + 63) / 64 * 64);
+    double square = 0.0, own = 0.0;
+    for (std::int64_t s = 0; s < count; s += size) {
+        const int filled = static_cast<int>(std::min<std::int64_t>(size, count - s));
+        tile.fill(points_, filled, [&](int r) { return listed[s + r]; });
+        for (int r = 0; r < filled; ++r) square = std::max(square, tile.square(r));
+        const float largest =
+            packed_.kernel.lower(tile.values(), packed_.dims, packed_.centers.data(),
+                                 packed_.bias.data(), packed_.width, a, minima);
+        own = std::max<double>(own, largest);
+    }
+    for (std::int64_t b = 0; b < priced_.k; ++b) {
+        const double least = *std::min_element(minima + b * lanes, minima + (b + 1) * lanes);
+        const double safe = least - packed_.error_bound(square, own, std::fabs(least) + own);
+        if (!(safe > -infinity)) {  // out of the range of floats
+            bounds[b] = -infinity;
+            continue;
         }
-        for (std::int64_t b = 0; b < k; ++b) {
-            const double least = *std::min_element(minima + b * lanes, minima + (b + 1) * lanes);
-            const double safe = least - packed.error_bound(square, own, std::fabs(least) + own);
-            // values include the prices, costs do not
-            double& bound = bounds[a * width + b];
-            if (!(safe > -std::numeric_limits<double>::infinity())) {  // out of the range of floats
-                bound = -std::numeric_limits<double>::infinity();
-                continue;
-            }
-            bound = std::min(bound, safe * square_scale + (priced.prices[b] - priced.prices[a]));
-        }
-    });
+        // values include the prices, costs do not
+        bounds[b] =
+            std::min(bounds[b], safe * square_scale + (priced_.prices[b] - priced_.prices[a]));
+    }
 }
 
 }  // namespace bckm

@@ -7,12 +7,15 @@
 #include "runtime/pool.hpp"
 #include "transport/arcs.hpp"
 #include "transport/center_prices.hpp"
+#include "transport/short_arcs.hpp"
 
 namespace bckm {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int32_t none = Arcs::none;
+constexpr std::int64_t many = 256;  // clusters
+constexpr double ahead = 4.0;       // arcs are listed up to so many times the length that is needed
 
 // The network. Nodes are the k clusters, with `Arcs` between them, and a hub. Each cluster must
 // hold its lower bound; what it holds above that is `hub_flow`, an arc to the hub at no cost, at
@@ -24,7 +27,7 @@ public:
            const float* slack, int threads)
         : label(label), k(priced.k), arcs(points, priced, label, slack, threads),
           price(priced.prices, priced.prices + k), surplus(k + 1, 0), hub_flow(k, 0),
-          hub_capacity(k, 0) {
+          hub_capacity(k, 0), short_arcs(k) {
         price.push_back(0.0);
     }
 
@@ -36,7 +39,7 @@ public:
         try {
             if (exact_prices || std::any_of(surplus.begin(), surplus.end(),
                                             [](std::int64_t e) { return e != 0; })) {
-                arcs.add_first_rows(budget);
+                arcs.add_first_points(budget);
                 while (!out.stopped && search()) {
                     ++out.rounds;
                     raise_prices();
@@ -70,29 +73,42 @@ private:
         surplus[k] -= spare;
     }
 
-    // Dijkstra from all nodes with a surplus until all nodes with a deficit are reached. False if
-    // there is none.
+    // Dijkstra from all nodes with a surplus until those with a deficit are reached, or half of
+    // them where there are many clusters: far ones would raise all prices by much, and then few
+    // short arcs stay short. False if there is none.
     bool search() {
         const std::int64_t hub = k;
-        distance.assign(arcs.width + 8, infinity);
-        hidden.assign(k + 1, 0.0);
+        distance.assign(k + 1, infinity);
         previous.assign(k + 1, none);
         used.assign(k + 1, 0.0);
+        reached.assign(k + 1, 0);
         deficits.clear();
+        queue.clear();
         std::int64_t missing = 0;
         for (std::int64_t v = 0; v <= k; ++v) {
-            if (surplus[v] > 0) distance[v] = 0.0;
+            if (surplus[v] > 0) enter(v, 0.0);
             missing += surplus[v] < 0;
         }
         if (missing == 0) return false;
-        while (missing > 0) {
-            // `hidden` excludes the nodes that were reached
-            const double nearest = arcs.loops.least(distance.data(), hidden.data(), k + 1);
-            if (nearest == infinity) break;  // cannot happen while the bounds admit all samples
-            std::int64_t u = 0;
-            while (hidden[u] != 0.0 || distance[u] != nearest) ++u;
-            hidden[u] = infinity;
-            horizon = nearest;
+        if (raises != arcs.raises) short_arcs.forget();
+        raises = arcs.raises;
+        for (const Arcs::Pair pair : arcs.lowered) short_arcs.add(pair);
+        arcs.lowered.clear();
+        const double length = ahead * horizon;  // of the last search: this one is about as long
+        const std::int64_t left = k < many ? 0 : missing / 2;
+        while (missing > left && !queue.empty()) {
+            std::pop_heap(queue.begin(), queue.end());
+            const Waiting next = queue.back();
+            queue.pop_back();
+            const std::int64_t u = next.node;
+            if (reached[u] && !next.again) continue;
+            horizon = next.distance;
+            if (next.again) {  // from here on, longer arcs matter too
+                short_arcs.list(u, arcs, price, ahead * (horizon - distance[u]));
+                leave(u);
+                continue;
+            }
+            reached[u] = 1;
             if (surplus[u] < 0) {
                 deficits.push_back(u);
                 --missing;
@@ -100,27 +116,54 @@ private:
             if (u == hub) {
                 for (std::int64_t b = 0; b < k; ++b)
                     if (hub_flow[b] > 0) relax(u, b, 0.0);
-            } else {
-                // a node that was reached keeps its distance: lengths never fall below it
-                arcs.loops.relax(arcs.from(u), price[u], distance[u], price.data(), u, k,
-                                 distance.data(), previous.data(), used.data());
-                if (hub_flow[u] < hub_capacity[u]) relax(u, hub, 0.0);
+                continue;
             }
+            if (hub_flow[u] < hub_capacity[u]) relax(u, hub, 0.0);
+            if (!(short_arcs.surely(u, price) > 0.0)) short_arcs.list(u, arcs, price, length);
+            leave(u);
         }
         return !deficits.empty();
+    }
+
+    void leave(std::int64_t u) {
+        const double* arc = arcs.from(u);
+        for (const std::int32_t b : short_arcs.from(u)) relax(u, b, arc[b]);
+        const double next = distance[u] + short_arcs.surely(u, price);
+        if (next < infinity) enqueue({next, u, true});
     }
 
     void relax(std::int64_t u, std::int64_t v, double arc) {
         const double length = distance[u] + std::max(0.0, arc + price[u] - price[v]);
         if (length < distance[v]) {
-            distance[v] = length;
+            enter(v, length);
             previous[v] = u;
             used[v] = arc;
         }
     }
 
+    void enter(std::int64_t v, double length) {
+        distance[v] = length;
+        enqueue({length, v, false});
+    }
+
+    struct Waiting {
+        double distance;
+        std::int64_t node;
+        bool again;  // the node was reached; from this distance on its longer arcs matter
+        // so that the heap has the nearest first
+        bool operator<(const Waiting& other) const {
+            return distance != other.distance ? distance > other.distance : node > other.node;
+        }
+    };
+
+    void enqueue(const Waiting& one) {
+        queue.push_back(one);
+        std::push_heap(queue.begin(), queue.end());
+    }
+
     void raise_prices() {
         for (std::int64_t v = 0; v <= k; ++v) price[v] += std::min(distance[v], horizon);
+        short_arcs.prices_rose(horizon);
     }
 
     // Now that prices are raised, all arcs of the shortest paths have reduced cost zero. One search
@@ -143,6 +186,7 @@ private:
         const std::int64_t hub = k;
         hops.clear();
         std::int64_t units = -surplus[target], v = target;
+        bool known = true;
         while (previous[v] != none) {
             const std::int64_t u = previous[v];
             Hop hop{u, v, none};
@@ -155,15 +199,16 @@ private:
                 hop.fragment = arcs.sample(u, v);
                 if (hop.fragment == none) {
                     arcs.refine(u, v, horizon);
-                    return false;
+                    known = false;
+                } else {
+                    units = std::min(units, arcs.fragment[hop.fragment].units);
                 }
-                units = std::min(units, arcs.fragment[hop.fragment].units);
             }
             hops.push_back(hop);
             v = u;
         }
         units = std::min(units, surplus[v]);
-        if (units <= 0) return false;
+        if (!known || units <= 0) return false;
         surplus[v] -= units;
         surplus[target] += units;
         for (const Hop& hop : hops) {
@@ -179,13 +224,13 @@ private:
             k,  arcs.width, arcs.from(0), arcs.samples(), hub_flow.data(), hub_capacity.data(),
             {}, {}};
         if (exact) {
-            arcs.list_unknown();
+            arcs.list_members();
             net.exact_move = [this, &stop](std::int64_t a, std::int64_t b) {
                 if (stop()) throw Stopped();
                 return arcs.exact_cost_of(a, b);
             };
             net.raise_bounds = [this](std::int64_t a, std::int64_t b) {
-                return arcs.raise_bounds(a, b, horizon);
+                return arcs.raise_limits(a, b, horizon);
             };
         }
         while (!center_prices(net, price)) {
@@ -235,8 +280,11 @@ private:
     std::vector<std::int64_t> surplus;  // (k + 1)
     std::vector<std::int64_t> hub_flow, hub_capacity;
 
+    ShortArcs short_arcs;
+    std::int64_t raises = 0;
     std::vector<double> distance, used;
-    std::vector<double> hidden;
+    std::vector<char> reached;
+    std::vector<Waiting> queue;
     std::vector<std::int64_t> previous;
     std::vector<std::int64_t> deficits;
     std::vector<Hop> hops;

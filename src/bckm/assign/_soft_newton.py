@@ -1,0 +1,130 @@
+"""Prices by Newton's method on a softened dual, where a look at the points is dear.
+
+Few samples decide where the dual bends, and in clustered data they come in crowds: the curvature
+that is measured at one place is wrong at the next. So each sample is shared among its best clusters
+by exp(-value / temperature), which has a curvature everywhere, and the temperature falls. Steps are
+damped (Levenberg, Marquardt): clusters that hardly any sample connects do not run away from each
+other. All this happens in a model, what the contenders of each point tell; then points are looked
+at again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray
+from bckm.assign.transport_state import TransportState, walk
+from bckm.kernels import native
+
+LOOKS = 12  # at most
+PROGRESS, PATIENCE = 0.75, 2  # a look that leaves more than this share is slow; so many are enough
+TRIES, SHORTER = 3, 0.3  # prices that lower the dual are tried again, nearer to the last ones
+NEAR, NEAREST, FARTHEST = 2.0, 1e-3, 0.2  # share of points below the first temperature, from those
+# that are in the wrong cluster
+SOME = 20_000  # points from which temperatures are told
+STAGES, COOLER = 10, 3.0  # temperatures, and by how much they fall
+STEPS, DAMPED = 6, 8  # steps at a temperature; trials of a step
+DAMPING, STRONGER, WEAKEST = 1e-3, 8.0, 1e-6
+GOOD, FAIR = 0.6, 0.1  # share of the promised rise for which damping falls; that is accepted
+
+
+def soft_newton(
+    state: TransportState, centers: FloatArray, target: float, deadline: Deadline
+) -> None:
+    """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow."""
+    slow = 0
+    for _ in range(LOOKS):
+        if state.infeasibility <= target or slow >= PATIENCE or deadline.passed:
+            return
+        before, dual, wrong = state.prices, state.dual, state.infeasibility
+        after = _Model(state).best_prices(0.5 * target, deadline)
+        for _ in range(TRIES):
+            state.evaluate(centers, after, deadline)
+            if state.dual > dual:
+                break
+            after = before + SHORTER * (after - before)  # the model knew too little
+        else:
+            state.evaluate(centers, before, deadline)
+            return
+        slow = slow + 1 if state.infeasibility > PROGRESS * wrong else 0
+
+
+class _Model:
+    """The dual, as far as the last look knows the points."""
+
+    def __init__(self, state: TransportState) -> None:
+        self.state, self.bounds = state, state.bounds
+        self.total = float(state.units.sum())
+
+    def best_prices(self, target: float, deadline: Deadline) -> FloatArray:
+        """The best prices found until at most `target` samples are in the wrong cluster."""
+        prices, best = self.state.prices, self.state.prices
+        temperature, damping = self._first_temperature(), DAMPING
+        highest = -np.inf
+        for _ in range(STAGES):
+            if deadline.passed:
+                break
+            prices, damping, soft = self._ascend(prices, temperature, damping)
+            if (dual := soft.hard + self._sides(prices)) > highest:
+                highest, best = dual, prices
+            if np.abs(self.bounds.gradient(soft.units, prices)).sum() <= 2 * target:
+                break
+            temperature /= COOLER
+        return best
+
+    def _first_temperature(self) -> float:
+        state = self.state
+        some = slice(None, None, max(1, state.points.n // SOME))
+        label, runner = state.label[some], state.runner[some]
+        gap = np.abs(state.margin[some] + (state.prices[label] - state.prices[runner]))
+        share = float(np.clip(NEAR * state.infeasibility / self.total, NEAREST, FARTHEST))
+        return max(float(np.quantile(gap, share)), 1e-12 * float(gap.max()), 1e-300)
+
+    def _ascend(
+        self, prices: FloatArray, temperature: float, damping: float
+    ) -> tuple[FloatArray, float, native.SoftDual]:
+        """Steps at a temperature, until one is as good as promised."""
+        soft = self._soft(prices, temperature)
+        for _ in range(STEPS):
+            gradient = self.bounds.gradient(soft.shared, prices)
+            fixed = self.bounds.lower == self.bounds.upper
+            active = (gradient != 0) | (prices != 0) | fixed
+            degree = soft.edge.sum(axis=1)
+            for _ in range(DAMPED):
+                step = native.damped_step(soft.edge, gradient, active, damping)
+                if step is None:
+                    return prices, damping, soft
+                there = self.bounds.shifted(walk(self.bounds, prices, step, gradient), self.total)
+                moved = there - prices
+                promised = moved @ gradient - moved @ (degree * moved - soft.edge @ moved) / 2
+                after = self._soft(there, temperature)
+                rise = after.soft - soft.soft + (self._sides(there) - self._sides(prices))
+                if rise > max(FAIR * promised, 0.0):
+                    break
+                damping *= STRONGER
+            else:
+                return prices, damping, soft
+            prices, soft = there, after
+            if rise > GOOD * promised:
+                return prices, max(damping / STRONGER, WEAKEST), soft
+        return prices, damping, soft
+
+    def _soft(self, prices: FloatArray, temperature: float) -> native.SoftDual:
+        state = self.state
+        assert state.contenders is not None
+        return native.soft_dual(
+            state.points,
+            state.contenders,
+            state.prices,
+            state.label,
+            state.slack,
+            prices,
+            temperature,
+            state.threads,
+        )
+
+    def _sides(self, prices: FloatArray) -> float:
+        """The terms of the bounds."""
+        subsidy, tax = np.maximum(prices, 0.0), np.maximum(-prices, 0.0)
+        return float(subsidy @ self.bounds.lower - tax @ self.bounds.upper)

@@ -1,0 +1,230 @@
+#include "transport/soft_dual.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/pool.hpp"
+
+namespace bckm {
+namespace {
+
+constexpr double widest = 12.0;       // temperatures above the least value that still count
+constexpr double least_share = 1e-3;  // of a sample, for an edge
+// how far a cluster that is not listed is thought to lie behind the end of the list, in lists
+constexpr double beyond = 4.0;
+constexpr double accuracy = 1e-4;  // of a step
+constexpr int max_rounds = 300;
+
+// Adds up points of one part.
+class Summing {
+public:
+    Summing(const Listed& listed, const double* prices, double temperature)
+        : b(listed), prices(prices), temperature(temperature), drift(b.k) {
+        double first = -std::numeric_limits<double>::infinity(), second = first;
+        for (std::int64_t i = 0; i < b.k; ++i) {
+            const double rise = prices[i] - b.prices[i];
+            second = std::max(second, std::min(first, rise));
+            first = std::max(first, rise);
+        }
+        for (std::int64_t i = 0; i < b.k; ++i) {
+            const double rise = prices[i] - b.prices[i];
+            drift[i] = b.k > 1 ? (rise == first ? second : first) - rise : 0.0;
+        }
+        shift = b.contenders.shifts(prices, Contenders::most + 1);
+    }
+
+    void add(std::int64_t from, std::int64_t to, SoftDual& out) const {
+        out.shared.assign(b.k, 0.0);
+        out.units.assign(b.k, 0.0);
+        out.edge.assign(b.k * b.k, 0.0);
+        for (std::int64_t j = from; j < to; ++j) {
+            const std::int64_t a = b.label[j];
+            const auto units = static_cast<double>(b.points.units(j));
+            const double value = -units * prices[a];
+            out.soft += value;
+            out.hard += value;
+            Choice choice;
+            if (b.slack[j] - drift[a] <= widest * temperature) choose(j, choice);
+            if (choice.count < 2) {
+                out.shared[a] += units;
+                out.units[a] += units;
+            } else {
+                share(choice, units, out);
+            }
+        }
+    }
+
+private:
+    // Clusters that may be best, and what they cost more than the label.
+    static constexpr int most = Contenders::most + 1;
+    struct Choice {
+        std::int64_t cluster[most];
+        double above[most];
+        int count = 0;
+    };
+
+    void choose(std::int64_t j, Choice& choice) const {
+        const std::int64_t a = b.label[j];
+        if (!b.contenders.has(j)) return;
+        const Contenders::List list = b.contenders.of(j);
+        const Contenders::Shift& risen = shift[b.contenders.look(j)];
+        const double scale = b.contenders.square_scale();
+        double own = std::numeric_limits<double>::infinity();
+        for (int q = 0; q < list.count; ++q) {
+            const std::int64_t i = list.cluster[q];
+            choice.cluster[q] = i;
+            choice.above[q] = (list.value[q] - risen.of[i]) * scale;
+            if (i == a) own = choice.above[q];
+        }
+        if (!(own < std::numeric_limits<double>::infinity())) return;  // decided without its list
+        choice.count = list.count;
+        // of all others the one whose price rose most, at a distance that is guessed: no price
+        // rises far beyond what lists know
+        for (const std::int32_t i : risen.riser)
+            if (std::find(list.cluster, list.cluster + list.count, i) ==
+                list.cluster + list.count) {
+                const float least = *std::min_element(list.value, list.value + list.count);
+                const double guess = list.rest + beyond * (list.rest - least);
+                choice.cluster[choice.count] = i;
+                choice.above[choice.count++] = (guess - risen.of[i]) * scale;
+                break;
+            }
+        for (int q = 0; q < choice.count; ++q) choice.above[q] -= own;
+    }
+
+    void share(const Choice& choice, double units, SoftDual& out) const {
+        int best = 0;
+        for (int q = 1; q < choice.count; ++q)
+            if (choice.above[q] < choice.above[best]) best = q;
+        const double least = choice.above[best];
+        double part[most], sum = 0.0;
+        for (int q = 0; q < choice.count; ++q) {
+            const double far = (choice.above[q] - least) / temperature;
+            part[q] = far < widest ? std::exp(-far) : 0.0;
+            sum += part[q];
+        }
+        out.units[choice.cluster[best]] += units;
+        out.hard += units * least;
+        out.soft += units * (least - temperature * std::log(sum));
+        int many[most], count = 0;
+        for (int q = 0; q < choice.count; ++q) {
+            if (part[q] == 0.0) continue;
+            part[q] /= sum;
+            out.shared[choice.cluster[q]] += units * part[q];
+            if (part[q] >= least_share) many[count++] = q;
+        }
+        for (int p = 0; p < count; ++p)
+            for (int q = 0; q < p; ++q) {
+                const double weight = units * part[many[p]] * part[many[q]] / temperature;
+                const std::int64_t a = choice.cluster[many[p]], c = choice.cluster[many[q]];
+                out.edge[std::max(a, c) * b.k + std::min(a, c)] += weight;
+            }
+    }
+
+    const Listed& b;
+    const double* prices;
+    double temperature;
+    std::vector<double> drift;
+    std::vector<Contenders::Shift> shift;
+};
+
+void add(const std::vector<double>& part, std::vector<double>& total) {
+    for (std::size_t i = 0; i < part.size(); ++i) total[i] += part[i];
+}
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+}
+
+// Edges of each node: most pairs of clusters have no border.
+struct Neighbors {
+    std::vector<std::size_t> begin{0}, node;
+    std::vector<double> weight;
+
+    Neighbors(const double* edge, std::size_t k) {
+        for (std::size_t a = 0; a < k; ++a) {
+            for (std::size_t b = 0; b < k; ++b)
+                if (edge[a * k + b] != 0.0) {
+                    node.push_back(b);
+                    weight.push_back(edge[a * k + b]);
+                }
+            begin.push_back(node.size());
+        }
+    }
+};
+
+// Conjugate gradients, preconditioned by the diagonal.
+std::vector<double> solve(const Neighbors& near, const std::vector<double>& diagonal,
+                          const double* gradient, const bool* active) {
+    const std::size_t k = diagonal.size();
+    std::vector<double> x(k, 0.0), residual(k, 0.0), z(k, 0.0), direction(k, 0.0), product(k, 0.0);
+    for (std::size_t i = 0; i < k; ++i)
+        if (active[i]) {
+            residual[i] = gradient[i];
+            direction[i] = z[i] = residual[i] / diagonal[i];
+        }
+    double weight = dot(residual, z);
+    const double enough = accuracy * accuracy * weight;
+    for (int round = 0; round < max_rounds && weight > enough; ++round) {
+        for (std::size_t a = 0; a < k; ++a) {
+            double sum = diagonal[a] * direction[a];
+            for (std::size_t e = near.begin[a]; e < near.begin[a + 1]; ++e)
+                sum -= near.weight[e] * direction[near.node[e]];
+            product[a] = active[a] ? sum : 0.0;
+        }
+        const double length = weight / dot(direction, product);
+        for (std::size_t i = 0; i < k; ++i) {
+            x[i] += length * direction[i];
+            residual[i] -= length * product[i];
+            z[i] = residual[i] / diagonal[i];
+        }
+        const double next = dot(residual, z);
+        for (std::size_t i = 0; i < k; ++i) direction[i] = z[i] + next / weight * direction[i];
+        weight = next;
+    }
+    return x;
+}
+
+}  // namespace
+
+SoftDual soft_dual(const Listed& listed, const double* prices, double temperature, int threads) {
+    const Summing summing(listed, prices, temperature);
+    // a fixed number of parts, added in order: sums do not depend on threads
+    const std::int64_t n = listed.points.n, parts = n < 50000 ? 1 : 4, k = listed.k;
+    std::vector<SoftDual> part(parts);
+    parallel(parts, threads, [&](std::int64_t p, int) {
+        summing.add(n * p / parts, n * (p + 1) / parts, part[p]);
+    });
+    SoftDual all = std::move(part[0]);
+    for (std::int64_t p = 1; p < parts; ++p) {
+        all.soft += part[p].soft;
+        all.hard += part[p].hard;
+        add(part[p].shared, all.shared);
+        add(part[p].units, all.units);
+        add(part[p].edge, all.edge);
+    }
+    for (std::int64_t a = 0; a < k; ++a)
+        for (std::int64_t c = 0; c < a; ++c) all.edge[c * k + a] = all.edge[a * k + c];
+    return all;
+}
+
+bool damped_step(const double* edge, std::int64_t k, const double* gradient, const bool* active,
+                 double damping, double* step) {
+    std::vector<double> degree(k, 0.0);
+    double mean = 0.0;
+    for (std::int64_t a = 0; a < k; ++a) {
+        for (std::int64_t b = 0; b < k; ++b) degree[a] += edge[a * k + b];
+        mean += degree[a] / static_cast<double>(k);
+    }
+    if (!(mean > 0.0) || !std::isfinite(mean)) return false;
+    for (double& d : degree) d += damping * (d + mean);
+    const std::vector<double> x =
+        solve(Neighbors(edge, static_cast<std::size_t>(k)), degree, gradient, active);
+    std::copy(x.begin(), x.end(), step);
+    return true;
+}
+
+}  // namespace bckm
