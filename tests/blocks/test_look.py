@@ -45,7 +45,7 @@ def box(k, scale=0.02, seed=0):
 
 def same(one, two):
     assert (one.cost, one.most) == (two.cost, two.most)
-    for name in ("counts", "high", "low", "minima", "located"):
+    for name in ("counts", "farthest", "high", "low", "minima", "located"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
     for name in ("key", "number"):
         assert np.array_equal(getattr(one.table, name), getattr(two.table, name)), name
@@ -72,6 +72,9 @@ def test_counts_cost_and_sums_are_exact(way, dtype, d):
     assert np.array_equal(answer.counts, np.bincount(label, minlength=5))
     cost = np.square(points - question.centers[label]).sum(axis=1).sum()
     assert whole_sums.as_float(answer.cost, question.cost_scale) == pytest.approx(cost, rel=1e-13)
+    squares = np.square(points - question.centers[label]).sum(axis=1)
+    for i in range(5):
+        assert answer.farthest[i] == pytest.approx(squares[label == i].max(initial=0.0))
     means = whole_sums.as_means(answer.high, answer.low, answer.counts)
     for i in range(5):
         mine = [[Fraction(v) for v in row] for row in points[label == i].tolist()]

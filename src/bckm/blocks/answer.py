@@ -168,6 +168,8 @@ class Answer:
         Rows of each cluster.
     cost : int
         Squared distances to the own centers, summed up; see `whole_sums`.
+    farthest : array (k,)
+        Largest squared distance of a row of each cluster to its center.
     high, low : arrays (k, d)
         Sums of the rows of each cluster, in two pieces; see `whole_sums`. Empty if not asked for.
     table : Table
@@ -185,6 +187,7 @@ class Answer:
 
     counts: IntArray
     cost: int
+    farthest: FloatArray
     high: IntArray
     low: IntArray
     table: Table
@@ -219,6 +222,7 @@ def merged(answers: Iterable[Answer]) -> Answer:
     return Answer(
         counts=_sum(part.counts for part in parts),
         cost=sum(part.cost for part in parts),
+        farthest=np.maximum.reduce([part.farthest for part in parts]),
         high=_sum(part.high for part in parts),
         low=_sum(part.low for part in parts),
         table=Table.counted(

@@ -26,12 +26,12 @@ from bckm.blocks.labelling import Labelling
 from bckm.blocks.planning import Plan, Planner
 from bckm.blocks.question import MOST, Question
 from bckm.blocks.sample_prices import SamplePrices
-from bckm.blocks.settling import Settled, Settling, Short
+from bckm.blocks.settling import Parts, Settled, Settling, Short
 from bckm.blocks.step import Memory, Step
 from bckm.blocks.survey import Survey
 from bckm.blocks.table_model import Proposal, TableModel
 
-ROUNDS = 60
+ROUNDS = 40  # looks, after which labels within the bounds have to do
 GROW, PATIENCE = 4.0, 2  # from the third look on, so many times more rows each time
 MILD = 0.5  # rows that lead to prices no farther beyond what others permit are believed
 REST = 0.12  # share of the wrong samples that a step by the model leaves, about
@@ -113,10 +113,12 @@ class _Attempt:
         begin, plan = p, self.planner.first(p, memory)
         first: FloatArray | None = None
         best: Seen | None = None
+        spare: tuple[Seen, Parts] | None = None  # labels within the bounds, in case none is proven
         back, failed = 0, 0
         for _ in range(ROUNDS):
             seen = self.look(p, plan)
-            first = np.abs(seen.gradient) if first is None else first
+            if first is None:
+                first = np.abs(seen.gradient)
             model = TableModel(
                 seen.answer.table, plan.near, seen.answer.counts, p, self.bounds
             ).solved()
@@ -127,6 +129,8 @@ class _Attempt:
                 if isinstance(tried, Settled):
                     return self.done(seen, tried, begin, first, before, cold=memory is None)
                 short = tried
+                if short.parts is not None and not fell:
+                    spare = seen, short.parts
             failed += 1
             self.log[-1].update(
                 left=float(np.abs(model.left).sum() / 2), fell=fell, excess=short.excess
@@ -145,7 +149,13 @@ class _Attempt:
             p, around, wrong = self.onward(seen, model, short)
             way = UNSURE * (p - last) if short.prices is None else short.prices - p
             plan = self.planner.plan(p, around, wrong, way, grow)
-        raise RuntimeError(f"no assignment was proven in {ROUNDS} looks")
+        if spare is None or best is None or first is None:
+            raise RuntimeError(f"no assignment was found in {ROUNDS} looks")
+        seen, parts = spare
+        c = self.coordinator
+        settling = Settling(seen.question, seen.answer, c.lower, c.upper, c.threads)
+        found = settling.unproven(parts, best.dual)
+        return self.done(seen, found, begin, first, before, cold=memory is None)
 
     def onward(
         self, seen: Seen, model: Proposal, tried: Short

@@ -14,6 +14,9 @@ from bckm._core.validation import LARGEST
 FEW = 2**13  # rows that tell where the middle is
 
 
+MIDDLE = 2**20  # numbers that tell where the middle is
+
+
 @dataclass(frozen=True, eq=False)
 class Frame:
     """Rows are seen as (x - origin) / x_scale, no number of which is beyond 1.

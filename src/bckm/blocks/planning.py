@@ -14,6 +14,7 @@ from bckm.blocks.frame import Frame
 from bckm.blocks.look import Seen, scan, see
 from bckm.blocks.question import Question
 from bckm.blocks.sample_prices import SamplePrices
+from bckm.blocks.settling import least_gaps
 from bckm.blocks.step import Memory
 
 WIDE = 0.3  # share of the samples of each cluster that the table counts
@@ -22,6 +23,7 @@ ROWS, FEWEST = 10.0, 24.0  # rows asked for, for each sample that will be wrong,
 SAMPLING = 0.35  # times sqrt(k / sample): share of the samples that are wrong at first
 SCANNED = 0.05  # share of the samples whose gaps are told pair by pair
 NUMBERS, EACH = 2**21, 16  # gaps, and points per cluster, that are computed for `pairs`
+OUTER = 1.2  # the farthest row of a cluster, in squares of the farthest of the sample, about
 TINY = 1e-12  # the least limit: samples exactly at a border
 
 
@@ -77,7 +79,14 @@ class Planner:
         beside = np.maximum(borders.reach(goal), TINY)
         limit = least = beside + beside[:, None]
         if way.any():
-            pairs = np.minimum(np.abs(way - way[:, None]), self.pairs(p, goal))
+            # no row is expected between clusters that are far apart
+            seen = self.seen(p)
+            apart = np.square(self.sample.points - self.centers[seen.label]).sum(axis=1)
+            farthest = np.zeros(k)
+            np.maximum.at(farthest, seen.label, OUTER * apart)
+            gone = np.abs(way - way[:, None])
+            gone[least_gaps(self.centers, p, farthest) > 2 * gone] = 0.0
+            pairs = np.minimum(gone, self.pairs(p, goal))
             limit = np.maximum(least, pairs)
             while self.predicted(p, limit) > most / 4 and (limit > least).any():
                 pairs /= 2
