@@ -35,6 +35,7 @@ ROUNDS = 60
 GROW, PATIENCE = 4.0, 2  # from the third look on, so many times more rows each time
 MILD = 0.5  # rows that lead to prices no farther beyond what others permit are believed
 REST = 0.12  # share of the wrong samples that a step by the model leaves, about
+UNSURE = 1.0  # share of their last change by which prices may be wrong, one against the other
 FAR = 0.3  # a model that leaves a larger share of them does not reach far enough
 SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
@@ -136,11 +137,13 @@ class _Attempt:
                 back += 1
                 last, p = p, self.back(best, seen, back)
                 around = self.planner.by_sample(p)
-                plan = self.planner.plan(p, around, REST * np.abs(best.gradient), p - last, grow)
+                plan = self.planner.plan(
+                    p, around, REST * np.abs(best.gradient), UNSURE * (p - last), grow
+                )
                 continue
             best, back, last = seen, 0, p
             p, around, wrong = self.onward(seen, model, short)
-            way = p - last if short.prices is None else short.prices - p
+            way = UNSURE * (p - last) if short.prices is None else short.prices - p
             plan = self.planner.plan(p, around, wrong, way, grow)
         raise RuntimeError(f"no assignment was proven in {ROUNDS} looks")
 
@@ -202,6 +205,7 @@ class _Attempt:
         question, taken = seen.question, seen.answer.taken
         p, limit = question.prices, question.limit
         assert limit is not None
+        assert question.wide is not None
         self.log[-1]["taught"] = True
         if taken.overflow:
             lesson = self.sample.lesson(self.planner.seen(p).label, seen.answer.counts)

@@ -111,8 +111,8 @@ def _look(
         best, second = (which[at].astype(np.int64) for which in (seen.label, seen.runner_up))
         table = Table.of_gaps(best, second, seen.gap[at], question.near)
     taken = Taken.none(rows.shape[1], rows.dtype)
-    if question.limit is not None and question.k > 1:
-        at = np.flatnonzero(seen.slack <= question.wide)
+    if question.limit is not None and question.wide is not None and question.k > 1:
+        at = np.flatnonzero(seen.slack <= question.wide[seen.label])
         at = at[scan(question.frame.inside(rows[at]), seen.label[at], question, minima, threads)]
         taken = Taken.found(rows[at], seen.label[at], at + offset, question.most)
     located = np.empty((0, WINDOWS), np.int64)

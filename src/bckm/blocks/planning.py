@@ -20,8 +20,8 @@ WIDE = 0.3  # share of the samples of each cluster that the table counts
 AHEAD, LEAST = 24.0, 64.0  # samples in the table for each wrong one, and at least, by cluster
 ROWS, FEWEST = 10.0, 24.0  # rows asked for, for each sample that will be wrong, and at least
 SAMPLING = 0.35  # times sqrt(k / sample): share of the samples that are wrong at first
-SCANNED = 0.12  # share of the samples whose gaps are told pair by pair
-NUMBERS = 2**23  # gaps of the sample that are computed for `pairs`
+SCANNED = 0.05  # share of the samples whose gaps are told pair by pair
+NUMBERS, EACH = 2**21, 16  # gaps, and points per cluster, that are computed for `pairs`
 TINY = 1e-12  # the least limit: samples exactly at a border
 
 
@@ -31,12 +31,12 @@ class Plan:
 
     near: FloatArray
     limit: FloatArray
-    wide: float
+    wide: FloatArray
 
     @property
     def all(self) -> bool:
         """Whether all rows are asked for."""
-        return self.wide == np.inf
+        return bool((self.wide == np.inf).all())
 
 
 class Planner:
@@ -71,7 +71,7 @@ class Planner:
         near = borders.reach(np.maximum(np.maximum(AHEAD * wrong, LEAST), WIDE * n / k))
         goal = grow * (ROWS * wrong + FEWEST)
         if goal.sum() > n / 2 and n <= most and not self.overflow:
-            return Plan(near, np.full((k, k), np.inf), np.inf)
+            return Plan(near, np.full((k, k), np.inf), np.full(k, np.inf))
         if goal.sum() > most / 2:
             goal = np.maximum(goal * (most / 2 / goal.sum()) / 4, FEWEST / 4)
         beside = np.maximum(borders.reach(goal), TINY)
@@ -82,8 +82,8 @@ class Planner:
             while self.predicted(p, limit) > most / 4 and (limit > least).any():
                 pairs /= 2
                 limit = np.maximum(least, pairs)
-        scanned = float(np.quantile(borders.gap, SCANNED)) if borders.gap.size else 0.0
-        return Plan(near, limit, max(grow * scanned, 2 * float(limit.max())))
+        scanned = 2 * borders.reach(np.full(k, grow * SCANNED * n / k))
+        return Plan(near, limit, np.maximum(scanned, limit.max(axis=1)))
 
     def seen(self, p: FloatArray) -> Seen:
         """The points of the sample at prices."""
@@ -109,7 +109,7 @@ class Planner:
         samples that would go to another group have their second best in the own one.
         """
         k, sample = self.k, self.sample
-        step = max(1, len(sample.points) * k // NUMBERS)
+        step = max(1, len(sample.points) // max(NUMBERS // k, EACH * k))
         points, labels = sample.points[::step], self.seen(p).label[::step]
         each = self.n / max(1, len(points))
         reach = np.zeros((k, k))
@@ -128,10 +128,10 @@ class Planner:
             reach[a] = before + (rank - at) * (gap[at] - before)
         return reach
 
-    def returned(self, p: FloatArray, limit: FloatArray, wide: float) -> BoolArray:
+    def returned(self, p: FloatArray, limit: FloatArray, wide: FloatArray) -> BoolArray:
         """Which points of the sample a look would return."""
         points, seen = self.sample.points, self.seen(p)
-        at = np.flatnonzero(seen.slack <= wide)
+        at = np.flatnonzero(seen.slack <= wide[seen.label])
         question = Question(Frame.none(points.shape[1]), self.centers, p, None, limit, wide)
         minima = np.full((self.k, self.k), np.inf)
         returned = np.zeros(len(points), bool)
@@ -140,5 +140,5 @@ class Planner:
 
     def predicted(self, p: FloatArray, limit: FloatArray) -> float:
         """About how many rows a look would return, by the sample."""
-        returned = self.returned(p, limit, float(limit.max()))
+        returned = self.returned(p, limit, limit.max(axis=1))
         return float(self.sample.supply[returned].sum()) / self.sample.share

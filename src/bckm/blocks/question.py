@@ -54,8 +54,9 @@ class Question:
     limit : array (k, k) or None
         Rows of cluster a are returned whose gap to some b, what b costs more at the prices, is at
         most limit[a, b].
-    wide : float
-        Of rows that are not returned the least gap is told, pair by pair; a gap above this as this.
+    wide : array (k,) or None
+        Of rows that are not returned the least gap is told, pair by pair, as long as the least gap
+        of a row of cluster a is at most wide[a]. No limit is larger.
     most : int
         If more (different) rows than this would have to be returned, none are.
     sums : bool
@@ -69,7 +70,7 @@ class Question:
     prices: FloatArray
     near: FloatArray | None = None
     limit: FloatArray | None = None
-    wide: float = 0.0
+    wide: FloatArray | None = None
     most: int = MOST
     sums: bool = True
     listed: Listed | None = None

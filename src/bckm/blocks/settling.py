@@ -124,7 +124,8 @@ class Settling:
         # what rows that were not returned permit: so much may prices differ more than before
         size = float(np.abs(question.prices).max()) + 4.0 * (1.0 + np.abs(question.centers).max())
         least = answer.minima.astype(np.float64)
-        reach = np.minimum(least, question.wide) - ROUNDING * size
+        assert question.wide is not None
+        reach = np.minimum(least, question.wide[:, None]) - ROUNDING * size
         self.reach = np.where(self.rest[:, None] > 0, reach, np.inf)
         np.fill_diagonal(self.reach, np.inf)
 
