@@ -1,6 +1,7 @@
 """Rows of a dask array answer as rows in memory do, whatever the chunks."""
 
 import pickle
+import time
 from collections import Counter
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from bckm.blocks.dask_holder import DaskHolder
 from bckm.blocks.labelling import label_block
 from bckm.blocks.look import look
 from bckm.blocks.question import WINDOWS, Listed
+from tests.support.ctrl_c import interrupt_after, needs_signals
 from tests.support.dask_cluster import drawn_array
 from tests.support.looks import drawn_labelling, drawn_question, same
 from tests.support.row_data import KINDS, drawn_rows
@@ -117,6 +119,22 @@ def test_the_deadline_is_heard_and_failures_are_told():
 
     with pytest.raises(OSError, match="the disk is gone"):
         DaskHolder(da.ones((10, 2)).map_blocks(broken, meta=np.empty((0, 0)))).survey(0.5, 0)
+
+
+@needs_signals
+def test_ctrl_c_ends_a_pass():
+    begun = []
+
+    def slowly(block):
+        begun.append(block)
+        time.sleep(0.1)
+        return block
+
+    X = drawn_array(100, 2, 1)
+    holder = DaskHolder(X.map_blocks(slowly, meta=np.empty((0, 0))))
+    with dask.config.set(num_workers=2), interrupt_after(0.15), pytest.raises(KeyboardInterrupt):
+        holder.survey(0.5, 0)
+    assert len(begun) < 50  # and no more will
 
 
 def most_bytes(n, question, dtype):
