@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 KERNELS := $(wildcard src/bckm/kernels/*/*.[ch]pp)
 SOURCES := pyproject.toml CMakeLists.txt $(KERNELS)
 
-.PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-metric bench-sizes bench-search regression dist experiments clean
+.PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-metric bench-sizes bench-large bench-search regression dist experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/bckm demo
@@ -101,6 +101,17 @@ bench-metric: $(VENV)/.dev-installed
 bench-sizes: $(VENV)/.dev-installed
 	$(INSTALL) '.[bench]'
 	$(BIN)/python -m benchmarks.sizes $(or $(MODE),main)
+
+# Large data: how time grows with the rows (the largest file has 3.2 GB), embeddings, unequal blobs;
+# faiss is a peer where it is installed, dask-ml has an environment of its own
+PEER := build/dask-ml
+bench-large: $(VENV)/.dev-installed
+	[ -e $(PEER)/bin/python ] || $(PYTHON) -m venv $(PEER)
+	$(PEER)/bin/python -m pip install --quiet dask-ml
+	export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
+	$(BIN)/python -m benchmarks.large.growth $(or $(ROWS),1e6 1e7 5e7) --dask-ml $(PEER)/bin/python && \
+	$(BIN)/python -m benchmarks.large.unequal && \
+	$(BIN)/python -m benchmarks.large.embeddings
 
 # Search against best-known values and other libraries, into results/; MODE=known|balanced|table|...
 # and the folders of the data, if they are not in ../shared: INSTANCES=folder DATASETS=folder

@@ -1,6 +1,6 @@
 """Balanced clusters of data in very unequal blobs: an iteration against scikit-learn's, in one run.
 
-    python benchmarks/unequal.py [--cases large many small] [--seeds 2] [--threads 1]
+    python -m benchmarks.large.unequal [--cases large many small] [--seeds 2] [--threads 1]
 
 Data: 40 blobs in 16 features whose shares are drawn from Dirichlet(1), so that exact balance moves
 many samples far. Both run Lloyd's algorithm from the same k-means++ centers of a sample, for as

@@ -1,6 +1,6 @@
 """Embeddings into balanced clusters, against faiss and scikit-learn without balance, in one run.
 
-    python -m benchmarks.embeddings [--clusters 256 1024] [--samples 200000] [--features 384]
+    python -m benchmarks.large.embeddings [--clusters 256 1024] [--samples 200000] [--features 384]
 
 Every method gets the same data in float32, the same number of threads and of iterations, from its
 own first centers: k-means++ here and in scikit-learn, random samples in faiss. Sizes are exact in
