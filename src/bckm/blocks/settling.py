@@ -27,6 +27,7 @@ from bckm.problem.problem import Problem
 
 ENOUGH = 0.5  # samples per cluster that may be wrong before shortest paths begin
 MANY = 16.0  # so many wrong ones are not worth settling: there will be another look
+TIED = 1e-9  # slack of samples that are at a border
 ROWS = 8  # points per cluster whose exact costs are computed for the shortest paths
 BYTES = 2**27  # at most this much for exact costs
 EXACT, AGAIN = 1e-13, 4  # of the cost: labels whose prices prove less are settled again
@@ -228,10 +229,13 @@ class Settling:
             (self.lower - self.rest).astype(np.float64), (self.upper - self.rest).astype(np.float64)
         )
         state = TransportState(points, supply, bounds, (1.0, 1.0), self.threads)
-        state.evaluate(centers, prices, deadline)
-        newton(state, centers, ENOUGH * k, deadline)
-        if state.infeasibility > MANY * k and self._beyond(state.prices) > 0:
-            return self._short(state.prices)
+        state.evaluate(centers, self.question.prices, deadline)
+        tied = number @ (state.slack <= TIED)
+        if tied < state.infeasibility / 2:  # else Newton's method, which goes by densities, is lost
+            state.evaluate(centers, prices, deadline)
+            newton(state, centers, ENOUGH * k, deadline)
+            if state.infeasibility > MANY * k and self._beyond(state.prices) > 0:
+                return self._short(state.prices)
         budget = min(ROWS * k + 4 * int(state.infeasibility), max(2 * k, BYTES // (16 * k)))
         settled = native.settle(
             points,

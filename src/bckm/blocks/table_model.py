@@ -131,7 +131,7 @@ class TableModel:
     def solved(self) -> Proposal:
         """The change of prices that is best in the model, within the reach of the table."""
         bounds, k = self.bounds, self.k
-        change = np.zeros(k)
+        change, farthest = np.zeros(k), float(self.end.max(initial=0.0))
         units, value = self.at(change)
         gradient = bounds.gradient(units, self.prices)
         for _ in range(STEPS):
@@ -143,6 +143,7 @@ class TableModel:
             for _ in range(TRIES):
                 after = walk(bounds, self.prices + change, step, gradient) - self.prices
                 after = bounds.shifted(self.prices + after, self.total) - self.prices
+                after = after.clip(-farthest, farthest)
                 units, risen = self.at(after)
                 if risen > value:
                     break

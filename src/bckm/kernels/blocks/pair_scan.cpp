@@ -11,6 +11,7 @@ namespace bckm {
 
 void pair_scan(const Points& points, const PricedCenters& priced, const std::int32_t* label,
                const double* limit, double* minima, bool* taken, int threads) {
+    constexpr std::int64_t batch = 8;  // rows for which the centers are read together
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const std::int64_t k = priced.k;
     const RowLoops& loops = row_loops();
@@ -25,14 +26,23 @@ void pair_scan(const Points& points, const PricedCenters& priced, const std::int
         if (from == to) return;
         // the loops see costs; prices and limits are the same for all rows of a
         const double* price = priced.prices;
-        std::vector<double> cost(padded(k)), shift(padded(k)), least(padded(k), infinity);
+        std::vector<double> costs(batch * padded(k)), shift(k), least(k, infinity);
         for (std::int64_t b = 0; b < k; ++b) shift[b] = price[a] - price[b] - limit[a * k + b];
         shift[a] = infinity;
-        for (std::int64_t q = from; q < to; ++q) {
-            const std::int64_t j = order[q];
-            exact_costs(priced, points.row(j), points.weight(j), cost.data());
-            taken[j] = loops.least(cost.data(), shift.data(), k) <= cost[a];
-            if (!taken[j]) loops.offer(cost.data(), cost[a], k, least.data());
+        for (std::int64_t q = from; q < to; q += batch) {
+            const std::int64_t rows = std::min(to - q, batch);
+            exact_costs(priced, points, order.data() + q, rows, costs.data());
+            for (std::int64_t r = 0; r < rows; ++r) {
+                const double* cost = costs.data() + r * padded(k);
+                const double own = cost[a];
+                const bool near = loops.least(cost, shift.data(), k) <= own;
+                taken[order[q + r]] = near;
+                if (near) continue;
+                for (std::int64_t b = 0; b < k; ++b) {
+                    const double more = cost[b] - own;
+                    least[b] = more < least[b] ? more : least[b];
+                }
+            }
         }
         least[a] = infinity;
         double* lowest = minima + a * k;
