@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t fewest_moves = 32;  // that are listed at once,
 constexpr std::int64_t share = 64;         // or one in so many
+constexpr std::int64_t few_points = 64;    // per cluster: all get bounds at once
 
 }  // namespace
 
@@ -57,7 +58,12 @@ void Arcs::add_first_points(std::int64_t budget) {
             }
         }
     });
+    std::vector<std::size_t> count(k);
     for (std::int64_t a = 0; a < k; ++a) {
+        std::fill(count.begin(), count.end(), 0);
+        for (const Listed& one : of[a].moves) ++count[one.to];
+        for (std::int64_t b = 0; b < k; ++b)
+            if (count[b] > 0) list(a, b).reserve(2 * count[b]);
         std::size_t next = 0;
         for (std::size_t i = begin[a]; i < begin[a + 1]; ++i) {
             const std::int32_t f = add_point(chosen[i]);
@@ -74,7 +80,7 @@ void Arcs::refine(std::int64_t a, std::int64_t b, double horizon) {
 bool Arcs::raise_limits(std::int64_t a, std::int64_t b, double horizon) {
     if (limit[a * width + b] >= near[a * width + b]) return false;
     const double most = std::max(8.0 * horizon, 3.0 * reach);
-    raise_reach(most > 0.0 ? most : infinity);
+    raise_reach(most > 0.0 && points.n > few_points * k ? most : infinity);
     return true;
 }
 
@@ -285,13 +291,17 @@ void Arcs::note_moves(const double* cost, std::int64_t a, std::vector<Listed>& m
     }
 }
 
-void Arcs::insert(std::int64_t a, std::int64_t b, Move one) {
-    std::int32_t& list = list_of[a * k + b];
-    if (list == none) {
-        list = static_cast<std::int32_t>(listed.size());
+std::vector<Arcs::Move>& Arcs::list(std::int64_t a, std::int64_t b) {
+    std::int32_t& which = list_of[a * k + b];
+    if (which == none) {
+        which = static_cast<std::int32_t>(listed.size());
         listed.emplace_back();
     }
-    std::vector<Move>& heap = listed[list];
+    return listed[which];
+}
+
+void Arcs::insert(std::int64_t a, std::int64_t b, Move one) {
+    std::vector<Move>& heap = list(a, b);
     heap.push_back(one);
     std::push_heap(heap.begin(), heap.end());
     if (one.cost < move[a * width + b])

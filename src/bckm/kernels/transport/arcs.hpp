@@ -115,6 +115,7 @@ private:
     void find_moves(std::int64_t j, std::int64_t a);
     // The same from its costs, added to `moves`; the others lower `near`.
     void note_moves(const double* cost, std::int64_t a, std::vector<Listed>& moves);
+    std::vector<Move>& list(std::int64_t a, std::int64_t b);  // of a pair
     void insert(std::int64_t a, std::int64_t b, Move one);
     void withdraw(std::int32_t f);
     void update(std::int64_t a, std::int64_t b);

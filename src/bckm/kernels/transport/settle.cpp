@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "distance/row_loops.hpp"
 #include "runtime/pool.hpp"
 #include "transport/arcs.hpp"
 #include "transport/center_prices.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int32_t none = Arcs::none;
-constexpr std::int64_t many = 256;  // clusters
+constexpr std::int64_t many = 256;  // clusters, from which lists of short arcs pay off
 constexpr double ahead = 4.0;       // arcs are listed up to so many times the length that is needed
 
 // The network. Nodes are the k clusters, with `Arcs` between them, and a hub. Each cluster must
@@ -77,25 +78,51 @@ private:
     // them where there are many clusters: far ones would raise all prices by much, and then few
     // short arcs stay short. False if there is none.
     bool search() {
-        const std::int64_t hub = k;
-        distance.assign(k + 1, infinity);
+        distance.assign(arcs.width + 8, infinity);
         previous.assign(k + 1, none);
         used.assign(k + 1, 0.0);
-        reached.assign(k + 1, 0);
         deficits.clear();
         queue.clear();
         std::int64_t missing = 0;
         for (std::int64_t v = 0; v <= k; ++v) {
-            if (surplus[v] > 0) enter(v, 0.0);
+            if (surplus[v] > 0) distance[v] = 0.0;
             missing += surplus[v] < 0;
         }
         if (missing == 0) return false;
+        if (k < many) search_all_arcs(missing);
+        else search_short_arcs(missing);
+        arcs.lowered.clear();
+        return !deficits.empty();
+    }
+
+    // All arcs from a node in one vectorized loop are quicker than a heap.
+    void search_all_arcs(std::int64_t missing) {
+        hidden.assign(k + 1, 0.0);
+        while (missing > 0) {
+            // `hidden` excludes the nodes that were reached
+            const double nearest = loops.least(distance.data(), hidden.data(), k + 1);
+            if (nearest == infinity) break;  // cannot happen while the bounds admit all samples
+            std::int64_t u = 0;
+            while (hidden[u] != 0.0 || distance[u] != nearest) ++u;
+            hidden[u] = infinity;
+            horizon = nearest;
+            missing -= arrive(u);
+            // a node that was reached keeps its distance: lengths never fall below it
+            if (u != k)
+                loops.relax(arcs.from(u), price[u], distance[u], price.data(), u, k,
+                            distance.data(), previous.data(), used.data());
+        }
+    }
+
+    void search_short_arcs(std::int64_t missing) {
         if (raises != arcs.raises) short_arcs.forget();
         raises = arcs.raises;
         for (const Arcs::Pair pair : arcs.lowered) short_arcs.add(pair);
-        arcs.lowered.clear();
+        reached.assign(k + 1, 0);
+        for (std::int64_t v = 0; v <= k; ++v)
+            if (distance[v] == 0.0) enqueue({0.0, v, false});
         const double length = ahead * horizon;  // of the last search: this one is about as long
-        const std::int64_t left = k < many ? 0 : missing / 2;
+        const std::int64_t left = missing / 2;
         while (missing > left && !queue.empty()) {
             std::pop_heap(queue.begin(), queue.end());
             const Waiting next = queue.back();
@@ -109,20 +136,24 @@ private:
                 continue;
             }
             reached[u] = 1;
-            if (surplus[u] < 0) {
-                deficits.push_back(u);
-                --missing;
-            }
-            if (u == hub) {
-                for (std::int64_t b = 0; b < k; ++b)
-                    if (hub_flow[b] > 0) relax(u, b, 0.0);
-                continue;
-            }
-            if (hub_flow[u] < hub_capacity[u]) relax(u, hub, 0.0);
+            missing -= arrive(u);
+            if (u == k) continue;
             if (!(short_arcs.surely(u, price) > 0.0)) short_arcs.list(u, arcs, price, length);
             leave(u);
         }
-        return !deficits.empty();
+    }
+
+    // A node is reached: what it has to do with the hub; whether it has a deficit.
+    bool arrive(std::int64_t u) {
+        const std::int64_t hub = k;
+        if (u == hub) {
+            for (std::int64_t b = 0; b < k; ++b)
+                if (hub_flow[b] > 0) relax(u, b, 0.0);
+        } else if (hub_flow[u] < hub_capacity[u]) {
+            relax(u, hub, 0.0);
+        }
+        if (surplus[u] < 0) deficits.push_back(u);
+        return surplus[u] < 0;
     }
 
     void leave(std::int64_t u) {
@@ -135,15 +166,11 @@ private:
     void relax(std::int64_t u, std::int64_t v, double arc) {
         const double length = distance[u] + std::max(0.0, arc + price[u] - price[v]);
         if (length < distance[v]) {
-            enter(v, length);
+            distance[v] = length;
             previous[v] = u;
             used[v] = arc;
+            if (k >= many) enqueue({length, v, false});
         }
-    }
-
-    void enter(std::int64_t v, double length) {
-        distance[v] = length;
-        enqueue({length, v, false});
     }
 
     struct Waiting {
@@ -282,7 +309,8 @@ private:
 
     ShortArcs short_arcs;
     std::int64_t raises = 0;
-    std::vector<double> distance, used;
+    const RowLoops& loops = row_loops();
+    std::vector<double> distance, used, hidden;
     std::vector<char> reached;
     std::vector<Waiting> queue;
     std::vector<std::int64_t> previous;
