@@ -33,14 +33,15 @@ from bckm.problem.problem import Problem
 
 COARSER = 8  # each part of the points is an eighth of the one before
 SMALLEST = 8  # points per cluster in the smallest part
-ROWS = 8  # points per cluster whose exact costs are computed for the shortest paths
+ROWS = 4  # points per cluster whose exact costs are computed for the shortest paths
 FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are trusted
 ENOUGH = (2.0, 1.0)  # samples per cluster that may be wrong after Newton steps; in parts of them
+STALLED = 1.0  # samples per cluster, still wrong in a part, from which its prices are found exactly
 EXACT, AGAIN = 1e-13, 5  # steps whose cost and bound differ more are settled again
 # work of a call beyond `STEP`, of a shortest path, of a point, and of one that is looked at
 CALL, PATH, POINT, LOOK = 3e5, 6e3, 40.0, 20.0
 EVEN = 7e5  # work of any step beyond looks, where all steps count the same
-BYTES = 2**27  # at most this much for exact costs of points, unless a path needs more
+COSTS = 2**23  # at most so many exact costs before the first path
 
 
 class TransportAssigner(Assigner):
@@ -50,7 +51,7 @@ class TransportAssigner(Assigner):
         super().__init__(problem)
         s = self.structure
         require(
-            min(BYTES, 32 * s.n_items * s.n_clusters) + 200 * s.n_items + 100 * s.n_clusters**2,
+            200 * s.n_items + 100 * s.n_clusters**2,
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",
         )
@@ -161,6 +162,8 @@ class TransportAssigner(Assigner):
             self._solve_part(state, centers, deadline)
         if state.contenders is None:
             newton(state, centers, enough, deadline)
+            if depth > 0 and state.infeasibility > STALLED * prices.size:
+                self._solve_part(state, centers, deadline)
 
     def _better_than_none(
         self, state: TransportState, centers: FloatArray, prices: FloatArray, deadline: Deadline
@@ -186,7 +189,7 @@ class TransportAssigner(Assigner):
             state.bounds = self.levels[0].bounds.scaled(share).moved(part - units * share)
 
     def _solve_part(self, state: TransportState, centers: FloatArray, deadline: Deadline) -> None:
-        """Prices of the smallest part, exactly."""
+        """Prices of a part, exactly."""
         units = round(float(state.units.sum()))
         lower, upper = state.bounds.whole(units)
         settled = self._paths(state, centers, lower, upper, self._budget(units), deadline)
@@ -217,15 +220,16 @@ class TransportAssigner(Assigner):
             left,
             state.threads,
             exact_prices,
+            state.contenders,
         )
         state.relabel(before)
         self.counters["paths"] += settled.paths
         return settled
 
     def _budget(self, rows: int) -> int:
-        """So many rows of exact costs, or as many as `BYTES` hold; ties may double it."""
+        """So many points with exact costs, or as many as `COSTS` permits; ties may double it."""
         k = self.structure.n_clusters
-        return min(rows, max(2 * k, BYTES // (16 * k)))
+        return min(rows, max(2 * k, COSTS // k))
 
     def _finish(
         self, state: TransportState, centers: FloatArray, start: IntArray, deadline: Deadline

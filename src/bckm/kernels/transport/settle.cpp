@@ -14,7 +14,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int32_t none = Arcs::none;
-constexpr double ahead = 4.0;  // arcs are listed up to so many times the length that is needed
+constexpr std::int64_t many = 256;  // clusters
+constexpr double ahead = 4.0;       // arcs are listed up to so many times the length that is needed
 
 // The network. Nodes are the k clusters, with `Arcs` between them, and a hub. Each cluster must
 // hold its lower bound; what it holds above that is `hub_flow`, an arc to the hub at no cost, at
@@ -23,8 +24,8 @@ constexpr double ahead = 4.0;  // arcs are listed up to so many times the length
 class Settle {
 public:
     Settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
-           const float* slack, int threads)
-        : label(label), k(priced.k), arcs(points, priced, label, slack, threads),
+           const float* slack, const Contenders* contenders, int threads)
+        : label(label), k(priced.k), arcs(points, priced, label, slack, contenders, threads),
           price(priced.prices, priced.prices + k), surplus(k + 1, 0), hub_flow(k, 0),
           hub_capacity(k, 0), short_arcs(k) {
         price.push_back(0.0);
@@ -72,9 +73,9 @@ private:
         surplus[k] -= spare;
     }
 
-    // Dijkstra from all nodes with a surplus until half of those with a deficit are reached: far
-    // ones would raise all prices by much, and then few short arcs stay short. False if there is
-    // none.
+    // Dijkstra from all nodes with a surplus until those with a deficit are reached, or half of
+    // them where there are many clusters: far ones would raise all prices by much, and then few
+    // short arcs stay short. False if there is none.
     bool search() {
         const std::int64_t hub = k;
         distance.assign(k + 1, infinity);
@@ -94,7 +95,7 @@ private:
         for (const Arcs::Pair pair : arcs.lowered) short_arcs.add(pair);
         arcs.lowered.clear();
         const double length = ahead * horizon;  // of the last search: this one is about as long
-        const std::int64_t left = missing / 2;
+        const std::int64_t left = k < many ? 0 : missing / 2;
         while (missing > left && !queue.empty()) {
             std::pop_heap(queue.begin(), queue.end());
             const Waiting next = queue.back();
@@ -295,8 +296,8 @@ private:
 SettleResult settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
                     const float* slack, const std::int64_t* units, const std::int64_t* lower,
                     const std::int64_t* upper, std::int64_t budget, bool exact_prices, int threads,
-                    const std::function<bool()>& stop) {
-    return Settle(points, priced, label, slack, threads)
+                    const std::function<bool()>& stop, const Contenders* contenders) {
+    return Settle(points, priced, label, slack, contenders, threads)
         .run(units, lower, upper, budget, exact_prices, stop);
 }
 
