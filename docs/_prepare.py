@@ -14,6 +14,7 @@ PICTURES = {
     "refit_with_little_churn": ["Clusters(study)"],
     "sales_territories": ["Comparison(study)", "Sizes(study, 'people')"],
     "school_classes": ["Comparison(study)"],
+    "shards_on_a_cluster": [],  # its vectors are elsewhere
 }
 HEADER = """\
 Examples
@@ -50,6 +51,8 @@ def script(text: str, pictures: list[str]) -> str:
         *drawn,
         "",
     ]
+    if not pictures:
+        end = ["_ = main()", ""]
     rest = rest.replace('if __name__ == "__main__":\n    main()\n', "\n".join(end))
     return "\n".join(['"""', question, "=" * len(question), rest])
 

@@ -37,16 +37,15 @@ def values(X, question):
 def box(k, scale=0.02, seed=0):
     rng = np.random.default_rng(seed)
     return {
-        "way": scale * rng.normal(size=k),
-        "beside": scale * rng.random(k) ** 2,
-        "wide": 5 * scale,
+        "limit": scale * rng.random((k, k)) ** 2,
+        "wide": scale * (1 + 4 * rng.random(k)),
         "near": 0.1 * rng.random(k),
     }
 
 
 def same(one, two):
     assert (one.cost, one.most) == (two.cost, two.most)
-    for name in ("counts", "high", "low", "minima", "located"):
+    for name in ("counts", "farthest", "high", "low", "minima", "located"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
     for name in ("key", "number"):
         assert np.array_equal(getattr(one.table, name), getattr(two.table, name)), name
@@ -73,6 +72,9 @@ def test_counts_cost_and_sums_are_exact(way, dtype, d):
     assert np.array_equal(answer.counts, np.bincount(label, minlength=5))
     cost = np.square(points - question.centers[label]).sum(axis=1).sum()
     assert whole_sums.as_float(answer.cost, question.cost_scale) == pytest.approx(cost, rel=1e-13)
+    squares = np.square(points - question.centers[label]).sum(axis=1)
+    for i in range(5):
+        assert answer.farthest[i] == pytest.approx(squares[label == i].max(initial=0.0))
     means = whole_sums.as_means(answer.high, answer.low, answer.counts)
     for i in range(5):
         mine = [[Fraction(v) for v in row] for row in points[label == i].tolist()]
@@ -105,8 +107,8 @@ def test_rows_are_returned_that_could_change(way):
     gap = value - value.min(axis=1)[:, None]
     gap[np.arange(n), label] = np.inf
     within = (gap <= question.limit[label]).any(axis=1)
-    could = np.flatnonzero(within & (gap.min(axis=1) <= question.wide)) + 100
-    assert question.limit.shape == (5, 5)
+    could = np.flatnonzero(within) + 100
+    wide = question.wide
     # X[0] stands for many samples
     whole = np.concatenate([taken.index, np.flatnonzero((X[0] == X).all(axis=1)) + 100])
     assert np.isin(could, whole).all()
@@ -121,9 +123,9 @@ def test_rows_are_returned_that_could_change(way):
     gap[np.isin(np.arange(n) + 100, could)] = np.inf
     for a in range(5):
         least = gap[label == a].min(axis=0, initial=np.inf)
-        told = np.minimum(answer.minima[a], question.wide)
+        told = np.minimum(answer.minima[a], wide[a])
         assert (told <= least).all()
-        assert np.allclose(told, np.minimum(least, question.wide), rtol=1e-6)
+        assert np.allclose(told, np.minimum(least, wide[a]), rtol=1e-6)
 
 
 def test_kernel_and_numpy_agree(monkeypatch):
@@ -163,7 +165,7 @@ def test_answers_do_not_depend_on_threads_and_parts(monkeypatch):
 
 
 def test_too_many_rows_are_none_however_merged():
-    X, question = drawn(4, way=np.zeros(5), beside=np.full(5, 0.1), wide=1.0, most=50)
+    X, question = drawn(4, limit=np.full((5, 5), 0.2), wide=np.ones(5), most=50)
     parts = [look(X[a : a + 60], a, question) for a in range(0, len(X), 60)]
     assert not all(part.taken.overflow for part in parts)
     for answer in (look(X, 0, question), merged(parts), merged([merged(parts[:20]), *parts[20:]])):
@@ -172,7 +174,7 @@ def test_too_many_rows_are_none_however_merged():
 
 
 def test_equal_rows_count_once_against_the_limit():
-    X, question = drawn(5, way=np.zeros(5), beside=np.full(5, 9.0), wide=99.0, most=10)
+    X, question = drawn(5, limit=np.full((5, 5), 9.0), wide=np.full(5, 99.0), most=10)
     X = np.repeat(X[:10], 500, axis=0)
     taken = look(X, 0, question).taken
     assert taken.number.tolist() == [500] * 10

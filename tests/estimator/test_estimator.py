@@ -564,7 +564,7 @@ def test_verbose_writes_a_line_per_step(X, capsys):
 def test_the_core_does_without_scikit_learn():
     code = (
         "import sys, bckm; bckm.kmeans([[0.], [1.], [8.]], 2); assert 'sklearn' not in sys.modules;"
-        "bckm.ConstrainedKMeans; assert 'sklearn' in sys.modules"
+        "bckm.ConstrainedKMeans; assert 'sklearn' in sys.modules; assert 'dask' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -13,6 +13,7 @@ from examples import (
     refit_with_little_churn,
     sales_territories,
     school_classes,
+    shards_on_a_cluster,
 )
 
 pytestmark = pytest.mark.full
@@ -139,10 +140,22 @@ def test_vans_are_not_overloaded(capsys):
     assert f"{facts.gap:.2%}" in printed
 
 
+def test_shards_are_equal_on_a_cluster(capsys):
+    n, k = 8_000, 8
+    facts = shards_on_a_cluster.main(n=n, k=k)
+    assert facts.sizes.sum() == facts.plain_sizes.sum() == n
+    assert facts.sizes.min() >= 0.99 * n / k
+    assert facts.sizes.max() <= 1.01 * n / k
+    assert facts.plain_sizes.max() > 1.5 * n / k
+    assert facts.differ == 0
+    assert 0 < facts.price < 1
+    assert f"{facts.passes} passes" in capsys.readouterr().out
+
+
 def test_every_example_is_listed_and_asks_a_question():
     listed = (FOLDER / "README.md").read_text()
     found = sorted(FOLDER.glob("*.py"))
-    assert len(found) == 6
+    assert len(found) == 7
     for path in found:
         text = path.read_text()
         assert f"({path.name})" in listed

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ import bckm
 from bckm import ArrayRows, Constraints, kmeans
 from bckm._storage.container import read_container
 from bckm.blocks import sources
-from bckm.blocks.coordinator import Memory
 from bckm.blocks.labels import Labels
+from bckm.blocks.step import Memory
 from bckm.fit import checkpoint
 from bckm.fit.in_blocks import _surveyed
 from bckm.fit.in_blocks._loop import State
@@ -149,6 +149,16 @@ def test_large_arrays_in_memory_are_read_in_blocks(X, monkeypatch):
     same(kmeans(X, K, EXACT, **asked), expected)
     assert kmeans(X, K, EXACT & Constraints(must_link=[(0, 1)]), **asked).labelling is None
     assert kmeans(X, K, metric="cosine", **asked).labelling is None
+
+
+def test_arrays_on_disk_that_are_not_large_obey_all_rules(X, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    array = zarr.create_array(tmp_path / "x.zarr", shape=X.shape, chunks=(100, D), dtype="f4")
+    array[:] = X
+    linked = kmeans(array, K, Constraints(must_link=[(0, 1)]), random_state=0)
+    assert linked.labels[0] == linked.labels[1]
+    with pytest.raises(bckm.UnsupportedError):
+        kmeans(ArrayRows(array), K, Constraints(must_link=[(0, 1)]))
 
 
 def test_data_are_not_changed_nor_copied_as_a_whole(X):
@@ -337,7 +347,7 @@ def test_a_seed_that_was_drawn_is_kept(X, tmp_path):
 def test_a_checkpoint_is_small(tmp_path):
     rng = np.random.default_rng(0)
     k, d = 1000, 100
-    memory = Memory(rng.normal(size=k), rng.normal(size=k))
+    memory = Memory(*(rng.normal(size=k) for _ in fields(Memory)))
     step = Step(0, 1, 1.0, 1.0, 1.0, bckm.Status.OPTIMAL, 5, 1.0)
     labels = rng.integers(0, k, 2**14)
     state = State(rng.normal(size=(k, d)), rng.normal(size=k), memory, 300 * (step,), labels)

@@ -27,7 +27,7 @@ def local_cluster(n_workers: int = 2, memory: str = "400MiB") -> LocalCluster:
         processes=True,
         memory_limit=memory,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # any free port
         silence_logs=logging.CRITICAL,  # of workers that are killed on purpose
     )
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bckm._core.arrays import blocks
 from bckm._core.types import FloatArray, IntArray
 
+NUMBERS = 2**19  # in a part of rows that are compared
 FEW = 16  # samples at one row that are listed; of more, their number is told
 BINS = 256  # of the table, for each pair of clusters: four for each factor of two
 SHIFT, LOWEST = 21, (127 - 52) << 2  # bins are bits of a float32, from 2^-52 on
@@ -124,18 +126,28 @@ class Taken:
 
 def groups_of(rows: NDArray[Any]) -> IntArray:
     """A number for each row, the same for equal rows."""
+    parts = list(blocks(len(rows), max(1, rows.shape[1]), NUMBERS))
+    factors = np.random.default_rng(0).integers(1, 2**63, _words(rows[:0]).shape[1], np.uint64)
+    key = np.empty(len(rows), np.uint64)
+    for part in parts:
+        words = _words(rows[part])
+        words ^= words >> np.uint64(29)
+        key[part] = words @ (factors * np.uint64(2) + np.uint64(1))
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    alike = (_words(rows[part]) == _words(rows[first[group[part]]]) for part in parts)
+    if all(same.all() for same in alike):
+        return np.asarray(group)
+    _, group = np.unique(_words(rows), axis=0, return_inverse=True)  # two rows with one key
+    return np.asarray(group).reshape(-1)
+
+
+def _words(rows: NDArray[Any]) -> NDArray[np.uint64]:
+    """The bytes of rows as whole numbers, in an array of their own."""
     rows = np.ascontiguousarray(rows + 0.0 if rows.dtype.kind == "f" else rows)  # no minus zero
     size = rows.shape[1] * rows.dtype.itemsize
     words = np.zeros((len(rows), -(-size // 8) * 8), np.uint8)
     words[:, :size] = rows.view(np.uint8).reshape(len(rows), size)
-    numbers = words.view(np.uint64)
-    factors = np.random.default_rng(0).integers(1, 2**63, numbers.shape[1], np.uint64) * 2 + 1
-    key = (numbers ^ (numbers >> np.uint64(29))) @ factors
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
-    if (numbers[first[group]] == numbers).all():
-        return np.asarray(group)
-    _, group = np.unique(numbers, axis=0, return_inverse=True)  # two rows with one key
-    return np.asarray(group).reshape(-1)
+    return words.view(np.uint64)
 
 
 def alike(listed: NDArray[Any], rows: NDArray[Any]) -> IntArray:
@@ -156,6 +168,8 @@ class Answer:
         Rows of each cluster.
     cost : int
         Squared distances to the own centers, summed up; see `whole_sums`.
+    farthest : array (k,)
+        Largest squared distance of a row of each cluster to its center.
     high, low : arrays (k, d)
         Sums of the rows of each cluster, in two pieces; see `whole_sums`. Empty if not asked for.
     table : Table
@@ -173,6 +187,7 @@ class Answer:
 
     counts: IntArray
     cost: int
+    farthest: FloatArray
     high: IntArray
     low: IntArray
     table: Table
@@ -207,6 +222,7 @@ def merged(answers: Iterable[Answer]) -> Answer:
     return Answer(
         counts=_sum(part.counts for part in parts),
         cost=sum(part.cost for part in parts),
+        farthest=np.maximum.reduce([part.farthest for part in parts]),
         high=_sum(part.high for part in parts),
         low=_sum(part.low for part in parts),
         table=Table.counted(

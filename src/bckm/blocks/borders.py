@@ -6,6 +6,8 @@ import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
 
+TIED = 1e-9  # of the largest gap: smaller ones are none
+
 
 class Borders:
     """Samples by the gap between their best two clusters, for each of both clusters.
@@ -23,6 +25,9 @@ class Borders:
     def __init__(
         self, best: IntArray, second: IntArray, gap: FloatArray, number: FloatArray, k: int
     ) -> None:
+        # samples at a border are asked for in any case
+        apart = gap > TIED * float(gap.max(initial=0.0))
+        best, second, gap, number = best[apart], second[apart], gap[apart], number[apart]
         cluster = np.concatenate([best, second])
         gap, number = np.concatenate([gap, gap]), np.concatenate([number, number])
         order = np.lexsort((gap, cluster))

@@ -22,8 +22,9 @@ from dask.base import get_scheduler
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline, TimeUp
-from bckm._core.types import IntArray
+from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import Answer, merged
 from bckm.blocks.labelling import Labelling, label_block
 from bckm.blocks.look import look
@@ -71,7 +72,12 @@ class DaskHolder:
         """Labels of all rows, made when they are asked for: a dask array with the same chunks."""
         rule = dask.delayed(labelling, traverse=False, pure=True)
         none = np.empty(0, np.int32)
-        return self._array.map_blocks(_label, rule, drop_axis=1, dtype=none.dtype, meta=none)
+        return self._array.map_blocks(labels, rule, drop_axis=1, dtype=none.dtype, meta=none)
+
+    def distances(self, centers: FloatArray) -> Any:
+        """Distances of all rows to centers, made when they are asked for: a dask array (n, k)."""
+        shape = (self._array.chunks[0], (len(centers),))
+        return self._array.map_blocks(distances, centers, chunks=shape, meta=np.empty((0, 0)))
 
     def place(self, row: int, feature: int) -> str:
         """Where a number is, for messages."""
@@ -138,13 +144,20 @@ def _one_task(asked: Any) -> Any:
 def _count(
     block: NDArray[Any], offset: int, labelling: Labelling, deadline: Deadline | None
 ) -> IntArray:
-    labels = label_block(block, offset, labelling, deadline=deadline)
-    return np.bincount(labels, minlength=labelling.prices.size)
+    found = label_block(block, offset, labelling, deadline=deadline)
+    return np.bincount(found, minlength=labelling.prices.size)
 
 
-def _label(block: NDArray[Any], labelling: Labelling, block_info: Any = None) -> NDArray[np.int32]:
+# dask shows the names of these two
+def labels(block: NDArray[Any], labelling: Labelling, block_info: Any = None) -> NDArray[np.int32]:
+    """Labels of a block, which dask says where it is."""
     (begin, _), _ = block_info[0]["array-location"]
     return label_block(block, int(begin), labelling)
+
+
+def distances(block: NDArray[Any], centers: FloatArray) -> FloatArray:
+    """Distances of the rows of a block to centers."""
+    return np.sqrt(squared_distances(block, centers))
 
 
 def _client() -> Any:

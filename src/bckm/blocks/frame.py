@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from bckm._core.types import FloatArray
 from bckm._core.validation import LARGEST
 
+FEW = 2**13  # rows that tell where the middle is
+
+
+MIDDLE = 2**20  # numbers that tell where the middle is
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -33,10 +38,16 @@ class Frame:
         largest = max(-float(low.min()), float(high.max()))
         if largest > LARGEST:
             raise ValueError(f"X contains {largest:g}, whose square overflows; rescale X.")
-        middle = np.median(some.astype(np.float64), axis=0) if len(some) else (low + high) / 2
+        few = some[:FEW].astype(np.float64)
+        middle = np.median(few, axis=0) if len(few) else (low + high) / 2
         origin = np.clip(middle, low, high)
         reach = float(np.maximum(high - origin, origin - low).max())
         return cls(origin, float(np.ldexp(1.0, int(np.frexp(reach)[1]))) if reach > 0 else 1.0)
+
+    @classmethod
+    def none(cls, n_features: int) -> Frame:
+        """The frame of rows that are in the units of a frame already."""
+        return cls(np.zeros(n_features), 1.0)
 
     def inside(self, rows: NDArray[Any]) -> FloatArray:
         """Rows or centers in the units of the frame, in an array of their own."""

@@ -94,7 +94,8 @@ def _nothing(question: Question, d: int, dtype: Any) -> Answer:
     counts, minima = np.zeros(k, np.int64), np.empty((0, 0), np.float32)
     located = np.zeros((len(question.listed.rows) if question.listed else 0, WINDOWS), np.int64)
     table = Table(none, none)
-    return Answer(counts, 0, sums, sums, table, taken, minima, located, question.most)
+    none_far = np.zeros(k)
+    return Answer(counts, 0, none_far, sums, sums, table, taken, minima, located, question.most)
 
 
 def _plain(rows: NDArray[Any]) -> NDArray[Any]:
@@ -104,15 +105,17 @@ def _plain(rows: NDArray[Any]) -> NDArray[Any]:
 def _look(
     rows: NDArray[Any], offset: int, question: Question, minima: FloatArray, threads: int
 ) -> Answer:
-    seen, counts, cost, high, low = _see(_plain(rows), question, threads, sums=question.sums)
+    seen, counts, cost, farthest, high, low = _see(
+        _plain(rows), question, threads, sums=question.sums
+    )
     table = Table(*(np.empty((2, 0), np.int64)))
     if question.near is not None and question.k > 1:
         at = np.flatnonzero(seen.gap <= 2 * question.near.max())
         best, second = (which[at].astype(np.int64) for which in (seen.label, seen.runner_up))
         table = Table.of_gaps(best, second, seen.gap[at], question.near)
     taken = Taken.none(rows.shape[1], rows.dtype)
-    if question.limit is not None and question.k > 1:
-        at = np.flatnonzero(seen.slack <= question.wide)
+    if question.limit is not None and question.wide is not None and question.k > 1:
+        at = np.flatnonzero(seen.slack <= question.wide[seen.label])
         at = at[scan(question.frame.inside(rows[at]), seen.label[at], question, minima, threads)]
         taken = Taken.found(rows[at], seen.label[at], at + offset, question.most)
     located = np.empty((0, WINDOWS), np.int64)
@@ -120,7 +123,7 @@ def _look(
         at = np.flatnonzero(seen.slack <= question.listed.slack)
         located = _locate(rows[at], at + offset, question.listed)
     none = np.empty((0, 0), np.float32)
-    return Answer(counts, cost, high, low, table, taken, none, located, question.most)
+    return Answer(counts, cost, farthest, high, low, table, taken, none, located, question.most)
 
 
 def _locate(rows: NDArray[Any], number: IntArray, listed: Listed) -> IntArray:
@@ -159,14 +162,14 @@ def scan(
 
 def see(points: FloatArray, centers: FloatArray, prices: FloatArray, threads: int = 1) -> Seen:
     """See points in the units of centers at prices."""
-    here = Frame(np.zeros(points.shape[1]), 1.0)
-    return _see(points, Question(here, centers, prices), threads, sums=False)[0]
+    question = Question(Frame.none(points.shape[1]), centers, prices)
+    return _see(points, question, threads, sums=False)[0]
 
 
 def _see(
     rows: NDArray[Any], question: Question, threads: int, *, sums: bool
-) -> tuple[Seen, IntArray, int, IntArray, IntArray]:
-    """See each row at the prices; counts, cost and sums."""
+) -> tuple[Seen, IntArray, int, FloatArray, IntArray, IntArray]:
+    """See each row at the prices; counts, cost, farthest rows and sums."""
     k, d = question.centers.shape
     if missing:
         return _see_plainly(rows, question, sums=sums)
@@ -191,12 +194,13 @@ def _see(
     shape = (k, d) if sums else (0, d)
     high, low = found.high.reshape(shape), found.low.reshape(shape)
     cost = whole_sums.total(found.cost)
-    return Seen(label, runner_up, gap, slack), found.counts.copy(), cost, high, low
+    seen = Seen(label, runner_up, gap, slack)
+    return seen, found.counts.copy(), cost, found.farthest.copy(), high, low
 
 
 def _see_plainly(
     rows: NDArray[Any], question: Question, *, sums: bool
-) -> tuple[Seen, IntArray, int, IntArray, IntArray]:
+) -> tuple[Seen, IntArray, int, FloatArray, IntArray, IntArray]:
     """The same in NumPy: what the kernel is checked against, and what works without it."""
     centers, prices, k = question.centers, question.prices, question.k
     points = question.frame.inside(rows)
@@ -206,8 +210,9 @@ def _see_plainly(
     high = low = np.empty((0, points.shape[1]), np.int64)
     if sums:
         high, low = whole_sums.sums_of(points, label, k)
-    counts = np.bincount(label, minlength=k)
-    return seen, counts, whole_sums.cost_of(costs, question.cost_scale), high, low
+    counts, farthest = np.bincount(label, minlength=k), np.zeros(k)
+    np.maximum.at(farthest, label, costs)
+    return seen, counts, whole_sums.cost_of(costs, question.cost_scale), farthest, high, low
 
 
 def _margins(points: FloatArray, centers: FloatArray, prices: FloatArray) -> Seen:

@@ -147,7 +147,10 @@ class ParquetRows:
                     opened = group.file, file
                 at = group.start
                 parts = opened[1].iter_batches(
-                    batch_size=n_rows, row_groups=[group.number], columns=list(columns)
+                    batch_size=n_rows,
+                    row_groups=[group.number],
+                    columns=list(columns),
+                    use_threads=False,
                 )
                 for part in parts:
                     low, high = max(start - at, 0), min(stop - at, part.num_rows)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from bckm._core.types import FloatArray, IntArray
@@ -41,7 +40,7 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Centers and prices, and what is to be told about the rows at them: k * d + 4 k numbers.
+    """Centers and prices, and what is to be told about the rows at them.
 
     Attributes
     ----------
@@ -52,11 +51,12 @@ class Question:
     near : array (k,) or None
         Rows whose two best clusters a and b differ by no more than near_a + near_b are counted in
         the table.
-    way, beside : arrays (k,) or None
-        Rows that would choose another cluster on the way from `prices` to prices + way, or beside
-        it by no more than that, are returned; see `limit`.
-    wide : float
-        Of rows that are not returned the least gap is told, pair by pair; a gap above this as this.
+    limit : array (k, k) or None
+        Rows of cluster a are returned whose gap to some b, what b costs more at the prices, is at
+        most limit[a, b].
+    wide : array (k,) or None
+        Of rows that are not returned the least gap is told, pair by pair, as long as the least gap
+        of a row of cluster a is at most wide[a]. No limit is larger.
     most : int
         If more (different) rows than this would have to be returned, none are.
     sums : bool
@@ -69,9 +69,8 @@ class Question:
     centers: FloatArray
     prices: FloatArray
     near: FloatArray | None = None
-    way: FloatArray | None = None
-    beside: FloatArray | None = None
-    wide: float = 0.0
+    limit: FloatArray | None = None
+    wide: FloatArray | None = None
     most: int = MOST
     sums: bool = True
     listed: Listed | None = None
@@ -89,12 +88,3 @@ class Question:
     def cost_scale(self) -> float:
         """The power of two that costs are multiplied by before they are summed up."""
         return cost_scale(self.centers)
-
-    @cached_property
-    def limit(self) -> FloatArray | None:
-        """Rows of cluster a whose gap to some b is no larger are returned, (k, k)."""
-        if self.way is None or self.beside is None:
-            return None
-        way, beside = self.way, self.beside
-        limit: FloatArray = np.abs(way - way[:, None]) + beside + beside[:, None]
-        return limit

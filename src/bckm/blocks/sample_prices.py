@@ -15,6 +15,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.blocks.answer import groups_of
+from bckm.blocks.look import see
 from bckm.kernels import missing, native
 
 COARSER, SMALLEST = 8, 8  # each level is an eighth of the one before, of 8 points per cluster
@@ -29,7 +30,7 @@ class SamplePrices:
     def __init__(self, rows: FloatArray, bounds: SizeBounds, n_rows: int, threads: int) -> None:
         group = groups_of(rows)
         _, first, supply = np.unique(group, return_index=True, return_counts=True)
-        order = np.argsort(rows[first] @ fixed_direction(rows.shape[1]), kind="stable")
+        order = np.argsort((rows @ fixed_direction(rows.shape[1]))[first], kind="stable")
         self.points = np.ascontiguousarray(rows[first[order]])
         self.supply: IntArray = supply[order].astype(np.int64)
         self.size, self.bounds, self.threads = len(rows), bounds, threads
@@ -61,6 +62,43 @@ class SamplePrices:
                 self._settle(state, centers, deadline)
             prices = state.prices
         return prices
+
+    def prices_with(
+        self,
+        centers: FloatArray,
+        prices: FloatArray,
+        rows: FloatArray,
+        number: IntArray,
+        rest: IntArray,
+        others: IntArray,
+        deadline: Deadline,
+    ) -> FloatArray:
+        """Prices where `rows`, so many of each, are all there are near borders.
+
+        The rest of each cluster at `prices`, so many, is stood in for by the points `others`.
+        """
+        k = prices.size
+        labels = see(self.points[others], centers, prices, self.threads).label
+        weight = np.bincount(labels, self.supply[others], k)
+        each = (rest / np.maximum(weight, 1))[labels] * self.supply[others]
+        # whole numbers whose sums are those of the clusters, but for clusters without a point
+        order = np.argsort(labels, kind="stable")
+        so_far = np.rint(np.cumsum(each[order])).astype(np.int64)
+        stand = np.diff(so_far, prepend=0)
+        kept = stand > 0
+        points = np.concatenate([rows, self.points[others[order[kept]]]])
+        supply = np.concatenate([number, stand[kept]])
+        if missing or len(points) < 2 * k:
+            return prices
+        bounds = self.bounds.scaled(float(supply.sum()) * self.share / self.size)
+        state = TransportState(
+            native.Points(points, None, None, supply), supply, bounds, (1.0, 1.0), self.threads
+        )
+        state.evaluate(centers, prices, deadline)
+        newton(state, centers, ENOUGH * k, deadline)
+        if state.infeasibility > MANY * k:
+            self._settle(state, centers, deadline)
+        return state.prices
 
     def _state(self, step: int, lesson: FloatArray) -> TransportState:
         supply = self.supply[::step]

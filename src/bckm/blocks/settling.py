@@ -7,7 +7,7 @@ pair, and only rows that were returned have to be settled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,9 +99,26 @@ class Short:
     prices : array (k,) or None
         Where the rows at hand would lead, beyond what the others permit; None: nowhere, there are
         too few.
+    excess : float
+        How far beyond, as a share of what they permit.
+    parts : Parts or None
+        Labels within the bounds, but perhaps not the best ones.
     """
 
     prices: FloatArray | None = None
+    excess: float = np.inf
+    parts: Parts | None = None
+
+
+def least_gaps(centers: FloatArray, prices: FloatArray, farthest: FloatArray) -> FloatArray:
+    """Lower bounds on the gaps of all rows of a cluster to another, by the triangle inequality.
+
+    For a row at a distance r from its center, at most the root of `farthest`, the cost differs by
+    |c_b - c_a|^2 - 2 (x - c_a) (c_b - c_a), at least by |c_b - c_a| (|c_b - c_a| - 2 r).
+    """
+    apart = np.sqrt(squared_distances(centers, centers))
+    far = 2 * np.sqrt(farthest)[:, None] * (1 + 1e-9)
+    return np.asarray(apart * (apart - far) - (prices - prices[:, None]))
 
 
 class Settling:
@@ -112,6 +129,7 @@ class Settling:
     ) -> None:
         self.question, self.answer, self.threads = question, answer, threads
         self.lower, self.upper, self.k = lower, upper, question.k
+        self.bounds = SizeBounds(lower.astype(np.float64), upper.astype(np.float64))
         taken = answer.taken
         self.points = question.frame.inside(taken.rows)
         self.number, self.before = taken.number, taken.label.astype(np.int64)
@@ -121,7 +139,10 @@ class Settling:
         # what rows that were not returned permit: so much may prices differ more than before
         size = float(np.abs(question.prices).max()) + 4.0 * (1.0 + np.abs(question.centers).max())
         least = answer.minima.astype(np.float64)
-        reach = np.minimum(least, question.wide) - ROUNDING * size
+        assert question.wide is not None
+        reach = np.minimum(least, question.wide[:, None])
+        reach = np.maximum(reach, least_gaps(question.centers, question.prices, answer.farthest))
+        reach -= ROUNDING * size
         self.reach = np.where(self.rest[:, None] > 0, reach, np.inf)
         np.fill_diagonal(self.reach, np.inf)
 
@@ -140,7 +161,7 @@ class Settling:
             prices = found.prices
         assert best is not None
         if best.gap > PROOF * best.cost and self.rest.any():
-            return Short(best.prices)
+            return self._short(best.prices)
         return best
 
     def _settled(self, prices: FloatArray, deadline: Deadline) -> Settled | Short:
@@ -158,20 +179,41 @@ class Settling:
             none = np.empty(0, np.int64)
             parts = Parts(none, none, none)
         sizes = self.rest + parts.held(k)
-        bounds = SizeBounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
-        p = self.question.prices
+        p, bounds = self.question.prices, self.bounds
         move = np.minimum(self._moves(parts), p - p[:, None] + self.reach)
         lengths = price_range.arcs(move, sizes, bounds)
         nodes = price_range.permitted(lengths, np.append(prices, 0.0))
-        if nodes is None:
-            return Short(prices)
-        free = bool((self.lower < self.upper).any())
-        prices = price_range.middle(lengths, nodes, free=free)
+        if nodes is not None:
+            free = bool((self.lower < self.upper).any())
+            prices = price_range.middle(lengths, nodes, free=free)
+        elif self.rest.any():
+            return self._short(prices, parts)
+        # else no more can be known: labels are optimal but for rounding
         prices = np.where(self.lower == 0, np.minimum(prices, 0.0), prices)
-        went = prices - p
-        if (went - went[:, None] > self.reach).any():
-            return Short(prices)
+        if self._beyond(prices) > 0:
+            return self._short(prices, parts)
         return self._proven(prices, parts, sizes, bounds)
+
+    def unproven(self, parts: Parts, dual: float) -> Settled:
+        """Labels within the bounds, where prices prove no more than the dual value of the look."""
+        prices, sizes = self.question.prices, self.rest + parts.held(self.k)
+        found = self._proven(prices, parts, sizes, self.bounds, self.before)
+        rounding = self._rounding(prices, found.cost, sizes.astype(np.float64), self.bounds)
+        bound = max(min(dual, found.cost) - rounding, 0.0)
+        return replace(found, bound=bound, gap=found.cost - dual)
+
+    def _beyond(self, prices: FloatArray) -> float:
+        """How far prices are beyond what rows that were not returned permit; see `Short`."""
+        went = prices - self.question.prices
+        apart = went - went[:, None]
+        beyond = np.flatnonzero(apart > self.reach)
+        if beyond.size == 0:
+            return 0.0
+        reach = np.maximum(self.reach.ravel()[beyond], 1e-300)
+        return float((apart.ravel()[beyond] / reach - 1.0).max())
+
+    def _short(self, prices: FloatArray, parts: Parts | None = None) -> Short:
+        return Short(prices, self._beyond(prices), parts)
 
     def _labels(
         self, prices: FloatArray, lower: IntArray, upper: IntArray, deadline: Deadline
@@ -188,8 +230,8 @@ class Settling:
         state = TransportState(points, supply, bounds, (1.0, 1.0), self.threads)
         state.evaluate(centers, prices, deadline)
         newton(state, centers, ENOUGH * k, deadline)
-        if state.infeasibility > MANY * k and self.rest.any():
-            return Short(state.prices)
+        if state.infeasibility > MANY * k and self._beyond(state.prices) > 0:
+            return self._short(state.prices)
         budget = min(ROWS * k + 4 * int(state.infeasibility), max(2 * k, BYTES // (16 * k)))
         settled = native.settle(
             points,
@@ -247,11 +289,16 @@ class Settling:
         return move
 
     def _proven(
-        self, prices: FloatArray, parts: Parts, sizes: IntArray, bounds: SizeBounds
+        self,
+        prices: FloatArray,
+        parts: Parts,
+        sizes: IntArray,
+        bounds: SizeBounds,
+        best: IntArray | None = None,
     ) -> Settled:
         """Cost, bound and means of labels that are optimal but for rounding."""
         question, centers = self.question, self.question.centers
-        best = self._best(prices)
+        best = self._best(prices) if best is None else best
         # other rows than these have their best cluster
         odd = np.flatnonzero(parts.cluster != best[parts.row])
         points = self.points[parts.row[odd]]
@@ -260,11 +307,12 @@ class Settling:
         regret = float(parts.units[odd] @ (here - value.min(axis=1)))
         scale = question.cost_scale
         total, high, low = self._totals(parts, scale)
-        cost = whole_sums.as_float(total, scale)
+        # rows that have moved may round in another order than in the look: zero stays zero
+        cost = max(whole_sums.as_float(total, scale), 0.0)
         units = sizes.astype(np.float64)
         gap = regret + bounds.complementary_slack(units, prices)
         means = np.where(sizes[:, None] > 0, whole_sums.as_means(high, low, sizes), centers)
-        bound = cost - gap - self._rounding(prices, cost, units, bounds)
+        bound = max(cost - gap - self._rounding(prices, cost, units, bounds), 0.0)
         return Settled(prices, cost, min(bound, cost), gap, sizes, means, parts, best)
 
     def _best(self, prices: FloatArray) -> IntArray:

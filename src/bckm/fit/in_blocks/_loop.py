@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from bckm._core.arrays import nearest
+from bckm._core.arrays import blocks, nearest
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm._storage.fields import Fields, narrow
-from bckm.blocks.coordinator import Coordinator, Memory
-from bckm.blocks.coordinator import Step as Assigned
+from bckm.blocks.coordinator import Coordinator
+from bckm.blocks.step import Memory
+from bckm.blocks.step import Step as Assigned
 from bckm.exceptions import UndecidedError
 from bckm.fit.checkpoint import Checkpoint
 from bckm.fit.in_blocks._surveyed import Surveyed
@@ -184,7 +185,13 @@ def _moved(data: Surveyed, state: State, found: Assigned, began: float) -> tuple
 
 def _variance(data: Surveyed) -> float:
     """Mean variance of the features, as the sample tells it."""
-    return float(data.frame.inside(data.survey.rows).var(axis=0).mean())
+    rows = data.survey.rows
+    mean, square = np.zeros(rows.shape[1]), 0.0
+    for part in blocks(*rows.shape):
+        inside = data.frame.inside(rows[part])
+        mean += inside.sum(axis=0) / len(rows)
+        square += float(np.square(inside).sum()) / len(rows)
+    return max(square - float(mean @ mean), 0.0) / mean.size
 
 
 def result_of(

@@ -15,10 +15,10 @@ from bckm._core.types import IntArray
 from bckm._core.validation import LARGEST
 from bckm.assign.base import OPTIMALITY
 from bckm.blocks.coordinator import Coordinator
-from bckm.blocks.coordinator import Step as Assigned
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import Holder
 from bckm.blocks.labelling import Labelling
+from bckm.blocks.step import Step as Assigned
 from bckm.blocks.survey import Survey
 from bckm.constraints import Constraints
 

@@ -17,10 +17,10 @@ double whole(double value) { return (value + to_whole) - to_whole; }
 // Scratch memory and sums of one worker: whole numbers as doubles, so that loops are vectorized.
 struct Worker {
     Worker(std::int64_t rows, std::int64_t dims, std::int64_t k, bool sums)
-        : x(rows * dims), still(k, 0.0), counts(k, 0), high(sums ? k * dims : 0),
+        : x(rows * dims), still(k, 0.0), farthest(k, 0.0), counts(k, 0), high(sums ? k * dims : 0),
           low(sums ? k * dims : 0) {}
 
-    std::vector<double> x, still;
+    std::vector<double> x, still, farthest;
     std::vector<std::int64_t> counts;
     std::vector<double> high, low;
     std::array<double, cost_pieces> cost{};
@@ -83,7 +83,9 @@ LookResult look(const Block<Real>& block, const PricedCenters& priced, const Poi
             const std::int64_t a = state.label[j];
             const double* row = points.row(j);
             ++own.counts[a];
-            own.add_cost(squared_distance(row, priced.centers + a * dims, dims) * cost_scale);
+            const double square = squared_distance(row, priced.centers + a * dims, dims);
+            own.farthest[a] = std::max(own.farthest[a], square);
+            own.add_cost(square * cost_scale);
             if (sums) own.add_row(row, dims, a);
         }
     });
@@ -93,8 +95,12 @@ LookResult look(const Block<Real>& block, const PricedCenters& priced, const Poi
     all.high.assign(sums ? k * dims : 0, 0);
     all.low.assign(sums ? k * dims : 0, 0);
     all.cost.assign(cost_pieces, 0);
+    all.farthest.assign(k, 0.0);
     for (const Worker& w : workers) {
-        for (std::int64_t i = 0; i < k; ++i) all.counts[i] += w.counts[i];
+        for (std::int64_t i = 0; i < k; ++i) {
+            all.counts[i] += w.counts[i];
+            all.farthest[i] = std::max(all.farthest[i], w.farthest[i]);
+        }
         for (int i = 0; i < cost_pieces; ++i) all.cost[i] += static_cast<std::int64_t>(w.cost[i]);
         add(w.high, all.high);
         add(w.low, all.low);

@@ -28,6 +28,7 @@ struct LookResult {
     std::vector<std::int64_t> counts;     // (k,)
     std::vector<std::int64_t> high, low;  // (k, dims): sums of both pieces; empty if not asked for
     std::vector<std::int64_t> cost;       // (cost_pieces,): of |x - c_label|^2 * cost_scale
+    std::vector<double> farthest;         // (k,): largest |x - c_label|^2 of each cluster
 };
 
 // Fills `known` (labels, slacks and so on; see `PointState`) for each row of a block whose seen

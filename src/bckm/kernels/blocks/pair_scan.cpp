@@ -11,7 +11,9 @@ namespace bckm {
 
 void pair_scan(const Points& points, const PricedCenters& priced, const std::int32_t* label,
                const double* limit, double* minima, bool* taken, int threads) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
     const std::int64_t k = priced.k;
+    const RowLoops& loops = row_loops();
     // by label, so that each row of minima belongs to one thread
     std::vector<std::int64_t> end(k + 1, 0), order(points.n);
     for (std::int64_t j = 0; j < points.n; ++j) ++end[label[j] + 1];
@@ -21,23 +23,21 @@ void pair_scan(const Points& points, const PricedCenters& priced, const std::int
     parallel(k, threads, [&](std::int64_t a, int) {
         const std::int64_t from = end[a + 1], to = a + 2 <= k ? end[a + 2] : points.n;
         if (from == to) return;
-        std::vector<double> gap(padded(k));
-        const double* most = limit + a * k;
-        double* least = minima + a * k;
+        // the loops see costs; prices and limits are the same for all rows of a
+        const double* price = priced.prices;
+        std::vector<double> cost(padded(k)), shift(padded(k)), least(padded(k), infinity);
+        for (std::int64_t b = 0; b < k; ++b) shift[b] = price[a] - price[b] - limit[a * k + b];
+        shift[a] = infinity;
         for (std::int64_t q = from; q < to; ++q) {
             const std::int64_t j = order[q];
-            exact_costs(priced, points.row(j), points.weight(j), gap.data());
-            const double own = gap[a] - priced.prices[a];
-            bool near = false;
-            for (std::int64_t b = 0; b < k; ++b) {
-                gap[b] = gap[b] - priced.prices[b] - own;
-                near |= gap[b] <= most[b] && b != a;
-            }
-            taken[j] = near;
-            if (near) continue;
-            for (std::int64_t b = 0; b < k; ++b) least[b] = std::min(least[b], gap[b]);
+            exact_costs(priced, points.row(j), points.weight(j), cost.data());
+            taken[j] = loops.least(cost.data(), shift.data(), k) <= cost[a];
+            if (!taken[j]) loops.offer(cost.data(), cost[a], k, least.data());
         }
-        least[a] = std::numeric_limits<double>::infinity();
+        least[a] = infinity;
+        double* lowest = minima + a * k;
+        for (std::int64_t b = 0; b < k; ++b)
+            lowest[b] = std::min(lowest[b], least[b] - (price[b] - price[a]));
     });
 }
 

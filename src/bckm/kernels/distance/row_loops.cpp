@@ -96,6 +96,13 @@ void costs(const double* const* x, const double* weight, int rows, const double*
         some_costs<1, blocks_of_one>(x, weight, columns, dims, width, out);
 }
 
+void offer(const double* __restrict cost, double here, std::int64_t k, double* __restrict least) {
+    for (std::int64_t i = 0; i < k; ++i) {
+        const double change = cost[i] - here;
+        least[i] = change < least[i] ? change : least[i];
+    }
+}
+
 void relax(const double* __restrict arc, double here, double so_far, const double* __restrict price,
            std::int64_t name, std::int64_t k, double* __restrict distance,
            std::int64_t* __restrict from, double* __restrict used) {
@@ -158,6 +165,6 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 
 }  // namespace
 
-RowLoops row_loops() { return {costs, relax, decay, least, entry}; }
+RowLoops row_loops() { return {costs, offer, relax, decay, least, entry}; }
 
 }  // namespace bckm::BCKM_ISA

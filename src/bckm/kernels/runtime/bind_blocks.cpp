@@ -86,7 +86,8 @@ void bckm::add_blocks(nb::module_& module) {
         .def_prop_ro("counts", column(&LookResult::counts))
         .def_prop_ro("high", column(&LookResult::high))
         .def_prop_ro("low", column(&LookResult::low))
-        .def_prop_ro("cost", column(&LookResult::cost));
+        .def_prop_ro("cost", column(&LookResult::cost))
+        .def_prop_ro("farthest", column(&LookResult::farthest));
     const auto add_look = [&](auto function) {
         module.def("look", function, "rows"_a.noconvert(), "origin"_a, "scale"_a, "centers"_a,
                    "prices"_a, "label"_a.noconvert(), "runner_up"_a.noconvert(),
