@@ -126,3 +126,31 @@ def test_the_softened_dual(temperature):
     assert step[active] == pytest.approx(wanted, abs=1e-3 * np.abs(wanted).max())
     assert step[4] == 0
     assert native.damped_step(np.zeros((k, k)), gradient, active, 0.1) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_paths_that_begin_with_lists_end_as_well(seed):
+    rng, X, centers, _ = instance(seed, n=2000, d=8, k=40, noise=[1.0])
+    n, k, points = len(X), len(centers), native.Points(X)
+    cost, prices = cdist(X, centers, "sqeuclidean"), rng.normal(size=k)
+    lower, upper = np.full(k, n // k - 3), np.full(k, n // k + 3)
+    found = []
+    for listed in (False, True):
+        contenders, known = native.Contenders(n) if listed else None, Known(n)
+        for shift in (1.0, 0.0):  # lists are older than the prices
+            known.slack[:] = -1
+            sweep(points, centers, prices + shift * rng.normal(size=k), known, contenders)
+        arrays = (known.label, known.slack, lower, upper)
+        settled = native.settle(
+            points, centers, prices, *arrays, 60, np.inf, 1, seed % 2 == 0, contenders
+        )
+        sizes = np.bincount(known.label, minlength=k)
+        assert (lower <= sizes).all()
+        assert (sizes <= upper).all()
+        value = cost - settled.prices
+        dual = value.min(axis=1).sum()
+        dual += np.maximum(settled.prices, 0) @ lower - np.maximum(-settled.prices, 0) @ upper
+        total = cost[np.arange(n), known.label].sum()
+        assert total == pytest.approx(dual, rel=1e-11), "optimal: cost and dual value agree"
+        found.append(total)
+    assert found[0] == pytest.approx(found[1], rel=1e-11)

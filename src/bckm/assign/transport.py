@@ -220,6 +220,7 @@ class TransportAssigner(Assigner):
             left,
             state.threads,
             exact_prices,
+            state.contenders,
         )
         state.relabel(before)
         self.counters["paths"] += settled.paths

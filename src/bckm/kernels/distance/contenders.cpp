@@ -17,11 +17,19 @@ float above(double value) { return static_cast<float>(value * (1.0 + 1.3e-7)); }
 Contenders::Contenders(std::int64_t n)
     : look_(n, -1), count_(n), cluster_(n * most), value_(n * most), rest_(n), error_(n) {}
 
+bool Contenders::same_centers(const PricedCenters& priced) const {
+    return static_cast<std::int64_t>(centers_.size()) == priced.k * priced.dims &&
+           std::equal(centers_.begin(), centers_.end(), priced.centers);
+}
+
+bool Contenders::are_at(const PricedCenters& priced) const {
+    return !looks_.empty() && same_centers(priced) &&
+           std::equal(looks_.back().prices.begin(), looks_.back().prices.end(), priced.prices);
+}
+
 void Contenders::begin(const PricedCenters& priced, const Packed& packed) {
     const std::int64_t k = priced.k, numbers = k * priced.dims;
-    const bool same = static_cast<std::int64_t>(centers_.size()) == numbers &&
-                      std::equal(centers_.begin(), centers_.end(), priced.centers);
-    if (!same || looks_.size() == most_looks) {
+    if (!same_centers(priced) || looks_.size() == most_looks) {
         centers_.assign(priced.centers, priced.centers + numbers);
         looks_.clear();
         std::fill(look_.begin(), look_.end(), std::int16_t{-1});

@@ -43,6 +43,9 @@ public:
     std::int64_t clusters() const {
         return looks_.empty() ? 0 : static_cast<std::int64_t>(looks_[0].prices.size());
     }
+    // Whether the last look was at these centers and prices.
+    bool are_at(const PricedCenters& priced) const;
+    std::size_t looks() const { return looks_.size(); }
     bool has(std::int64_t j) const { return look_[j] >= 0; }
     List of(std::int64_t j) const;
 
@@ -60,6 +63,7 @@ private:
         Shift shift;  // of the present prices
         double rounding;
     };
+    bool same_centers(const PricedCenters& priced) const;
     Shift shift(const std::vector<double>& from, const double* to, std::int64_t risers) const;
 
     std::vector<double> centers_;

@@ -75,13 +75,15 @@ bckm::SweepResult sweep(const PointsView& points, Matrix centers, Vector prices,
 
 bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector prices, Labels label,
                           Floats slack, Integers lower, Integers upper, std::int64_t budget,
-                          double seconds, int threads, bool exact_prices) {
+                          double seconds, int threads, bool exact_prices,
+                          const bckm::Contenders* contenders) {
     check_threads(threads);
     const auto k = static_cast<std::int64_t>(centers.shape(0));
     const std::int64_t n = points.view.n;
     check_prices(points, centers, prices);
     check_labels(points, label, k);
     require(static_cast<std::int64_t>(slack.shape(0)) == n, "one slack per point");
+    require(contenders == nullptr || contenders->size() == n, "one list of contenders per point");
     require(n <= std::numeric_limits<std::uint32_t>::max(), "fewer points");
     require(lower.shape(0) == prices.shape(0) && upper.shape(0) == prices.shape(0),
             "bounds must have one number per cluster");
@@ -102,7 +104,7 @@ bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector price
     const bckm::StopScope scope(stop);
     return bckm::settle(points.view, priced, label.data(), slack.data(), held.data(), lower.data(),
                         at_most.data(), std::clamp<std::int64_t>(budget, 1, n + 1), exact_prices,
-                        threads, stop);
+                        threads, stop, contenders);
 }
 
 std::optional<Column<double>> newton_step(const PointsView& points, Vector prices, Labels label,
@@ -348,7 +350,7 @@ void add_transport(nb::module_& module) {
         .def_ro("stopped", &SettleResult::stopped);
     module.def("settle", settle, "points"_a, "centers"_a, "prices"_a, "label"_a.noconvert(),
                "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a,
-               "exact_prices"_a = false);
+               "exact_prices"_a = false, "contenders"_a.none() = nb::none());
 }
 
 }  // namespace

@@ -15,11 +15,11 @@ constexpr std::int64_t few_points = 64;    // per cluster: all get bounds at onc
 }  // namespace
 
 Arcs::Arcs(const Points& points, const PricedCenters& priced, const std::int32_t* label,
-           const float* slack, int threads)
+           const float* slack, const Contenders* contenders, int threads)
     : k(priced.k), width(padded(k)), points(points), priced(priced), label(label), slack(slack),
       threads(threads), limit(k * width, infinity), near(k * width, infinity),
       move(k * width, infinity), top(k * width, none), list_of(k * k, none), present(k),
-      is_explicit(points.n, 0), pair_bounds(points, priced), scratch(width) {}
+      is_explicit(points.n, 0), pair_bounds(points, priced, contenders), scratch(width) {}
 
 void Arcs::add_first_points(std::int64_t budget) {
     reach = quantile(std::min(budget, points.n / 2));

@@ -31,7 +31,7 @@ public:
     static constexpr std::int32_t none = -1;  // no fragment: the arc is virtual or does not exist
 
     Arcs(const Points& points, const PricedCenters& priced, const std::int32_t* label,
-         const float* slack, int threads);
+         const float* slack, const Contenders* contenders, int threads);
 
     // Makes about `budget` points explicit: those with the least slack.
     void add_first_points(std::int64_t budget);

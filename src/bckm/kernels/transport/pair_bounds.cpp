@@ -7,6 +7,47 @@ namespace bckm {
 
 void PairBounds::lower(std::int64_t a, const std::vector<std::int64_t>& listed,
                        double* bounds) const {
+    if (contenders_) lower_by_pass(a, lower_from_lists(a, listed, bounds), bounds);
+    else lower_by_pass(a, listed, bounds);
+}
+
+std::vector<std::int64_t> PairBounds::lower_from_lists(std::int64_t a,
+                                                       const std::vector<std::int64_t>& listed,
+                                                       double* bounds) const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    std::vector<std::int64_t> others;
+    // by look: what all clusters cost more that are not listed, at the prices of that look
+    std::vector<double> beyond(contenders_->looks(), infinity);
+    const double square_scale = contenders_->square_scale();
+    const auto offer = [&](std::int64_t b, double above) {
+        // values include the prices, costs do not
+        const double cost = above * square_scale + (priced_.prices[b] - priced_.prices[a]);
+        bounds[b] = std::min(bounds[b], cost);
+    };
+    for (const std::int64_t j : listed) {
+        double own = infinity;
+        if (contenders_->has(j)) {
+            const Contenders::List list = contenders_->of(j);
+            for (int q = 0; q < list.count; ++q)
+                if (list.cluster[q] == a) own = list.value[q] - list.shift.of[a] + list.error;
+            for (int q = 0; q < list.count && own < infinity; ++q) {
+                const std::int64_t b = list.cluster[q];
+                offer(b, list.value[q] - list.shift.of[b] - own);
+            }
+            double& rest = beyond[contenders_->look(j)];
+            if (own < infinity) rest = std::min(rest, list.rest - own);
+        }
+        if (!(own < infinity)) others.push_back(j);
+    }
+    const std::vector<Contenders::Shift> shift = contenders_->shifts(priced_.prices, 0);
+    for (std::size_t look = 0; look < beyond.size(); ++look)
+        for (std::int64_t b = 0; b < priced_.k && beyond[look] < infinity; ++b)
+            offer(b, beyond[look] - shift[look].of[b]);
+    return others;
+}
+
+void PairBounds::lower_by_pass(std::int64_t a, const std::vector<std::int64_t>& listed,
+                               double* bounds) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     const int size = packed_.kernel.samples, lanes = packed_.kernel.lanes;
     const double square_scale = packed_.scale * packed_.scale;

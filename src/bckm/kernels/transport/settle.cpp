@@ -25,8 +25,8 @@ constexpr double ahead = 4.0;       // arcs are listed up to so many times the l
 class Settle {
 public:
     Settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
-           const float* slack, int threads)
-        : label(label), k(priced.k), arcs(points, priced, label, slack, threads),
+           const float* slack, const Contenders* contenders, int threads)
+        : label(label), k(priced.k), arcs(points, priced, label, slack, contenders, threads),
           price(priced.prices, priced.prices + k), surplus(k + 1, 0), hub_flow(k, 0),
           hub_capacity(k, 0), short_arcs(k) {
         price.push_back(0.0);
@@ -324,8 +324,8 @@ private:
 SettleResult settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
                     const float* slack, const std::int64_t* units, const std::int64_t* lower,
                     const std::int64_t* upper, std::int64_t budget, bool exact_prices, int threads,
-                    const std::function<bool()>& stop) {
-    return Settle(points, priced, label, slack, threads)
+                    const std::function<bool()>& stop, const Contenders* contenders) {
+    return Settle(points, priced, label, slack, contenders, threads)
         .run(units, lower, upper, budget, exact_prices, stop);
 }
 

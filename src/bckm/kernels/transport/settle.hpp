@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "distance/contenders.hpp"
 #include "distance/points.hpp"
 
 namespace bckm {
@@ -27,10 +28,11 @@ struct SettleResult {
 // *virtual* move; where a shortest path would use one, more points become explicit. So the result
 // is exact, however few points were evaluated. `label` is changed in place. Prices are in the
 // middle of what the labels permit, as far as evaluated points tell; with `exact_prices` in the
-// middle itself, which does not depend on the prices that were given.
+// middle itself, which does not depend on the prices that were given. `contenders`, where they are
+// those of the same centers and prices, give better bounds than slacks at once.
 SettleResult settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
                     const float* slack, const std::int64_t* units, const std::int64_t* lower,
                     const std::int64_t* upper, std::int64_t budget, bool exact_prices, int threads,
-                    const std::function<bool()>& stop);
+                    const std::function<bool()>& stop, const Contenders* contenders = nullptr);
 
 }  // namespace bckm
