@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.large.growth [rows ...]`` prints a Markdown table: the CPU of a plain NumPy
 pass (distances by matrix product, nearest centers, sums), and, in passes of that kind, of a look at
-all rows, of the first step and of later steps over blocks, of a step of the engine in memory, and of
-an iteration of dask-ml (without sizes; ``--dask-ml python`` names the interpreter of an environment
-that has it). Data are read from a file in ``--folder``, which is written first; clusters hold the
-same number of samples within 1 %. Set OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1.
+all rows, of the first step and of later steps over blocks, of a step of the engine in memory, and
+of an iteration of dask-ml (without sizes; ``--dask-ml python`` names the interpreter of an
+environment that has it). Data are read from a file in ``--folder``, which is written first;
+clusters hold the same number of samples within 1 %. Set OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 import bckm
-from benchmarks.large.data import BLOCK, written
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.coordinator import Coordinator
 from bckm.blocks.question import Question
+from benchmarks.large.data import BLOCK, written
 
 D, K, STEPS = 16, 100, 5
 SAMPLE = 2**17  # rows that the coordinator keeps
@@ -34,7 +34,8 @@ PEER = """
 import json, sys, time
 import dask, dask.array as da, numpy as np
 from dask_ml.cluster import KMeans
-path, n, d, centers, steps = sys.argv[1], *map(int, sys.argv[2:4]), np.load(sys.argv[4]), int(sys.argv[5])
+path, centers = sys.argv[1], np.load(sys.argv[4])
+n, d, steps = (int(sys.argv[at]) for at in (2, 3, 5))
 X = da.from_array(np.memmap(path, np.float32, "r", shape=(n, d)), chunks=(2**18, d))
 dask.config.set(scheduler="synchronous")
 took = []
