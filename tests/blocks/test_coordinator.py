@@ -117,13 +117,15 @@ def rows(kind, n, d, rng):
         return rng.normal(size=(n, d)) * np.geomspace(1, 1e-3, d)
     if kind == "grid":
         return rng.integers(0, 3, size=(n, d)).astype(float)
+    if kind == "sparse integers":
+        return (rng.random((n, d)) < 0.15) * rng.integers(1, 6, (n, d))
     if kind == "far blobs":
         centers = 30 * rng.normal(size=(12, d))
         return centers[rng.choice(12, n, p=rng.dirichlet(np.ones(12)))] + rng.normal(size=(n, d))
     return rng.random((n, d)) + 1e6  # offset
 
 
-KINDS = ["heavy tails", "curve", "ellipse", "grid", "far blobs", "offset"]
+KINDS = ["heavy tails", "curve", "ellipse", "grid", "sparse integers", "far blobs", "offset"]
 
 
 @compiled

@@ -33,7 +33,7 @@ from bckm.blocks.table_model import Proposal, TableModel
 
 ROUNDS = 40  # looks, after which labels within the bounds have to do
 GROW, PATIENCE = 4.0, 2  # from the third look on, so many times more rows each time
-MILD = 0.5  # rows that lead to prices no farther beyond what others permit are believed
+MILD = 1.0  # rows that lead to prices no farther beyond what others permit are believed
 REST = 0.12  # share of the wrong samples that a step by the model leaves, about
 UNSURE = 1.0  # share of their last change by which prices may be wrong, one against the other
 FAR = 0.3  # a model that leaves a larger share of them does not reach far enough
@@ -167,10 +167,14 @@ class _Attempt:
             change = tried.prices - p
             return tried.prices, self.planner.by_table(seen.answer.table, change), rest
         far = left.sum() > FAR * wrong.sum() and wrong.sum() > 8 * self.k
+        after = p + model.change
+        held = self.planner.counts_at(p, seen.answer.counts, after)
+        doubt = float(np.abs(self.bounds.gradient(held, after)).sum())
+        far |= doubt > 2 * wrong.sum() + 8 * self.k / self.sample.share
         if far or tried.prices is not None:  # the table does not tell enough
             p = self.taught(seen)
             return p, self.planner.by_sample(p), np.maximum(REST * wrong, left / 2)
-        return p + model.change, self.planner.by_table(seen.answer.table, model.change), rest
+        return after, self.planner.by_table(seen.answer.table, model.change), rest
 
     def back(self, best: Seen, seen: Seen, number: int) -> FloatArray:
         """Other prices, where the last ones have lowered the dual."""

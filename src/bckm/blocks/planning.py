@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bckm._core.arrays import squared_distances
-from bckm._core.types import BoolArray, FloatArray
+from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.blocks.answer import Table
 from bckm.blocks.borders import Borders
 from bckm.blocks.frame import Frame
@@ -72,7 +72,10 @@ class Planner:
         k, n, most = self.k, self.n, self.most
         near = borders.reach(np.maximum(np.maximum(AHEAD * wrong, LEAST), WIDE * n / k))
         goal = grow * (ROWS * wrong + FEWEST)
-        if goal.sum() > n / 2 and n <= most and not self.overflow:
+        rows = float(self.sample.stands_for.sum())
+        if rows < n / 2:  # equal rows are returned once, whatever their number
+            borders = self.by_sample(p, self.sample.stands_for)
+        if goal.sum() > rows / 2 and rows <= most and not self.overflow:
             return Plan(near, np.full((k, k), np.inf), np.full(k, np.inf))
         if goal.sum() > most / 2:
             goal = np.maximum(goal * (most / 2 / goal.sum()) / 4, FEWEST / 4)
@@ -86,7 +89,9 @@ class Planner:
             np.maximum.at(farthest, seen.label, OUTER * apart)
             gone = np.abs(way - way[:, None])
             gone[least_gaps(self.centers, p, farthest) > 2 * gone] = 0.0
-            pairs = np.minimum(gone, self.pairs(p, goal))
+            pairs = gone
+            if self.predicted(p, np.maximum(least, pairs)) > max(most / 16, 2 * goal.sum()):
+                pairs = np.minimum(gone, self.pairs(p, goal))
             limit = np.maximum(least, pairs)
             while self.predicted(p, limit) > most / 4 and (limit > least).any():
                 pairs /= 2
@@ -98,9 +103,10 @@ class Planner:
         """The points of the sample at prices."""
         return see(self.sample.points, self.centers, p, self.threads)
 
-    def by_sample(self, p: FloatArray) -> Borders:
-        """Samples near borders at prices, as the sample tells."""
-        seen, number = self.seen(p), self.sample.supply / self.sample.share
+    def by_sample(self, p: FloatArray, number: FloatArray | None = None) -> Borders:
+        """Samples near borders at prices, or so many for each point, as the sample tells."""
+        seen = self.seen(p)
+        number = self.sample.supply / self.sample.share if number is None else number
         best, second = seen.label.astype(np.int64), seen.runner_up.astype(np.int64)
         return Borders(best, second, seen.gap, number, self.k)
 
@@ -120,7 +126,7 @@ class Planner:
         k, sample = self.k, self.sample
         step = max(1, len(sample.points) // max(NUMBERS // k, EACH * k))
         points, labels = sample.points[::step], self.seen(p).label[::step]
-        each = self.n / max(1, len(points))
+        each = float(sample.stands_for.sum()) / max(1, len(points))
         reach = np.zeros((k, k))
         order = np.argsort(labels, kind="stable")
         ends = np.searchsorted(labels[order], np.arange(k + 1))
@@ -147,7 +153,17 @@ class Planner:
         returned[at] = scan(points[at], seen.label[at], question, minima, self.threads)
         return returned
 
+    def counts_at(self, p: FloatArray, counts: IntArray, after: FloatArray) -> FloatArray:
+        """About how many samples each cluster would have after a change of prices from p.
+
+        The sample tells how many move: it sees all clusters, where the table sees two.
+        """
+        moved = np.zeros(self.k)
+        for sign, prices in ((1, after), (-1, p)):
+            moved += sign * np.bincount(self.seen(prices).label, self.sample.supply, self.k)
+        return counts + moved / self.sample.share
+
     def predicted(self, p: FloatArray, limit: FloatArray) -> float:
         """About how many rows a look would return, by the sample."""
         returned = self.returned(p, limit, limit.max(axis=1))
-        return float(self.sample.supply[returned].sum()) / self.sample.share
+        return float(self.sample.stands_for[returned].sum())

@@ -34,7 +34,9 @@ class SamplePrices:
         self.points = np.ascontiguousarray(rows[first[order]])
         self.supply: IntArray = supply[order].astype(np.int64)
         self.size, self.bounds, self.threads = len(rows), bounds, threads
-        self.share = len(rows) / n_rows
+        self.share = max(1, len(rows)) / n_rows
+        # about how many different rows each point stands for: one that was drawn twice is alone
+        self.stands_for = np.where(self.supply == 1, 1 / self.share, 1.0)
 
     def prices(
         self, centers: FloatArray, prices: FloatArray, lesson: FloatArray, deadline: Deadline

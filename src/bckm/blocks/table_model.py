@@ -142,8 +142,8 @@ class TableModel:
                 break
             for _ in range(TRIES):
                 after = walk(bounds, self.prices + change, step, gradient) - self.prices
+                after = np.median(after) + (after - np.median(after)).clip(-farthest, farthest)
                 after = bounds.shifted(self.prices + after, self.total) - self.prices
-                after = after.clip(-farthest, farthest)
                 units, risen = self.at(after)
                 if risen > value:
                     break
