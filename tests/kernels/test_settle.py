@@ -15,9 +15,10 @@ pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)
 class Instance:
     """Points, each for some samples, with centers, bounds and prices to begin with."""
 
-    def __init__(self, seed, n=60, heavy=False):
+    def __init__(self, seed, n=60, heavy=False, clusters=None):
         rng = np.random.default_rng(seed)
         k, d = int(rng.integers(2, 9)), int(rng.integers(1, 5))
+        k = clusters or k
         self.X, self.centers = rng.normal(size=(n, d)), rng.normal(size=(k, d))
         if seed % 4 == 1:
             self.X, self.centers = np.round(self.X), np.round(self.centers)  # ties
@@ -101,6 +102,15 @@ def test_any_budget_gives_the_optimum(seed):
         assert drawn.check(label, answer) == pytest.approx(best, rel=1e-12)
         rows.append(answer.rows)
     assert max(rows) <= 60
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_clusters(seed):
+    # where searches look at short arcs only
+    instance = Instance(seed, n=900, clusters=300)
+    label, answer = instance.settle(budget=[5, 600][seed % 2])
+    assert answer.paths > 100
+    instance.check(label, answer)
 
 
 def test_small_budgets_look_at_few_points():

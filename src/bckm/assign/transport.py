@@ -149,13 +149,13 @@ class TransportAssigner(Assigner):
         """
         state = self.levels[depth]
         last = depth + 1 == len(self.levels)
+        enough = ENOUGH[depth > 0] * prices.size
         if not last:
             self._approach(depth + 1, centers, prices, deadline)
             prices = self.levels[depth + 1].prices
-        elif prices.any():
-            prices = self._better_than_none(state, centers, prices, deadline)
         state.evaluate(centers, prices, deadline)
-        enough = ENOUGH[depth > 0] * prices.size
+        if last and state.infeasibility > enough and prices.any():
+            self._better_than_none(state, centers, deadline)
         if state.contenders is not None:
             soft_newton(state, centers, enough, deadline)
         if depth > 0 and last and state.infeasibility > FEW * state.units.sum():
@@ -166,15 +166,13 @@ class TransportAssigner(Assigner):
                 self._solve_part(state, centers, deadline)
 
     def _better_than_none(
-        self, state: TransportState, centers: FloatArray, prices: FloatArray, deadline: Deadline
-    ) -> FloatArray:
-        """The last prices, or none where these do no better: after large moves they are worse."""
-        none = np.zeros_like(prices)
-        state.evaluate(centers, none, deadline)
-        without = state.infeasibility
-        if without > 0:
+        self, state: TransportState, centers: FloatArray, deadline: Deadline
+    ) -> None:
+        """Forget prices that do no better than none: after large moves they are worse."""
+        prices, wrong = state.prices, state.infeasibility
+        state.evaluate(centers, np.zeros_like(prices), deadline)
+        if state.infeasibility > wrong:
             state.evaluate(centers, prices, deadline)
-        return none if without <= state.infeasibility else prices
 
     def _learn(self, labels: NDArray[np.int32], units: FloatArray) -> None:
         """Teach coarser levels how their points differ from all points.

@@ -28,7 +28,7 @@ ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
 MANY = 2**15  # numbers that a look reads for each point, from which a list of clusters pays off
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
-TRIES, SHORTER = 4, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
+TRIES, SHORTER = 2, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +248,9 @@ class TransportState:
             return none, none
         rise = prices - self.prices
         if still:
-            others = _largest_other(np.broadcast_to(rise, (self.k, self.k)))
+            others = np.full(self.k, rise.max())
+            if self.k > 1:
+                others[rise.argmax()] = np.partition(rise, -2)[-2]
             return others - rise + ROUNDING * float(np.abs(rise).max()), none
         old, move = self.centers - self.centers.mean(axis=0), centers - self.centers
         square = np.square(move).sum(axis=1)

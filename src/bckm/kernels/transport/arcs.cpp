@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::int64_t fewest_moves = 32;  // that are listed at once,
 constexpr std::int64_t share = 64;         // or one in so many
-constexpr std::int64_t few_points = 64;    // per cluster: all get bounds at once
 
 }  // namespace
 
@@ -63,7 +62,7 @@ void Arcs::add_first_points(std::int64_t budget) {
         std::fill(count.begin(), count.end(), 0);
         for (const Listed& one : of[a].moves) ++count[one.to];
         for (std::int64_t b = 0; b < k; ++b)
-            if (count[b] > 0) list(a, b).reserve(2 * count[b]);
+            if (count[b] > 0) list(a, b).reserve(count[b]);
         std::size_t next = 0;
         for (std::size_t i = begin[a]; i < begin[a + 1]; ++i) {
             const std::int32_t f = add_point(chosen[i]);
@@ -80,7 +79,7 @@ void Arcs::refine(std::int64_t a, std::int64_t b, double horizon) {
 bool Arcs::raise_limits(std::int64_t a, std::int64_t b, double horizon) {
     if (limit[a * width + b] >= near[a * width + b]) return false;
     const double most = std::max(8.0 * horizon, 3.0 * reach);
-    raise_reach(most > 0.0 && points.n > few_points * k ? most : infinity);
+    raise_reach(most > 0.0 ? most : infinity);
     return true;
 }
 
