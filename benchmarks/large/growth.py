@@ -5,7 +5,8 @@ pass (distances by matrix product, nearest centers, sums), and, in passes of tha
 all rows, of the first step and of later steps over blocks, of a step of the engine in memory, and
 of an iteration of dask-ml (without sizes; ``--dask-ml python`` names the interpreter of an
 environment that has it). Data are read from a file in ``--folder``, which is written first;
-clusters hold the same number of samples within 1 %. Set OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1.
+clusters hold the same number of samples within 1 %. Set OMP_NUM_THREADS=1 and
+OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
