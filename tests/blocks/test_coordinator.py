@@ -9,7 +9,7 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm.blocks import coordinator
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.coordinator import Coordinator
-from bckm.blocks.labelling import label_block
+from bckm.blocks.labeling import label_block
 from bckm.blocks.settling import Settling
 from bckm.blocks.step import Memory
 from bckm.kernels import missing
@@ -41,8 +41,8 @@ def coordinated(X, lower, upper, *, ends=(), share=0.3, threads=1, **options):
 
 
 def labels_of(coordinator, step):
-    labelling = coordinator.labelling(step)
-    parts = [label_block(x, at, labelling) for at, x in coordinator.holder.source.blocks()]
+    labeling = coordinator.labeling(step)
+    parts = [label_block(x, at, labeling) for at, x in coordinator.holder.source.blocks()]
     return np.concatenate(parts)
 
 
@@ -155,7 +155,7 @@ def test_masses_of_equal_rows_are_divided():
     step = c.step(centers, np.zeros(10))
     assert step.passes <= 6
     check(c, centers, step, X, lower, upper)
-    assert c.labelling(step).ties is not None
+    assert c.labeling(step).ties is not None
     other = coordinated(X, lower, upper, ends=[29_000], share=0.05)
     assert np.array_equal(labels_of(other, other.step(centers, np.zeros(10))), labels_of(c, step))
 
@@ -199,7 +199,7 @@ def test_labels_are_best_at_the_prices_but_for_exceptions():
     step = c.step(centers, np.zeros(8))
     value = cdist(c.frame.inside(X), centers, "sqeuclidean") - step.prices
     assert (value.argmin(axis=1) != labels_of(c, step)).sum() <= 8
-    assert c.labelling(step).index.size <= 8
+    assert c.labeling(step).index.size <= 8
 
 
 @compiled

@@ -9,7 +9,7 @@ from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.dask_holder import DaskHolder
 from tests.support.ctrl_c import interrupt_after, needs_signals
 from tests.support.dask_cluster import drawn_array, slowly, watched
-from tests.support.looks import drawn_labelling, drawn_question, same
+from tests.support.looks import drawn_labeling, drawn_question, same
 from tests.support.row_data import drawn_rows
 
 N, D, K = 200, 3, 6
@@ -33,8 +33,8 @@ def test_passes_are_the_same_on_a_cluster_and_end_when_they_should(client):
         question = drawn_question(drawn_rows(0, N, D), K)
         same(there.look(question), here.look(question))
     assert seen.seen["survey"] == seen.seen["look"] == 15
-    labelling = drawn_labelling(question, N)
-    same(there.labels(labelling).compute(), here.labels(labelling).astype("i4"))
+    labeling = drawn_labeling(question, N)
+    same(there.labels(labeling).compute(), here.labels(labeling).astype("i4"))
     with watched(client, "look", 7) as seen:  # a worker dies
         same(there.look(question), here.look(question))
     assert seen.killed

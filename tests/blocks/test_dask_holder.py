@@ -18,12 +18,12 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm.blocks.answer import BINS, FEW, merged
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.dask_holder import DaskHolder
-from bckm.blocks.labelling import label_block
+from bckm.blocks.labeling import label_block
 from bckm.blocks.look import look
 from bckm.blocks.question import WINDOWS, Listed
 from tests.support.ctrl_c import interrupt_after, needs_signals
 from tests.support.dask_cluster import drawn_array
-from tests.support.looks import drawn_labelling, drawn_question, same
+from tests.support.looks import drawn_labeling, drawn_question, same
 from tests.support.row_data import KINDS, drawn_rows
 
 CHUNKS = {"one": -1, "two": 300, "many": 7, "unequal": (0, 1, 0, 320, 179, 0)}
@@ -40,12 +40,12 @@ def test_the_answers_are_those_of_rows_in_memory(chunks, kind):
     same(there.survey(0.3, 1), here.survey(0.3, 1))
     question = drawn_question(X, k)
     same(there.look(question), here.look(question))
-    labelling = drawn_labelling(question, n)
-    same(there.count(labelling), here.count(labelling))
-    labels = there.labels(labelling)
+    labeling = drawn_labeling(question, n)
+    same(there.count(labeling), here.count(labeling))
+    labels = there.labels(labeling)
     assert labels.chunks == drawn_array(n, d, chunks).chunks[:1]
     assert labels.dtype == np.int32
-    np.testing.assert_array_equal(labels.compute(), label_block(X, 0, labelling))
+    np.testing.assert_array_equal(labels.compute(), label_block(X, 0, labeling))
     assert (there.passes, there.received) == (3, here.received)  # labels are asked for by others
 
 

@@ -6,7 +6,7 @@ import pytest
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.frame import Frame
 from bckm.blocks.holders import holder_of
-from bckm.blocks.labelling import Labelling
+from bckm.blocks.labeling import Labeling
 from bckm.blocks.labels import Labels
 from bckm.blocks.sources import ArrayRows
 
@@ -16,15 +16,15 @@ def drawn():
     rng = np.random.default_rng(0)
     X, centers, prices = rng.normal(size=(500, 3)), rng.normal(size=(4, 3)), rng.normal(size=4)
     index = np.array([7, 100, 499])
-    labelling = Labelling(Frame(np.zeros(3), 1.0), centers, prices, index, np.array([0, 1, 2]))
+    labeling = Labeling(Frame(np.zeros(3), 1.0), centers, prices, index, np.array([0, 1, 2]))
     expected = (np.square(X[:, None] - centers).sum(axis=2) - prices).argmin(axis=1)
     expected[index] = [0, 1, 2]
-    return X, labelling, expected
+    return X, labeling, expected
 
 
 def test_labels_look_like_an_array(case):
-    X, labelling, expected = case
-    labels = Labels(ArrayRows(X, rows=64), labelling)
+    X, labeling, expected = case
+    labels = Labels(ArrayRows(X, rows=64), labeling)
     assert len(labels) == labels.size == 500
     assert labels.shape == (500,)
     np.testing.assert_array_equal(labels, expected)
@@ -50,10 +50,10 @@ def test_labels_look_like_an_array(case):
 
 
 def test_holders_give_arrays_for_arrays_and_count_them(case):
-    X, labelling, expected = case
+    X, labeling, expected = case
     holder = ArrayHolder(X)
-    assert isinstance(holder.labels(labelling), np.ndarray)
-    np.testing.assert_array_equal(holder.labels(labelling), expected)
-    np.testing.assert_array_equal(holder.count(labelling), np.bincount(expected, minlength=4))
+    assert isinstance(holder.labels(labeling), np.ndarray)
+    np.testing.assert_array_equal(holder.labels(labeling), expected)
+    np.testing.assert_array_equal(holder.count(labeling), np.bincount(expected, minlength=4))
     assert holder.passes == 3
     assert holder_of(X) is None

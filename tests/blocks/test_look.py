@@ -14,7 +14,7 @@ from bckm.blocks import look as looks
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Taken, merged
 from bckm.blocks.array_holder import ArrayHolder
-from bckm.blocks.labelling import Labelling, label_block
+from bckm.blocks.labeling import Labeling, label_block
 from bckm.blocks.look import look
 from bckm.blocks.question import Question
 from bckm.blocks.sources import ArrayRows
@@ -242,15 +242,15 @@ def test_a_frame_refuses_what_overflows():
 def test_labels_are_the_best_ones_and_the_exceptions(way):
     X, question = drawn(6)
     index, label = np.array([3, 1500, 2999]), np.array([4, 0, 2], np.int32)
-    labelling = Labelling(question.frame, question.centers, question.prices, index, label)
-    labelling = pickle.loads(pickle.dumps(labelling))
+    labeling = Labeling(question.frame, question.centers, question.prices, index, label)
+    labeling = pickle.loads(pickle.dumps(labeling))
     expected = values(X, question).argmin(axis=1)
     expected[index] = label
-    parts = [label_block(X[a : a + 800], a, labelling, 2) for a in range(0, 3000, 800)]
+    parts = [label_block(X[a : a + 800], a, labeling, 2) for a in range(0, 3000, 800)]
     assert np.array_equal(np.concatenate(parts), expected)
     holder = ArrayHolder(X)
-    assert np.array_equal(holder.count(labelling), np.bincount(expected, minlength=5))
-    plain = label_block(X, 0, labelling.without_exceptions())
+    assert np.array_equal(holder.count(labeling), np.bincount(expected, minlength=5))
+    plain = label_block(X, 0, labeling.without_exceptions())
     assert np.array_equal(plain, values(X, question).argmin(axis=1))
 
 
@@ -261,11 +261,11 @@ def test_the_deadline_is_heard():
         holder.look(question, over)
     with pytest.raises(TimeUp):
         holder.survey(0.1, 0, over)
-    labelling = Labelling(
+    labeling = Labeling(
         question.frame, question.centers, question.prices, np.empty(0, int), np.empty(0, np.int32)
     )
     with pytest.raises(TimeUp):
-        holder.count(labelling, over)
+        holder.count(labeling, over)
 
 
 def test_messages_are_small():

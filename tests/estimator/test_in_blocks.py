@@ -40,7 +40,7 @@ def test_fit_and_predict_agree(X, path):
     assert np.bincount(labels).tolist() == K * [N // K]
     assert fitted.n_features_in_ == D
     assert fitted.feature_names_in_.tolist() == ["x0", "x1", "x2"]
-    rule = fitted.result_.labelling
+    rule = fitted.result_.labeling
     elsewhere = np.ones(N, bool)
     elsewhere[rule.index] = False  # at a border
     for data in (path, str(path), ParquetRows(path)):
@@ -60,7 +60,7 @@ def test_large_arrays_give_arrays(X, path, monkeypatch):
     expected = model().fit(path)
     monkeypatch.setattr(sources, "LARGE", X.size - 1)
     fitted = model().fit(X)
-    assert fitted.result_.labelling is not None
+    assert fitted.result_.labeling is not None
     assert isinstance(fitted.labels_, np.ndarray)
     assert fitted.labels_.dtype == np.int32
     np.testing.assert_array_equal(fitted.labels_, np.asarray(expected.labels_))

@@ -147,8 +147,8 @@ def test_large_arrays_in_memory_are_read_in_blocks(X, monkeypatch):
     expected = kmeans(ArrayRows(X), K, EXACT, **asked)
     monkeypatch.setattr(sources, "LARGE", X.size - 1)
     same(kmeans(X, K, EXACT, **asked), expected)
-    assert kmeans(X, K, EXACT & Constraints(must_link=[(0, 1)]), **asked).labelling is None
-    assert kmeans(X, K, metric="cosine", **asked).labelling is None
+    assert kmeans(X, K, EXACT & Constraints(must_link=[(0, 1)]), **asked).labeling is None
+    assert kmeans(X, K, metric="cosine", **asked).labeling is None
 
 
 def test_arrays_on_disk_that_are_not_large_obey_all_rules(X, tmp_path):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bckm.blocks.array_holder import ArrayHolder
-from bckm.blocks.labelling import Labelling
+from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import Question
 
 
@@ -23,12 +23,12 @@ def drawn_question(X: Any, k: int, seed: int = 0, **asked: Any) -> Question:
     return Question(frame, centers, prices, **(much | asked))
 
 
-def drawn_labelling(question: Question, n: int, seed: int = 0) -> Labelling:
+def drawn_labeling(question: Question, n: int, seed: int = 0) -> Labeling:
     """Labels at the centers and prices of a question, with exceptions."""
     rng = np.random.default_rng(seed)
     index = np.sort(rng.choice(n, 9, replace=False))
     label = rng.integers(question.k, size=9).astype(np.int32)
-    return Labelling(question.frame, question.centers, question.prices, index, label)
+    return Labeling(question.frame, question.centers, question.prices, index, label)
 
 
 def same(a: Any, b: Any) -> None:

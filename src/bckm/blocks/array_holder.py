@@ -9,7 +9,7 @@ import numpy as np
 from bckm._core.deadline import Deadline
 from bckm._core.types import IntArray
 from bckm.blocks.answer import Answer, gathered
-from bckm.blocks.labelling import Labelling, label_block
+from bckm.blocks.labeling import Labeling, label_block
 from bckm.blocks.labels import Labels
 from bckm.blocks.look import look
 from bckm.blocks.question import Question
@@ -46,9 +46,9 @@ class ArrayHolder:
         self.received += answer.nbytes
         return answer
 
-    def labels(self, labelling: Labelling) -> Any:
+    def labels(self, labeling: Labeling) -> Any:
         """Labels of all rows: of an array in memory at once, else when they are asked for."""
-        labels = Labels(self.source, labelling, self.threads)
+        labels = Labels(self.source, labeling, self.threads)
         if self.source.in_file:
             return labels
         self.passes += 1
@@ -58,12 +58,12 @@ class ArrayHolder:
         """Where a number is, for messages."""
         return self.source.place(row, feature)
 
-    def count(self, labelling: Labelling, deadline: Deadline | None = None) -> IntArray:
+    def count(self, labeling: Labeling, deadline: Deadline | None = None) -> IntArray:
         """Count the labels of all rows, (k,)."""
         self.passes += 1
-        k = labelling.prices.size
+        k = labeling.prices.size
         counts = np.zeros(k, np.int64)
         for offset, block in self.source.blocks():
-            labels = label_block(block, offset, labelling, self.threads, deadline)
+            labels = label_block(block, offset, labeling, self.threads, deadline)
             counts += np.bincount(labels, minlength=k)
         return counts

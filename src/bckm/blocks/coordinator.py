@@ -19,10 +19,10 @@ from bckm.assign.transport_state import SizeBounds
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
 from bckm.blocks.borders import Borders
-from bckm.blocks.exceptions import labelling_of
+from bckm.blocks.exceptions import labeling_of
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import Holder
-from bckm.blocks.labelling import Labelling
+from bckm.blocks.labeling import Labeling
 from bckm.blocks.planning import Plan, Planner
 from bckm.blocks.question import MOST, Question
 from bckm.blocks.sample_prices import SamplePrices
@@ -70,13 +70,13 @@ class Coordinator:
         self.bounds = SizeBounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
         self.sample = SamplePrices(frame.inside(survey.rows), self.bounds, n, threads)
 
-    def labelling(self, step: Step, deadline: Deadline | None = None) -> Labelling:
+    def labeling(self, step: Step, deadline: Deadline | None = None) -> Labeling:
         """All that the labels of a step follow from.
 
         Further looks are needed only where many equal samples are divided among clusters.
         """
         deadline = Deadline() if deadline is None else deadline
-        return labelling_of(step.settled, step.answer.taken, step.question, self.holder, deadline)
+        return labeling_of(step.settled, step.answer.taken, step.question, self.holder, deadline)
 
     def step(
         self,

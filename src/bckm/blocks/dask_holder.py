@@ -26,7 +26,7 @@ from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import Answer, merged
-from bckm.blocks.labelling import Labelling, label_block
+from bckm.blocks.labeling import Labeling, label_block
 from bckm.blocks.look import look
 from bckm.blocks.question import Question
 from bckm.blocks.sources import working_dtype
@@ -64,13 +64,13 @@ class DaskHolder:
         self.received += answer.nbytes
         return answer
 
-    def count(self, labelling: Labelling, deadline: Deadline | None = None) -> IntArray:
+    def count(self, labeling: Labeling, deadline: Deadline | None = None) -> IntArray:
         """Count the labels of all rows, (k,)."""
-        return self._ask(_count, sum, _one_task(labelling), deadline=deadline)  # type: ignore[no-any-return]
+        return self._ask(_count, sum, _one_task(labeling), deadline=deadline)  # type: ignore[no-any-return]
 
-    def labels(self, labelling: Labelling) -> Any:
+    def labels(self, labeling: Labeling) -> Any:
         """Labels of all rows, made when they are asked for: a dask array with the same chunks."""
-        rule = dask.delayed(labelling, traverse=False, pure=True)
+        rule = dask.delayed(labeling, traverse=False, pure=True)
         none = np.empty(0, np.int32)
         return self._array.map_blocks(labels, rule, drop_axis=1, dtype=none.dtype, meta=none)
 
@@ -142,17 +142,17 @@ def _one_task(asked: Any) -> Any:
 
 
 def _count(
-    block: NDArray[Any], offset: int, labelling: Labelling, deadline: Deadline | None
+    block: NDArray[Any], offset: int, labeling: Labeling, deadline: Deadline | None
 ) -> IntArray:
-    found = label_block(block, offset, labelling, deadline=deadline)
-    return np.bincount(found, minlength=labelling.prices.size)
+    found = label_block(block, offset, labeling, deadline=deadline)
+    return np.bincount(found, minlength=labeling.prices.size)
 
 
 # dask shows the names of these two
-def labels(block: NDArray[Any], labelling: Labelling, block_info: Any = None) -> NDArray[np.int32]:
+def labels(block: NDArray[Any], labeling: Labeling, block_info: Any = None) -> NDArray[np.int32]:
     """Labels of a block, which dask says where it is."""
     (begin, _), _ = block_info[0]["array-location"]
-    return label_block(block, int(begin), labelling)
+    return label_block(block, int(begin), labeling)
 
 
 def distances(block: NDArray[Any], centers: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""From settled rows to the exceptions of a `Labelling`: which samples are not in the best cluster.
+"""From settled rows to the exceptions of a `Labeling`: which samples are not in the best cluster.
 
 Where many samples share a row and have to go to different clusters, the first ones (by number) go
 to the first cluster. Which number that ends at is found by looks that count the samples of such
@@ -15,15 +15,15 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import FEW, Taken
 from bckm.blocks.holder import Holder
-from bckm.blocks.labelling import Labelling, Ties
+from bckm.blocks.labeling import Labeling, Ties
 from bckm.blocks.look import see
 from bckm.blocks.question import WINDOWS, Listed, Question
 from bckm.blocks.settling import Parts, Settled
 
 
-def labelling_of(
+def labeling_of(
     settled: Settled, taken: Taken, question: Question, holder: Holder, deadline: Deadline
-) -> Labelling:
+) -> Labeling:
     """All that the labels of a settled assignment follow from."""
     parts, best = settled.parts, settled.best
     # rows whose samples are not all in the best cluster
@@ -31,7 +31,7 @@ def labelling_of(
     few = taken.number[odd] <= FEW
     index, label = _singles(parts, best, taken, odd[few])
     frame, centers, prices = question.frame, question.centers, settled.prices
-    rule = Labelling(frame, centers, prices, index, label.astype(np.int32))
+    rule = Labeling(frame, centers, prices, index, label.astype(np.int32))
     if few.all():
         return rule
     return replace(rule, ties=_ties(rule, parts, taken, odd[~few], holder, deadline))
@@ -55,7 +55,7 @@ def _singles(
 
 
 def _ties(
-    rule: Labelling,
+    rule: Labeling,
     parts: Parts,
     taken: Taken,
     rows: IntArray,

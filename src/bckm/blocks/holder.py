@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from bckm._core.deadline import Deadline
 from bckm._core.types import IntArray
 from bckm.blocks.answer import Answer
-from bckm.blocks.labelling import Labelling
+from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import Question
 from bckm.blocks.survey import Survey
 
@@ -42,10 +42,10 @@ class Holder(Protocol):
     def look(self, question: Question, deadline: Deadline | None = None) -> Answer:
         """Answer a question about all rows."""
 
-    def count(self, labelling: Labelling, deadline: Deadline | None = None) -> IntArray:
+    def count(self, labeling: Labeling, deadline: Deadline | None = None) -> IntArray:
         """Count the labels of all rows, (k,)."""
 
-    def labels(self, labelling: Labelling) -> Any:
+    def labels(self, labeling: Labeling) -> Any:
         """Labels of all rows: an array, or what makes them when it is asked."""
 
     def place(self, row: int, feature: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm.blocks.labelling import Labelling, label_block
+from bckm.blocks.labeling import Labeling, label_block
 from bckm.blocks.sources import Source
 
 
@@ -23,7 +23,7 @@ class Labels:
     ----------
     source : Source
         The rows.
-    labelling : Labelling
+    labeling : Labeling
         What labels follow from.
     threads : int
         How many threads compiled code may use.
@@ -32,10 +32,10 @@ class Labels:
     --------
     >>> import bckm, numpy as np
     >>> from bckm.blocks.frame import Frame
-    >>> from bckm.blocks.labelling import Labelling
+    >>> from bckm.blocks.labeling import Labeling
     >>> from bckm.blocks.labels import Labels
     >>> none = np.empty(0, np.int64)
-    >>> rule = Labelling(Frame(np.zeros(1), 1.0), np.eye(2)[:, :1], np.zeros(2), none, none)
+    >>> rule = Labeling(Frame(np.zeros(1), 1.0), np.eye(2)[:, :1], np.zeros(2), none, none)
     >>> labels = Labels(bckm.ArrayRows(np.array([[0.2], [0.9], [0.1]])), rule)
     >>> len(labels), int(labels[1]), labels[:2].tolist(), np.asarray(labels).tolist()
     (3, 0, [1, 0], [1, 0, 1])
@@ -44,8 +44,8 @@ class Labels:
     dtype = np.dtype(np.int32)
     ndim = 1
 
-    def __init__(self, source: Source, labelling: Labelling, threads: int = 1) -> None:
-        self._source, self._labelling, self._threads = source, labelling, threads
+    def __init__(self, source: Source, labeling: Labeling, threads: int = 1) -> None:
+        self._source, self._labeling, self._threads = source, labeling, threads
         self.shape = (source.shape[0],)
         self.size = source.shape[0]
 
@@ -76,7 +76,7 @@ class Labels:
     def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
         """Labels from row `start` to `stop`, in order: number of the first row, and an array."""
         for at, rows in self._source.blocks(start, stop):
-            yield at, label_block(rows, at, self._labelling, self._threads)
+            yield at, label_block(rows, at, self._labeling, self._threads)
 
     def tolist(self) -> list[int]:
         """All labels as a list, as arrays have it."""

@@ -22,7 +22,7 @@ from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import read_data, read_jobs, read_weight
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.holders import nearest_cost
-from bckm.blocks.labelling import Labelling
+from bckm.blocks.labeling import Labeling
 from bckm.constraints import Constraints
 from bckm.estimator._rows import gather
 from bckm.estimator.fitted_bounds import FittedBounds
@@ -98,11 +98,11 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         if prices is not None:
             prices = prices / self._weight
         threads = read_jobs(self.n_jobs)
-        rule = self.result_.labelling
+        rule = self.result_.labeling
         if is_held(X) or (rule is not None and not sp.issparse(X)):
             held = X if is_held(X) else ArrayHolder(X, threads)
             if rule is None:  # fitted in memory
-                rule = Labelling.plain(self.result_.embedded, prices)
+                rule = Labeling.plain(self.result_.embedded, prices)
             return narrow_labels(held.labels(rule.without_exceptions()))  # type: ignore[no-any-return]
         return nearest(X, self.result_.embedded, prices, threads)[0].astype(np.int32)
 

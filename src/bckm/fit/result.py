@@ -15,7 +15,7 @@ from bckm.metric.embedding import Euclidean, Metric
 from bckm.metric.named import LEARNED
 
 if TYPE_CHECKING:
-    from bckm.blocks.labelling import Labelling
+    from bckm.blocks.labeling import Labeling
     from bckm.plotting import ClustersDisplay
 
 
@@ -168,7 +168,7 @@ class Result:
         inertia, penalty, bounds and prices are those of the learned space, which varies in total
         as much as X. Its ``judgment`` says whether it was used, and why; where the
         plain metric was kept, the name is "euclidean".
-    labelling : Labelling or None
+    labeling : Labeling or None
         Where data were read in blocks, what their labels follow from: labels of a file are made
         from it when they are asked for.
 
@@ -198,7 +198,7 @@ class Result:
     solver: str
     embedded: FloatArray
     metric: Metric = field(default_factory=Euclidean)
-    labelling: Labelling | None = None
+    labeling: Labeling | None = None
 
     def __repr__(self) -> str:
         least, most = int(self.sizes.min()), int(self.sizes.max())

@@ -204,8 +204,8 @@ def result_of(
     """What was found, in the units of X; labels are counted before they leave."""
     found, state = ended.found, ended.state
     before = data.holder.passes
-    labelling = coordinator.labelling(found)
-    labels = data.checked(labelling, found.sizes)
+    labeling = coordinator.labeling(found)
+    labels = data.checked(labeling, found.sizes)
     passes = state.passes + found.passes + data.holder.passes - before
     if centers is None:
         centers = data.frame.outside(state.centers)
@@ -227,5 +227,5 @@ def result_of(
         seconds=time.perf_counter() - began,
         solver=SOLVER,
         embedded=centers,
-        labelling=labelling,
+        labeling=labeling,
     )

@@ -17,7 +17,7 @@ from bckm.assign.base import OPTIMALITY
 from bckm.blocks.coordinator import Coordinator
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import Holder
-from bckm.blocks.labelling import Labelling
+from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import MOST
 from bckm.blocks.step import Step as Assigned
 from bckm.blocks.survey import Survey
@@ -107,13 +107,13 @@ class Surveyed:
         """What labels cost where rounding alone keeps rows from their centers."""
         return ZERO * self.survey.n * self.scale
 
-    def checked(self, labelling: Labelling, sizes: IntArray) -> Any:
+    def checked(self, labeling: Labeling, sizes: IntArray) -> Any:
         """Labels of all rows; counted once more, since none that violate a bound may leave."""
-        labels = self.holder.labels(labelling)
+        labels = self.holder.labels(labeling)
         if isinstance(labels, np.ndarray):
             counted = np.bincount(labels, minlength=sizes.size)
         else:
-            counted = self.holder.count(labelling)
+            counted = self.holder.count(labeling)
         within = (counted >= self.sizes.lower).all() and (counted <= self.sizes.upper).all()
         if not within or not np.array_equal(counted, sizes):
             raise RuntimeError(

@@ -1,4 +1,4 @@
-"""`Labelling`: all that labels follow from, for any block of rows."""
+"""`Labeling`: all that labels follow from, for any block of rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Ties:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelling:
+class Labeling:
     """Each row has its best cluster at the prices, but for a few exceptions.
 
     Attributes
@@ -75,14 +75,14 @@ class Labelling:
     ties: Ties | None = None
 
     @classmethod
-    def plain(cls, centers: FloatArray, prices: FloatArray | None = None) -> Labelling:
+    def plain(cls, centers: FloatArray, prices: FloatArray | None = None) -> Labeling:
         """The rule of centers and prices in the units of X."""
         k, d = centers.shape
         none = np.empty(0, np.int64)
         prices = np.zeros(k) if prices is None else prices
         return cls(Frame(np.zeros(d), 1.0), centers, prices, none, none.astype(np.int32))
 
-    def without_exceptions(self) -> Labelling:
+    def without_exceptions(self) -> Labeling:
         """The rule alone, for rows that were not part of it."""
         return replace(self, index=self.index[:0], label=self.label[:0], ties=None)
 
@@ -90,18 +90,18 @@ class Labelling:
 def label_block(
     block: NDArray[Any],
     offset: int,
-    labelling: Labelling,
+    labeling: Labeling,
     threads: int = 1,
     deadline: Deadline | None = None,
 ) -> NDArray[np.int32]:
     """Labels of a block whose first row is number `offset`."""
-    question = Question(labelling.frame, labelling.centers, labelling.prices)
-    labels, ties = np.empty(len(block), np.int32), labelling.ties
+    question = Question(labeling.frame, labeling.centers, labeling.prices)
+    labels, ties = np.empty(len(block), np.int32), labeling.ties
     for part, seen in best_labels(block, question, threads, deadline):
         labels[part] = seen.label
         if ties is not None:
             at = np.flatnonzero(seen.slack <= ties.slack) + part.start
             labels[at] = ties.relabel(block[at], at + offset, labels[at])
-    begin, end = np.searchsorted(labelling.index, [offset, offset + len(block)])
-    labels[labelling.index[begin:end] - offset] = labelling.label[begin:end]
+    begin, end = np.searchsorted(labeling.index, [offset, offset + len(block)])
+    labels[labeling.index[begin:end] - offset] = labeling.label[begin:end]
     return labels
