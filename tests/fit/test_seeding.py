@@ -88,13 +88,13 @@ def test_seeds_of_very_many_items_are_drawn_from_a_part(monkeypatch):
     p = many(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2)])
     sizes = []
 
-    draw = seeding._draw
+    draw = greedy_seeds._draw
 
     def counted(weight, *others):
         sizes.append(weight.size)
         return draw(weight, *others)
 
-    monkeypatch.setattr(seeding, "_draw", counted)
+    monkeypatch.setattr(greedy_seeds, "_draw", counted)
     a, b = (seeds(p, np.random.default_rng(seed)) for seed in (0, 1))
     assert set(sizes) == {20_000}
     assert all((p.points == c).all(axis=1).any() for c in a)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bckm import kernels
-from bckm.fit.seeding import SeedDistances
+from bckm.fit.greedy_seeds import SeedDistances
 from bckm.kernels import native
 
 pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)

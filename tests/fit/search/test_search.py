@@ -13,11 +13,12 @@ from bckm import Constraints, Status, verify
 from bckm._core.deadline import Deadline
 from bckm.assign import ENGINES
 from bckm.assign.base import Engine
+from bckm.fit.greedy_seeds import Seeds
 from bckm.fit.lloyd import Limits
 from bckm.fit.search import explore
 from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
-from bckm.fit.seeding import Seeds, Starts
+from bckm.fit.seeding import Starts
 from bckm.problem.problem import Problem
 from tests.support.instances import Drawn, draw, inertias, obeying
 from tests.support.searching import (

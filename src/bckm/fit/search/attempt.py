@@ -10,6 +10,7 @@ import numpy as np
 
 from bckm._core.deadline import TimeUp
 from bckm._core.types import FloatArray
+from bckm.fit.greedy_seeds import Seeds
 from bckm.fit.lloyd import Run, run_from
 from bckm.fit.search.coarse import CoarseSearch
 from bckm.fit.search.displace import GAIN, Displacements, Part, slow, worth_no_more
@@ -18,7 +19,7 @@ from bckm.fit.search.making import Making
 from bckm.fit.search.reserve import reserved
 from bckm.fit.search.shared import FINAL
 from bckm.fit.search.state import State
-from bckm.fit.seeding import SHARE, Seeds, match
+from bckm.fit.seeding import SHARE, match
 
 SCREENING = 2  # steps of the loop, or of moves, for a child that may not be worth more
 DISPLACE = 1.2  # work that "auto" spends on displaced centers, in that of its starts

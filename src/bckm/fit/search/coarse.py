@@ -17,6 +17,7 @@ import numpy as np
 
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import BoolArray, FloatArray, IntArray
+from bckm.fit.greedy_seeds import Seeds, greedy
 from bckm.fit.search.displace import (
     GAIN,
     Displacements,
@@ -26,7 +27,6 @@ from bckm.fit.search.displace import (
     tight_bounds,
     worth_no_more,
 )
-from bckm.fit.seeding import Seeds, greedy
 from bckm.kernels import native
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
