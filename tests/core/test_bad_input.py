@@ -39,7 +39,7 @@ def test_missing_values_of_frames_are_located():
     ("X", "message"),
     [
         ([["a", "b"], ["c", "d"]], "numeric; got dtype"),
-        ("text", "numeric"),
+        ("text", "path of a Parquet file or folder; got 'text'"),
         ([["0"], ["1"], ["2"]], "numeric"),
         (np.array([["2020-01-01"], ["2021-01-01"]], "M8[D]"), "numeric"),
         (pd.DataFrame({"a": [1.0, 2.0], "city": ["Rome", "Oslo"]}), "numeric.*Rome"),

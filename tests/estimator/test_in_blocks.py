@@ -70,6 +70,18 @@ def test_large_arrays_give_arrays(X, path, monkeypatch):
     assert linked.labels_[0] == linked.labels_[1]
 
 
+def test_arrays_on_disk(X, path, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    array = zarr.create_array(tmp_path / "x.zarr", shape=X.shape, chunks=(100, D), dtype="f4")
+    array[:] = X
+    fitted = model().fit(array)
+    expected = np.asarray(model().fit(path).labels_)
+    np.testing.assert_array_equal(np.asarray(fitted.labels_), expected)
+    assert isinstance(fitted.predict(array), Labels)
+    linked = model().fit(array, must_link=[(0, 1)])  # it is not large: in memory
+    assert linked.labels_[0] == linked.labels_[1]
+
+
 def test_models_of_memory_predict_files_and_the_other_way_round(X, path):
     in_memory = model().fit(X)
     np.testing.assert_array_equal(np.asarray(in_memory.predict(path)), in_memory.predict(X))

@@ -19,7 +19,7 @@ from tests.support.rule_instances import draw as draw_rules
 
 @pytest.fixture
 def priced(monkeypatch):
-    for module in ("kmeans", "assign_to"):
+    for module in ("in_memory", "assign_to"):
         monkeypatch.setattr(f"bckm.fit.{module}.choose", lambda *_, **__: Priced())
 
 

@@ -151,6 +151,16 @@ def test_large_arrays_in_memory_are_read_in_blocks(X, monkeypatch):
     assert kmeans(X, K, metric="cosine", **asked).labelling is None
 
 
+def test_arrays_on_disk_that_are_not_large_obey_all_rules(X, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    array = zarr.create_array(tmp_path / "x.zarr", shape=X.shape, chunks=(100, D), dtype="f4")
+    array[:] = X
+    linked = kmeans(array, K, Constraints(must_link=[(0, 1)]), random_state=0)
+    assert linked.labels[0] == linked.labels[1]
+    with pytest.raises(bckm.UnsupportedError):
+        kmeans(ArrayRows(array), K, Constraints(must_link=[(0, 1)]))
+
+
 def test_data_are_not_changed_nor_copied_as_a_whole(X):
     before = X.copy()
     X.setflags(write=False)

@@ -17,13 +17,13 @@ from bckm._core.types import FloatArray
 from bckm.assign.transport_state import TransportState, walk
 from bckm.kernels import native
 
-LOOKS = 12  # at most
-PROGRESS, PATIENCE = 0.75, 2  # a look that leaves more than this share is slow; so many are enough
+LOOKS, PROGRESS = 8, 0.75  # at most; a look that leaves more than this share is the last
 TRIES, SHORTER = 3, 0.3  # prices that lower the dual are tried again, nearer to the last ones
 NEAR, NEAREST, FARTHEST = 2.0, 1e-3, 0.2  # share of points below the first temperature, from those
 # that are in the wrong cluster
 SOME = 20_000  # points from which temperatures are told
-STAGES, COOLER = 10, 3.0  # temperatures, and by how much they fall
+STAGES, COOLER = 10, 3.0  # temperatures, and by how much they fall,
+FEWER, STALE = 0.9, 2  # until so many in a row left more than this share of the wrong samples
 STEPS, DAMPED = 6, 8  # steps at a temperature; trials of a step
 DAMPING, STRONGER, WEAKEST = 1e-3, 8.0, 1e-6
 GOOD, FAIR = 0.6, 0.1  # share of the promised rise for which damping falls; that is accepted
@@ -33,9 +33,8 @@ def soft_newton(
     state: TransportState, centers: FloatArray, target: float, deadline: Deadline
 ) -> None:
     """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow."""
-    slow = 0
     for _ in range(LOOKS):
-        if state.infeasibility <= target or slow >= PATIENCE or deadline.passed:
+        if state.infeasibility <= target or deadline.passed:
             return
         before, dual, wrong = state.prices, state.dual, state.infeasibility
         after = _Model(state).best_prices(0.5 * target, deadline)
@@ -47,7 +46,8 @@ def soft_newton(
         else:
             state.evaluate(centers, before, deadline)
             return
-        slow = slow + 1 if state.infeasibility > PROGRESS * wrong else 0
+        if state.infeasibility > PROGRESS * wrong:
+            return
 
 
 class _Model:
@@ -61,14 +61,17 @@ class _Model:
         """The best prices found until at most `target` samples are in the wrong cluster."""
         prices, best = self.state.prices, self.state.prices
         temperature, damping = self._first_temperature(), DAMPING
-        highest = -np.inf
+        highest, fewest, stale = -np.inf, np.inf, 0
         for _ in range(STAGES):
             if deadline.passed:
                 break
             prices, damping, soft = self._ascend(prices, temperature, damping)
             if (dual := soft.hard + self._sides(prices)) > highest:
                 highest, best = dual, prices
-            if np.abs(self.bounds.gradient(soft.units, prices)).sum() <= 2 * target:
+            wrong = float(np.abs(self.bounds.gradient(soft.units, prices)).sum()) / 2
+            stale = stale + 1 if wrong > FEWER * fewest else 0
+            fewest = min(fewest, wrong)
+            if wrong <= target or stale == STALE:
                 break
             temperature /= COOLER
         return best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,15 +153,22 @@ def source_of(X: Any) -> Source | None:  # noqa: N803
         return ParquetRows(_parquet_path(X))
     if isinstance(X, np.ndarray):
         return ArrayRows(X) if X.ndim == 2 and X.size > LARGE and X.dtype.kind in "biuf" else None
-    if _is_chunked(X):
-        return ArrayRows(X)
-    return None
+    return ArrayRows(X) if is_chunked(X) else None
 
 
-def _is_chunked(X: Any) -> bool:  # noqa: N803
-    """Whether it is an array in chunks on disk, such as Zarr's: it has what those have."""
-    parts = ("shape", "dtype", "chunks", "__getitem__")
-    return all(hasattr(X, part) for part in parts) and not hasattr(X, "__dask_graph__")
+def is_chunked(X: Any) -> bool:  # noqa: N803
+    """Whether it is an array on disk: Zarr's, which is known by its chunks, or h5py's."""
+    if not all(hasattr(X, part) for part in ("shape", "dtype", "chunks", "__getitem__")):
+        return False
+    whole = isinstance(X.chunks, tuple) and all(isinstance(one, int) for one in X.chunks)
+    return whole or type(X).__module__.partition(".")[0] == "h5py"
+
+
+def fits_memory(X: Any) -> bool:  # noqa: N803
+    """Whether data that can be read in blocks can as well be loaded: arrays that are not large."""
+    if isinstance(X, np.ndarray):
+        return True
+    return is_chunked(X) and math.prod(X.shape) <= LARGE
 
 
 def _parquet_path(path: str | os.PathLike[str]) -> Path:

@@ -54,7 +54,8 @@ class ConstrainedKMeans(FittedCenters):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample; obeys every rule. Of data in a file, a `bckm.blocks.labels.Labels`:
-        it looks like an array and reads the rows when it is asked.
+        it looks like an array and reads the rows when it is asked. Of a dask array, a dask array
+        with the same chunks.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Means of the clusters (an empty cluster keeps its last center), also for a learned metric;
         for other metrics the directions of the means, with the columns of X, see `bckm.Result`.

@@ -71,6 +71,9 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         sample counts here with the mean weight: the prices are divided by it. Without prices,
         labels of the X of `fit` may differ from `labels_` wherever a rule binds.
 
+        After a fit of data in blocks, predicted labels of its X are always `labels_`, except for
+        samples exactly on a border, such as copies of a sample that sizes divide among clusters.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -79,8 +82,8 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
-            Cluster of each sample; the first one in case of ties. Of data in a file, made when
-            they are asked for, as `labels_`.
+            Cluster of each sample; the first one in case of ties. Of data in a file, and of
+            a dask array, made when they are asked for, as `labels_`.
 
         Examples
         --------

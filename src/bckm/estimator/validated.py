@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from bckm._core.sparse_input import check_sparse
 from bckm._core.validation import read_jobs, refuse_masked
 from bckm.blocks.holders import holder_of
+from bckm.blocks.sources import fits_memory
 
 FLOATS = [np.float64, np.float32]  # what data may stay
 
@@ -31,7 +32,7 @@ def validated_in_blocks(estimator: Any, X: Any, *, reset: bool) -> Any:  # noqa:
     holder = holder_of(X, read_jobs(estimator.n_jobs))
     if holder is None:
         return validated(estimator, X, reset=reset)
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) or (reset and fits_memory(X)):  # whatever is asked of it
         return validate_data(estimator, X, skip_check_array=True, reset=reset)
     if reset:
         estimator.n_features_in_ = holder.n_features

@@ -38,7 +38,7 @@ class Step:
     status : Status
         OPTIMAL or FEASIBLE: how the assignment of this step ended.
     moved : int
-        Number of samples that changed cluster.
+        Number of samples that changed cluster; where data are read in blocks, an estimate.
     seconds : float
         Seconds since the fit began.
     kind : {"assign", "moves"}
@@ -111,12 +111,15 @@ class Result:
     labels : array (n,)
         Cluster of each sample; verified against the rules. Of data in a file (Parquet, Zarr), a
         `bckm.blocks.labels.Labels`: it looks like an array and reads the rows when it is asked.
+        Of a dask array, a dask array with the same chunks.
     centers : array (k, d)
         Means of the clusters (an empty cluster keeps its last center); from `bckm.assign_to`, the
-        given centers. With the columns of X: for ``metric="cosine"``, the direction of the mean, of
-        length 1; for "latlon" or "haversine", its latitude and longitude. A mean at the center of
-        the sphere has no direction and gets that of one of its samples. For a learned metric, the
-        means of X (of an empty cluster, a point that the learned center is the image of).
+        given centers; where data are read in blocks, those that the labels were assigned to, which
+        are the means up to `tol`. With the columns of X: for ``metric="cosine"``, the direction of
+        the mean, of length 1; for "latlon" or "haversine", its latitude and longitude. A mean at
+        the center of the sphere has no direction and gets that of one of its samples. For a learned
+        metric, the means of X (of an empty cluster, a point that the learned center is the image
+        of).
     inertia : float
         Weighted sum of squared distances of samples to the center of their cluster.
     penalty : float
@@ -149,7 +152,8 @@ class Result:
         Counts of the engine over the whole fit; for ``solver="pump"`` the steps that the pump
         finished ``alone`` and those ``completed`` by the exact engine; for the exact engine the
         tree ``searches``, that is steps whose relaxation was not enough; for the transport engine
-        the points it ``looked`` at and its shortest ``paths``.
+        the points it ``looked`` at and its shortest ``paths``; where data are read in blocks, the
+        ``passes`` over them and the bytes of what these told, ``received``.
     seconds : float
         Time of the whole fit.
     solver : str

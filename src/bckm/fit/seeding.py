@@ -180,7 +180,7 @@ def number_of_starts(n_init: Any, init: Any, problem: Problem) -> int:
             warnings.warn(
                 f"n_init={number} is ignored: the centers of init are the only start.",
                 RuntimeWarning,
-                stacklevel=5,  # who called kmeans
+                stacklevel=6,  # who called kmeans
             )
         return int(number)
     if callable(init) or (isinstance(init, str) and init == "random"):

@@ -40,6 +40,9 @@ class NoFileError(TableError, FileNotFoundError):
     def __str__(self) -> str:
         return str(self.args[0])
 
+    def __reduce__(self) -> tuple[type[NoFileError], tuple[object, ...]]:
+        return NoFileError, self.args  # distributed pickles errors without one in its own way
+
 
 class OptionError(TableError):
     r"""A reading option does not apply to a file: a sheet, an encoding.

@@ -14,6 +14,7 @@ from bckm._core.types import FloatArray
 from bckm._core.validation import read_centers, read_cluster_count, read_jobs, read_n_clusters
 from bckm.blocks.holder import Holder
 from bckm.blocks.holders import holder_of
+from bckm.blocks.sources import fits_memory
 from bckm.constraints import Constraints
 from bckm.constraints.sample_id import located
 from bckm.exceptions import UndecidedError, UnsupportedError
@@ -42,7 +43,8 @@ def asked_in_blocks(
 ) -> tuple[Holder, Sizes] | None:
     """Who holds the data and what is asked, if they are to be read in blocks; None: in memory.
 
-    An array in memory stays there if more is asked than sizes; of other data that is refused.
+    If more is asked than sizes, an array in memory stays there, and one on disk that is not large
+    is loaded; of other data that is refused.
 
     Raises
     ------
@@ -54,7 +56,7 @@ def asked_in_blocks(
     holder = holder_of(X, read_jobs(n_jobs))
     if holder is None:
         return None
-    in_memory = isinstance(X, np.ndarray)
+    in_memory = fits_memory(X)
     beyond = _beyond(constraints, solver, metric, sample_weight, None if in_memory else sample_id)
     if beyond:
         if in_memory:

@@ -70,19 +70,17 @@ template <int rows, int blocks>
 void some_costs(const double* const* x, const double* weight, const double* columns,
                 std::int64_t dims, std::int64_t width, double* const* out) {
     double* to[rows];
-    for (int r = 0; r < rows; ++r) to[r] = out[r];
-    const auto go_on = [&](int number) {
-        for (int r = 0; r < rows; ++r) to[r] += number * block;
-        columns += number * block * dims;
-        width -= number * block;
+    const auto place = [&](std::int64_t i) {
+        for (int r = 0; r < rows; ++r) to[r] = out[r] + i;
     };
-    while (width >= blocks * block) {
-        block_costs<rows, blocks>(x, weight, columns, dims, to);
-        go_on(blocks);
+    std::int64_t i = 0;
+    for (; i + blocks * block <= width; i += blocks * block) {
+        place(i);
+        block_costs<rows, blocks>(x, weight, columns + i * dims, dims, to);
     }
-    while (width > 0) {
-        block_costs<rows, 1>(x, weight, columns, dims, to);
-        go_on(1);
+    for (; i < width; i += block) {
+        place(i);
+        block_costs<rows, 1>(x, weight, columns + i * dims, dims, to);
     }
 }
 
@@ -96,6 +94,13 @@ void costs(const double* const* x, const double* weight, int rows, const double*
         some_costs<4, blocks_of_four>(x, weight, columns, dims, width, out);
     for (; rows > 0; --rows, ++x, ++weight, ++out)
         some_costs<1, blocks_of_one>(x, weight, columns, dims, width, out);
+}
+
+void offer(const double* __restrict cost, double here, std::int64_t k, double* __restrict least) {
+    for (std::int64_t i = 0; i < k; ++i) {
+        const double change = cost[i] - here;
+        least[i] = change < least[i] ? change : least[i];
+    }
 }
 
 void relax(const double* __restrict arc, double here, double so_far, const double* __restrict price,
@@ -160,6 +165,6 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 
 }  // namespace
 
-RowLoops row_loops() { return {costs, relax, decay, least, entry}; }
+RowLoops row_loops() { return {costs, offer, relax, decay, least, entry}; }
 
 }  // namespace bckm::BCKM_ISA

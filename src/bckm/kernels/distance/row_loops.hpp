@@ -11,6 +11,9 @@ struct RowLoops {
     void (*costs)(const double* const* x, const double* weight, int rows, const double* columns,
                   std::int64_t dims, std::int64_t width, double* const* out);
 
+    // least[i] = min(least[i], cost[i] - here)
+    void (*offer)(const double* cost, double here, std::int64_t k, double* least);
+
     // distance[i] = min(distance[i], so_far + max(0, arc[i] + here - price[i])); where that is
     // lower, from[i] = name and used[i] = arc[i]
     void (*relax)(const double* arc, double here, double so_far, const double* price,

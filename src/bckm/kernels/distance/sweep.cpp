@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "distance/contenders.hpp"
@@ -21,7 +21,7 @@ constexpr double unit64 = 1.2e-16;  // relative rounding of float64, 2^-53
 struct Worker {
     Worker(const Packed& packed, std::int64_t k, bool selects)
         : tile(packed), costs(padded(k)), listed(chunk_size), gained(k, 0) {
-        if (selects) selection.emplace(packed);
+        if (selects) selection = std::make_unique<Selection>(packed);
     }
 
     Tile tile;
@@ -30,7 +30,7 @@ struct Worker {
     std::vector<std::int64_t> gained;
     std::int64_t evaluated = 0;
     TileBest leaders;
-    std::optional<Selection> selection;
+    std::unique_ptr<Selection> selection;
 };
 
 float below(double value) {
