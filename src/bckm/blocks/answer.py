@@ -13,6 +13,7 @@ from bckm._core.arrays import blocks
 from bckm._core.types import FloatArray, IntArray
 
 NUMBERS = 2**19  # in a part of rows that are compared
+FAN = 16  # answers that are held before they are merged
 FEW = 16  # samples at one row that are listed; of more, their number is told
 BINS = 256  # of the table, for each pair of clusters: four for each factor of two
 SHIFT, LOWEST = 21, (127 - 52) << 2  # bins are bits of a float32, from 2^-52 on
@@ -234,6 +235,19 @@ def merged(answers: Iterable[Answer]) -> Answer:
         located=_sum(part.located for part in parts),
         most=first.most,
     )
+
+
+def gathered(answers: Iterable[Answer]) -> Answer:
+    """The same of answers that come one by one: few of them, and of their rows, are held."""
+    held: list[Answer] = []
+    rows = 0
+    for answer in answers:
+        held.append(answer)
+        rows += len(answer.taken.rows)
+        if len(held) > FAN or rows > answer.most:
+            held = [merged(held)]
+            rows = len(held[0].taken.rows)
+    return merged(held)
 
 
 def _sum(arrays: Iterable[IntArray]) -> IntArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import IntArray
-from bckm.blocks.answer import Answer, merged
+from bckm.blocks.answer import Answer, gathered
 from bckm.blocks.labelling import Labelling, label_block
 from bckm.blocks.labels import Labels
 from bckm.blocks.look import look
@@ -39,12 +39,10 @@ class ArrayHolder:
     def look(self, question: Question, deadline: Deadline | None = None) -> Answer:
         """Answer a question about all rows."""
         self.passes += 1
-        answers: list[Answer] = []
-        for offset, block in self.source.blocks():
-            answers.append(look(block, offset, question, self.threads, deadline))
-            if len(answers) > 16:
-                answers = [merged(answers)]
-        answer = merged(answers)
+        answer = gathered(
+            look(block, offset, question, self.threads, deadline)
+            for offset, block in self.source.blocks()
+        )
         self.received += answer.nbytes
         return answer
 

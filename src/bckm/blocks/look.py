@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.rounding import UNIT
 from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.blocks import whole_sums
-from bckm.blocks.answer import Answer, Table, Taken, alike, merged
+from bckm.blocks.answer import Answer, Table, Taken, alike, gathered
 from bckm.blocks.frame import Frame
 from bckm.blocks.question import WINDOWS, Listed, Question
 from bckm.blocks.survey import NUMBERS
@@ -58,12 +59,12 @@ def look(
     """
     # least gaps, in an array for all parts: there are many pairs
     minima = np.full((question.k, question.k) if question.limit is not None else (0, 0), np.inf)
-    answers = [_nothing(question, block.shape[1], block.dtype)]
-    for part in _parts(block, threads, deadline):
-        answers.append(_look(block[part], offset + part.start, question, minima, threads))
-        if len(answers) > 16:
-            answers = [merged(answers)]
-    return replace(merged(answers), minima=_below(minima))
+    looks = (
+        _look(block[part], offset + part.start, question, minima, threads)
+        for part in _parts(block, threads, deadline)
+    )
+    nothing = _nothing(question, block.shape[1], block.dtype)
+    return replace(gathered(chain([nothing], looks)), minima=_below(minima))
 
 
 def _below(values: FloatArray) -> Floats:

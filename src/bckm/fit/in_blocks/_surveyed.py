@@ -18,13 +18,14 @@ from bckm.blocks.coordinator import Coordinator
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import Holder
 from bckm.blocks.labelling import Labelling
+from bckm.blocks.question import MOST
 from bckm.blocks.step import Step as Assigned
 from bckm.blocks.survey import Survey
 from bckm.constraints import Constraints
 
-SAMPLE = 2**17  # rows of the sample, unless they are wide,
-SAMPLE_NUMBERS = 2**25
-EACH = 64  # but so many for each cluster
+SAMPLE = 2**17  # rows of the sample, unless they are wide: it is held several times
+SAMPLE_NUMBERS = 2**23
+EACH, MOST_NUMBERS = 64, 2**25  # but so many for each cluster, unless they are very wide
 SEED = 0  # of the sample: the same rows whatever the seed of a fit
 ZERO = 1e-28  # squared distances that rounding may leave of none, where rows reach to 1
 
@@ -66,7 +67,7 @@ class Surveyed:
         """Read all rows once."""
         began = time.perf_counter()
         k, n, d = sizes.lower.size, holder.n_rows, holder.n_features
-        many = max(min(SAMPLE, SAMPLE_NUMBERS // d), min(EACH * k, 2 * SAMPLE_NUMBERS // d), 2 * k)
+        many = max(min(SAMPLE, SAMPLE_NUMBERS // d), min(EACH * k, MOST_NUMBERS // d), 2 * k)
         survey = holder.survey(min(1.0, many / n), SEED, deadline)
         if survey.bad is not None:
             raise ValueError(
@@ -80,9 +81,11 @@ class Surveyed:
 
     def coordinator(self, threads: int) -> Coordinator:
         """Who makes assignments of these data."""
-        return Coordinator(
-            self.holder, self.survey, self.frame, self.sizes.lower, self.sizes.upper, threads
-        )
+        bounds = (self.sizes.lower, self.sizes.upper)
+        most = max(
+            min(MOST, SAMPLE_NUMBERS // self.holder.n_features), 2**14
+        )  # as wide as they are
+        return Coordinator(self.holder, self.survey, self.frame, *bounds, threads, most)
 
     @property
     def scale(self) -> float:
