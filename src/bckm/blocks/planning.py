@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bckm._core.arrays import squared_distances
+from bckm._core.arrays import blocks, squared_distances
 from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.blocks.answer import Table
 from bckm.blocks.borders import Borders
@@ -84,9 +84,10 @@ class Planner:
         if way.any():
             # no row is expected between clusters that are far apart
             seen = self.seen(p)
-            apart = np.square(self.sample.points - self.centers[seen.label]).sum(axis=1)
-            farthest = np.zeros(k)
-            np.maximum.at(farthest, seen.label, OUTER * apart)
+            farthest, points = np.zeros(k), self.sample.points
+            for part in blocks(*points.shape):
+                apart = np.square(points[part] - self.centers[seen.label[part]]).sum(axis=1)
+                np.maximum.at(farthest, seen.label[part], OUTER * apart)
             gone = np.abs(way - way[:, None])
             gone[least_gaps(self.centers, p, farthest) > 2 * gone] = 0.0
             pairs = gone
