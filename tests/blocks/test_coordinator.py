@@ -107,7 +107,7 @@ def test_drawn_instances_in_any_blocks(batch):
 
 
 def rows(kind, n, d, rng):
-    """Data of several kinds, none of which the coordinator was tuned on."""
+    """Data of several kinds."""
     if kind == "heavy tails":
         return rng.standard_t(1.5, size=(n, d))
     if kind == "curve":

@@ -6,7 +6,7 @@ import pytest
 import bckm
 from bckm import Constraints, Stay, kmeans
 from bckm._core.deadline import Deadline
-from bckm.fit import seeding
+from bckm.fit import greedy_seeds, seeding
 from bckm.fit.seeding import Starts, anchors, known_items, match, scatter, spread
 from bckm.problem.problem import Problem
 
