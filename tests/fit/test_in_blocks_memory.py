@@ -18,6 +18,7 @@ def exact(found, k):
     assert found["gap"] < 1e-9
 
 
+@pytest.mark.skipif(bool(missing), reason="without the kernels HiGHS settles, which takes more")
 def test_memory_above_the_data(tmp_path):
     draw(tmp_path / "x.npy", 400_000, 32)  # 98 MiB in float64
     found = run(tmp_path / "x.npy", 5, sample=2**12, max_iter=1)
