@@ -154,7 +154,7 @@ class CoarseSearch:
     def __call__(self, rng: np.random.Generator, effort: float) -> Seeds:
         """The best centers that are found with so much work."""
         cells, k = self._cells, self._k
-        best, least = cells.points[:k], np.inf
+        best, least = cells.points[np.arange(k) % len(cells.points)], np.inf
         try:
             while self.work < effort:
                 seeds = greedy(cells.points, cells.weight, cells.points[:0], k, rng, self._deadline)
