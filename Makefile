@@ -54,7 +54,7 @@ pure: $(VENV)/.dev-installed  # the tests without the compiled kernels
 # own, which borrows all other packages from $(VENV).
 SANITIZE := build/sanitize
 DRIVERS := $(addprefix tests/,problem/test_cliques.py feasibility/test_whole_samples.py \
-  assign/test_linked_transport.py assign/test_sums.py \
+  assign/test_linked_transport.py assign/test_sums.py blocks/test_look.py \
   fit/search/test_annealing.py fit/search/test_local_search.py)
 PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 LIBRARY = $$($${CXX:-g++} -print-file-name=$(1))
