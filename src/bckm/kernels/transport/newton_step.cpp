@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/pool.hpp"
+#include "transport/laplacian.hpp"
 
 namespace bckm {
 namespace {
@@ -114,61 +115,6 @@ private:
     int lowest;
 };
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-    return sum;
-}
-
-// Edges of each node: most pairs of clusters have no border.
-struct Neighbors {
-    std::vector<std::size_t> begin{0}, node;
-    std::vector<double> weight;
-
-    Neighbors(const std::vector<double>& edge, std::size_t k) {
-        for (std::size_t a = 0; a < k; ++a) {
-            for (std::size_t b = 0; b < k; ++b)
-                if (edge[a * k + b] != 0.0) {
-                    node.push_back(b);
-                    weight.push_back(edge[a * k + b]);
-                }
-            begin.push_back(node.size());
-        }
-    }
-};
-
-// Conjugate gradients, preconditioned by the degrees.
-std::vector<double> solve(const Neighbors& near, const std::vector<double>& degree,
-                          const double* gradient, const bool* active) {
-    const std::size_t k = degree.size();
-    std::vector<double> x(k, 0.0), residual(k, 0.0), z(k, 0.0), direction(k, 0.0), product(k, 0.0);
-    for (std::size_t i = 0; i < k; ++i)
-        if (active[i]) {
-            residual[i] = gradient[i];
-            direction[i] = z[i] = residual[i] / degree[i];
-        }
-    double weight = dot(residual, z);
-    const double enough = accuracy * accuracy * weight;
-    for (int round = 0; round < max_rounds && weight > enough; ++round) {
-        for (std::size_t a = 0; a < k; ++a) {
-            double sum = degree[a] * direction[a];
-            for (std::size_t e = near.begin[a]; e < near.begin[a + 1]; ++e)
-                sum -= near.weight[e] * direction[near.node[e]];
-            product[a] = active[a] ? sum : 0.0;
-        }
-        const double length = weight / dot(direction, product);
-        for (std::size_t i = 0; i < k; ++i) {
-            x[i] += length * direction[i];
-            residual[i] -= length * product[i];
-            z[i] = residual[i] / degree[i];
-        }
-        const double next = dot(residual, z);
-        for (std::size_t i = 0; i < k; ++i) direction[i] = z[i] + next / weight * direction[i];
-        weight = next;
-    }
-    return x;
-}
-
 }  // namespace
 
 bool newton_step(const Borders& borders, const double* gradient, const bool* active, double* step,
@@ -177,16 +123,13 @@ bool newton_step(const Borders& borders, const double* gradient, const bool* act
     const Survey survey(borders, threads);
     const std::vector<float> depth = survey.depths(gradient);
     const std::vector<double> edge = survey.edges(depth);
-    std::vector<double> degree(k, 0.0);
+    std::vector<double> degree = degrees(edge.data(), k);
     double mean = 0.0;
-    for (std::int64_t a = 0; a < k; ++a) {
-        for (std::int64_t b = 0; b < k; ++b) degree[a] += edge[a * k + b];
-        mean += degree[a] / static_cast<double>(k);
-    }
+    for (const double d : degree) mean += d / static_cast<double>(k);
     if (!(mean > 0.0) || !std::isfinite(mean)) return false;
     for (double& d : degree) d = d > 0.0 ? d * (1.0 + ridge) : ridge * mean;
     const std::vector<double> x =
-        solve(Neighbors(edge, static_cast<std::size_t>(k)), degree, gradient, active);
+        solve_laplacian(edge.data(), degree, gradient, active, accuracy, max_rounds);
     const double limit = longest_step * *std::max_element(depth.begin(), depth.end());
     for (std::int64_t i = 0; i < k; ++i) step[i] = std::clamp(x[i], -limit, limit);
     return true;

@@ -5,16 +5,17 @@
 #include <limits>
 
 #include "runtime/pool.hpp"
+#include "transport/laplacian.hpp"
 
 namespace bckm {
 namespace {
 
 constexpr double widest = 12.0;       // temperatures above the least value that still count
 constexpr double least_share = 1e-3;  // of a sample, for an edge
+constexpr double accuracy = 1e-4;     // of a step
+constexpr int max_rounds = 300;
 // how far a cluster that is not listed is thought to lie behind the end of the list, in lists
 constexpr double beyond = 4.0;
-constexpr double accuracy = 1e-4;  // of a step
-constexpr int max_rounds = 300;
 
 // Adds up points of one part.
 class Summing {
@@ -133,61 +134,6 @@ void add(const std::vector<double>& part, std::vector<double>& total) {
     for (std::size_t i = 0; i < part.size(); ++i) total[i] += part[i];
 }
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-    return sum;
-}
-
-// Edges of each node: most pairs of clusters have no border.
-struct Neighbors {
-    std::vector<std::size_t> begin{0}, node;
-    std::vector<double> weight;
-
-    Neighbors(const double* edge, std::size_t k) {
-        for (std::size_t a = 0; a < k; ++a) {
-            for (std::size_t b = 0; b < k; ++b)
-                if (edge[a * k + b] != 0.0) {
-                    node.push_back(b);
-                    weight.push_back(edge[a * k + b]);
-                }
-            begin.push_back(node.size());
-        }
-    }
-};
-
-// Conjugate gradients, preconditioned by the diagonal.
-std::vector<double> solve(const Neighbors& near, const std::vector<double>& diagonal,
-                          const double* gradient, const bool* active) {
-    const std::size_t k = diagonal.size();
-    std::vector<double> x(k, 0.0), residual(k, 0.0), z(k, 0.0), direction(k, 0.0), product(k, 0.0);
-    for (std::size_t i = 0; i < k; ++i)
-        if (active[i]) {
-            residual[i] = gradient[i];
-            direction[i] = z[i] = residual[i] / diagonal[i];
-        }
-    double weight = dot(residual, z);
-    const double enough = accuracy * accuracy * weight;
-    for (int round = 0; round < max_rounds && weight > enough; ++round) {
-        for (std::size_t a = 0; a < k; ++a) {
-            double sum = diagonal[a] * direction[a];
-            for (std::size_t e = near.begin[a]; e < near.begin[a + 1]; ++e)
-                sum -= near.weight[e] * direction[near.node[e]];
-            product[a] = active[a] ? sum : 0.0;
-        }
-        const double length = weight / dot(direction, product);
-        for (std::size_t i = 0; i < k; ++i) {
-            x[i] += length * direction[i];
-            residual[i] -= length * product[i];
-            z[i] = residual[i] / diagonal[i];
-        }
-        const double next = dot(residual, z);
-        for (std::size_t i = 0; i < k; ++i) direction[i] = z[i] + next / weight * direction[i];
-        weight = next;
-    }
-    return x;
-}
-
 }  // namespace
 
 SoftDual soft_dual(const Listed& listed, const double* prices, double temperature, int threads) {
@@ -213,16 +159,13 @@ SoftDual soft_dual(const Listed& listed, const double* prices, double temperatur
 
 bool damped_step(const double* edge, std::int64_t k, const double* gradient, const bool* active,
                  double damping, double* step) {
-    std::vector<double> degree(k, 0.0);
+    std::vector<double> degree = degrees(edge, k);
     double mean = 0.0;
-    for (std::int64_t a = 0; a < k; ++a) {
-        for (std::int64_t b = 0; b < k; ++b) degree[a] += edge[a * k + b];
-        mean += degree[a] / static_cast<double>(k);
-    }
+    for (const double d : degree) mean += d / static_cast<double>(k);
     if (!(mean > 0.0) || !std::isfinite(mean)) return false;
     for (double& d : degree) d += damping * (d + mean);
     const std::vector<double> x =
-        solve(Neighbors(edge, static_cast<std::size_t>(k)), degree, gradient, active);
+        solve_laplacian(edge, degree, gradient, active, accuracy, max_rounds);
     std::copy(x.begin(), x.end(), step);
     return true;
 }
