@@ -1,5 +1,7 @@
 """Exact steps over blocks: against the in-memory engine, against plain NumPy, in any blocks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -219,3 +221,22 @@ def test_labels_within_the_bounds_have_to_do_where_none_are_proven(monkeypatch):
     best = c.step(centers, np.zeros(8))
     assert step.bound <= best.cost <= step.cost <= 1.01 * best.cost
     assert step.bound >= 0.99 * best.cost
+
+
+@compiled
+def test_worse_labels_of_the_returned_rows_lower_no_bound():
+    """What two rows lose by an exchange is no part of what is proven."""
+    X = np.random.default_rng(4).normal(size=(20_000, 3))
+    lower = upper = np.full(8, 2500)
+    c = coordinated(X, lower, upper, share=0.1)
+    step = c.step(c.frame.inside(X[:8]), np.zeros(8))
+    found = step.settled
+    settling = Settling(step.question, step.answer, lower, upper, 1)
+    one = int(np.flatnonzero(found.parts.cluster != found.parts.cluster[0])[0])
+    cluster = found.parts.cluster.copy()
+    cluster[[0, one]] = cluster[[one, 0]]
+    worse = settling._proven(
+        found.prices, replace(found.parts, cluster=cluster), found.sizes, settling.bounds
+    )
+    assert worse.cost > found.cost * (1 + 1e-8)
+    assert worse.bound == pytest.approx(found.bound, rel=1e-12)
