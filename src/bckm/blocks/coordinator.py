@@ -19,9 +19,9 @@ from bckm.assign.transport_state import SizeBounds
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
 from bckm.blocks.borders import Borders
-from bckm.blocks.exceptions import labeling_of
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import Holder
+from bckm.blocks.label_exceptions import labeling_of
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.planning import Plan, Planner
 from bckm.blocks.question import MOST, Question
