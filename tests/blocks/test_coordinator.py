@@ -148,6 +148,39 @@ def test_few_looks_and_a_proof(kind):
 
 
 @compiled
+def test_many_clusters_and_features():
+    """From random rows of unequal blobs, where some clusters are far too large at first."""
+    rng = np.random.default_rng(5)
+    n, d, k = 5000, 130, 256
+    blob = rng.choice(12, n, p=rng.dirichlet(np.ones(12)))
+    X = (2 * rng.normal(size=(12, d)))[blob] + rng.normal(size=(n, d))
+    sizes = np.full(k, int(0.9 * n / k)), np.full(k, int(1.1 * n / k) + 1)
+    c = coordinated(X, *sizes, ends=[3000], share=0.5)
+    centers, prices, memory = c.frame.inside(X[rng.choice(n, k, replace=False)]), np.zeros(k), None
+    for number in range(2):
+        step = c.step(centers, prices, memory)
+        check(c, centers, step, X, *sizes)
+        assert step.passes <= (6 if number == 0 else 4)
+        centers, prices, memory = step.means, step.prices, step.memory
+
+
+def test_more_rows_than_a_message_may_hold():
+    """A look that would return too many returns some of them, and the next one asks for less."""
+    rng = np.random.default_rng(6)
+    n, d, k = 12_000, 3, 8
+    X = np.concatenate([rng.normal(size=(n // 2, d)), rng.integers(0, 3, (n // 2, d))])
+    sizes = np.full(k, n // k), np.full(k, n // k)
+    found = []
+    for ends in ([], [100, 7000]):
+        c = coordinated(X, *sizes, ends=ends, share=0.05, most=600)
+        centers = c.frame.inside(X[np.random.default_rng(1).choice(n, k, replace=False)])
+        step = c.step(centers, np.zeros(k))
+        check(c, centers, step, X, *sizes)
+        found.append(step)
+    assert np.array_equal(found[0].prices, found[1].prices)
+
+
+@compiled
 def test_masses_of_equal_rows_are_divided():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 3))[rng.integers(0, 6, 30_000)]

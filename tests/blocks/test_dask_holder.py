@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from dask.utils import key_split
 
 from bckm._core.deadline import Deadline, TimeUp
-from bckm.blocks.answer import BINS, FEW, merged
+from bckm.blocks.answer import FEW, SPARE, merged
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.dask_holder import DaskHolder
 from bckm.blocks.labeling import label_block
@@ -143,9 +143,9 @@ def most_bytes(n, question, dtype):
     listed = 0 if question.listed is None else len(question.listed.rows)
     rows = min(n, question.most)  # different ones, with cluster, number and first sample
     return (
-        (8 * k + 16 * k * d)  # counts and sums
+        (16 * k + 16 * k * d)  # counts, farthest rows and sums
         + 4 * k * k  # least gaps
-        + 16 * min(n, BINS * k * (k - 1))  # the table
+        + (rows + min(n, question.most >> SPARE)) * (d * np.dtype(dtype).itemsize + 9)  # drawn
         + rows * (d * np.dtype(dtype).itemsize + 20)
         + 16 * min(n, FEW * rows)  # samples of rows that few have
         + 8 * WINDOWS * listed

@@ -1,6 +1,7 @@
 """Looks against plain NumPy, and merged in any way to the same bits."""
 
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -39,7 +40,6 @@ def box(k, scale=0.02, seed=0):
     return {
         "limit": scale * rng.random((k, k)) ** 2,
         "wide": scale * (1 + 4 * rng.random(k)),
-        "near": 0.1 * rng.random(k),
     }
 
 
@@ -47,8 +47,9 @@ def same(one, two):
     assert (one.cost, one.most) == (two.cost, two.most)
     for name in ("counts", "farthest", "high", "low", "minima", "located"):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
-    for name in ("key", "number"):
-        assert np.array_equal(getattr(one.table, name), getattr(two.table, name)), name
+    for name in ("rows", "index", "level", "draw", "thinned"):
+        assert np.array_equal(getattr(one.drawn, name), getattr(two.drawn, name)), name
+        assert np.array_equal(getattr(one.spare, name), getattr(two.spare, name)), name
     for name in ("rows", "label", "number", "first", "index", "which", "overflow"):
         assert np.array_equal(getattr(one.taken, name), getattr(two.taken, name)), name
 
@@ -83,21 +84,40 @@ def test_counts_cost_and_sums_are_exact(way, dtype, d):
             assert abs(Fraction(means[i, t]) - exact) <= Fraction(1, 2**52)
 
 
-def test_the_table_counts_rows_near_borders(way):
-    near = np.array([0.05, 0.1, 0.0, 0.02, 0.07])
-    X, question = drawn(0, near=near)
-    table, value = look(X, 0, question).table, values(X, question)
-    two = np.argsort(value, axis=1)[:, :2]
-    gap = np.diff(np.take_along_axis(value, two, axis=1), axis=1)[:, 0]
-    best, second, begin, end = table.cells(5)
-    assert (begin < end).all()
-    off = 0
-    for a, b, g0, g1, number in zip(best, second, begin, end, table.number, strict=True):
-        here = (two == [a, b]).all(axis=1) & (gap <= near[a] + near[b])
-        off += abs(number - (here & (gap >= g0) & (gap < g1)).sum())
-    assert off <= 4  # the gaps of the kernel are float32: some are beyond an edge
-    counted = (gap <= near[two].sum(axis=1)).sum()
-    assert abs(table.number.sum() - counted) <= 2
+def test_rows_beyond_are_drawn_the_fewer_the_farther(way):
+    X, question = drawn(0, 30_000, **box(5, 0.05))
+    value = values(X, question)
+    label, each = value.argmin(axis=1), np.arange(len(X))
+    gap = value - value.min(axis=1)[:, None]
+    gap[each, label] = np.inf
+    ratio = (gap / question.limit[label]).min(axis=1)
+    inside = (gap.min(axis=1) <= question.wide[label]) & (ratio > 1)
+    for thin in (0, 2):
+        answer = look(X, 0, replace(question, thin=thin))
+        found = answer.drawn
+        assert np.array_equal(found.rows, X[found.index])
+        assert (np.diff(found.index) > 0).all()
+        assert inside[found.index].mean() > 0.999  # but for rounding
+        level = np.frexp(ratio[found.index])[1] + thin
+        assert (level == found.level).mean() > 0.999
+        for one in np.unique(found.level):
+            all_of = inside & (np.frexp(ratio)[1] + thin == one)
+            number = found.number[found.level == one].sum()
+            assert abs(number - all_of.sum()) <= 5 * np.sqrt(2.0**one * all_of.sum()) + 5
+        close = answer.taken.number.sum()
+        assert abs(answer.spare.number.sum() - close) <= 5 * np.sqrt(8 * close)
+    other = look(X, 0, replace(question, thin=2, draw=1)).drawn
+    assert not np.array_equal(other.index, found.index)
+
+
+def test_masses_of_equal_rows_are_drawn_one_by_one():
+    X, question = drawn(3, 4000, **box(5, 0.05))
+    X = np.concatenate([X, np.repeat(X[:40], 500, axis=0)])
+    whole = look(X, 0, question).drawn
+    few = look(X, 0, replace(question, most=200)).drawn
+    assert few.thinned > 0
+    assert 50 < len(few.rows) <= 200
+    assert abs(few.number.sum() / whole.number.sum() - 1) < 0.4
 
 
 def test_rows_are_returned_that_could_change(way):
@@ -125,7 +145,8 @@ def test_rows_are_returned_that_could_change(way):
         least = gap[label == a].min(axis=0, initial=np.inf)
         told = np.minimum(answer.minima[a], wide[a])
         assert (told <= least).all()
-        assert np.allclose(told, np.minimum(least, wide[a]), rtol=1e-6)
+        # by float32, of squares of about 1
+        assert np.allclose(told, np.minimum(least, wide[a]), rtol=1e-6, atol=2e-5)
 
 
 def test_kernel_and_numpy_agree(monkeypatch):
@@ -189,7 +210,7 @@ def test_rows_with_one_key_are_told_apart(monkeypatch):
             return np.full(size, 2**63 - 1, dtype) + np.uint64(1)  # all keys are alike, times one
 
     rows = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0], [-0.0, 3.0], [0.0, 3.0]])
-    monkeypatch.setattr("bckm.blocks.answer.np.random.default_rng", lambda seed: Zero())
+    monkeypatch.setattr("bckm.blocks.equal_rows.np.random.default_rng", lambda seed: Zero())
     taken = Taken.found(rows, np.arange(5, dtype=np.int32), np.array([9, 5, 7, 1, 2]), 10)
     assert taken.index.tolist() == [1, 2, 5, 7, 9]
     assert taken.which.tolist() == [0, 0, 1, 2, 2]
@@ -269,7 +290,7 @@ def test_the_deadline_is_heard():
 
 
 def test_messages_are_small():
-    X, question = drawn(8, 20_000, 8, 10, np.float32, near=np.full(10, 0.005))
+    X, question = drawn(8, 20_000, 8, 10, np.float32)
     holder = ArrayHolder(X)
     answer = holder.look(question)
     assert holder.received == answer.nbytes <= 10 * 8 * 16 + 100 * 40 * 16 + 100

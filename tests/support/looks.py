@@ -18,8 +18,7 @@ def drawn_question(X: Any, k: int, seed: int = 0, **asked: Any) -> Question:
     centers = frame.inside(X[rng.choice(len(X), k, replace=False)])
     width = 0.1 * np.square(centers - centers.mean(axis=0)).sum(axis=1).mean()
     prices = width * rng.normal(size=k)
-    near, limit = np.full(k, width / 2), np.full((k, k), width / 5)
-    much = {"near": near, "limit": limit, "wide": np.full(k, width)}
+    much = {"limit": np.full((k, k), width / 5), "wide": np.full(k, width)}
     return Question(frame, centers, prices, **(much | asked))
 
 

@@ -9,58 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._core.arrays import blocks
 from bckm._core.types import FloatArray, IntArray
+from bckm.blocks.drawn import Drawn, merged_drawn
+from bckm.blocks.equal_rows import groups_of
 
-NUMBERS = 2**19  # in a part of rows that are compared
 FAN = 16  # answers that are held before they are merged
+SPARE = 3  # one of 2^3 rows that are returned is drawn, too
 FEW = 16  # samples at one row that are listed; of more, their number is told
-BINS = 256  # of the table, for each pair of clusters: four for each factor of two
-SHIFT, LOWEST = 21, (127 - 52) << 2  # bins are bits of a float32, from 2^-52 on
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """How many rows there are whose best two clusters are a and b, by the gap between these.
-
-    Attributes
-    ----------
-    key : array (m,)
-        (a * k + b) * BINS + bin, increasing; see `cells`.
-    number : array (m,)
-        Rows.
-    """
-
-    key: IntArray
-    number: IntArray
-
-    @classmethod
-    def counted(cls, key: IntArray, number: IntArray | None = None) -> Table:
-        """Count keys, or add up the numbers of equal ones."""
-        if number is None:
-            found, number = np.unique(key, return_counts=True)
-            return cls(found, number.astype(np.int64))
-        order = np.argsort(key, kind="stable")
-        key, number = key[order], number[order]
-        first = np.flatnonzero(np.diff(key, prepend=-1))
-        return cls(key[first], np.add.reduceat(number, first) if first.size else number)
-
-    @classmethod
-    def of_gaps(cls, best: IntArray, second: IntArray, gap: FloatArray, near: FloatArray) -> Table:
-        """Count rows by their best two clusters and the gap between these; see `Question.near`."""
-        at = np.flatnonzero(gap <= near[best] + near[second])
-        bits = gap[at].astype(np.float32).view(np.int32) >> SHIFT
-        place = np.clip(bits.astype(np.int64) - LOWEST, 0, BINS - 1)  # negative gaps are rounding
-        return cls.counted((best[at] * near.size + second[at]) * BINS + place)
-
-    def cells(self, k: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-        """Best and second cluster of each cell, and from where to where its gaps reach."""
-        pair, place = np.divmod(self.key, BINS)
-        best, second = np.divmod(pair, k)
-        ends = ((np.arange(BINS + 1) + LOWEST) << SHIFT).astype(np.int32).view(np.float32)
-        edges = ends.astype(np.float64)
-        edges[0] = 0.0
-        return best, second, edges[place], edges[place + 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,40 +80,6 @@ class Taken:
         return Taken(rows, label, number, first, index[order], which[order])
 
 
-def groups_of(rows: NDArray[Any]) -> IntArray:
-    """A number for each row, the same for equal rows."""
-    parts = list(blocks(len(rows), max(1, rows.shape[1]), NUMBERS))
-    factors = np.random.default_rng(0).integers(1, 2**63, _words(rows[:0]).shape[1], np.uint64)
-    key = np.empty(len(rows), np.uint64)
-    for part in parts:
-        words = _words(rows[part])
-        words ^= words >> np.uint64(29)
-        key[part] = words @ (factors * np.uint64(2) + np.uint64(1))
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
-    alike = (_words(rows[part]) == _words(rows[first[group[part]]]) for part in parts)
-    if all(same.all() for same in alike):
-        return np.asarray(group)
-    _, group = np.unique(_words(rows), axis=0, return_inverse=True)  # two rows with one key
-    return np.asarray(group).reshape(-1)
-
-
-def _words(rows: NDArray[Any]) -> NDArray[np.uint64]:
-    """The bytes of rows as whole numbers, in an array of their own."""
-    rows = np.ascontiguousarray(rows + 0.0 if rows.dtype.kind == "f" else rows)  # no minus zero
-    size = rows.shape[1] * rows.dtype.itemsize
-    words = np.zeros((len(rows), -(-size // 8) * 8), np.uint8)
-    words[:, :size] = rows.view(np.uint8).reshape(len(rows), size)
-    return words.view(np.uint64)
-
-
-def alike(listed: NDArray[Any], rows: NDArray[Any]) -> IntArray:
-    """The first listed row that each row equals; -1 where there is none."""
-    group = groups_of(np.concatenate([listed, rows]))
-    first = np.full(int(group.max(initial=-1)) + 1, -1)
-    first[group[: len(listed)][::-1]] = np.arange(len(listed))[::-1]  # the last one written stays
-    return np.asarray(first[group[len(listed) :]])
-
-
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What a look tells; see `Question`.
@@ -173,10 +94,10 @@ class Answer:
         Largest squared distance of a row of each cluster to its center.
     high, low : arrays (k, d)
         Sums of the rows of each cluster, in two pieces; see `whole_sums`. Empty if not asked for.
-    table : Table
-        Rows near the borders of clusters.
     taken : Taken
         Rows that may change their cluster.
+    spare, drawn : Drawn
+        Some of these, in case they are too many; some of the rows beyond.
     minima : array (k, k)
         Least gap of all other rows of cluster a to cluster b, where that is at most `wide`. Empty
         if no rows were asked for.
@@ -191,8 +112,9 @@ class Answer:
     farthest: FloatArray
     high: IntArray
     low: IntArray
-    table: Table
     taken: Taken
+    spare: Drawn
+    drawn: Drawn
     minima: NDArray[np.float32]
     located: IntArray
     most: int
@@ -200,18 +122,12 @@ class Answer:
     @property
     def nbytes(self) -> int:
         """Size of the message, about."""
-        taken, table = self.taken, self.table
-        arrays = (
-            self.counts,
-            self.high,
-            self.low,
-            table.key,
-            table.number,
-            self.minima,
-            self.located,
-        )
+        taken = self.taken
+        arrays = (self.counts, self.farthest, self.high, self.low, self.minima, self.located)
         rows = (taken.rows, taken.label, taken.number, taken.first, taken.index, taken.which)
-        return sum(int(array.nbytes) for array in (*arrays, *rows))
+        return sum(int(array.nbytes) for array in (*arrays, *rows)) + (
+            self.spare.nbytes + self.drawn.nbytes
+        )
 
 
 def merged(answers: Iterable[Answer]) -> Answer:
@@ -226,11 +142,9 @@ def merged(answers: Iterable[Answer]) -> Answer:
         farthest=np.maximum.reduce([part.farthest for part in parts]),
         high=_sum(part.high for part in parts),
         low=_sum(part.low for part in parts),
-        table=Table.counted(
-            np.concatenate([part.table.key for part in parts]),
-            np.concatenate([part.table.number for part in parts]),
-        ),
         taken=_merged_taken([part.taken for part in parts], first.most),
+        spare=merged_drawn([part.spare for part in parts], first.most >> SPARE),
+        drawn=merged_drawn([part.drawn for part in parts], first.most),
         minima=np.minimum.reduce([part.minima for part in parts]),
         located=_sum(part.located for part in parts),
         most=first.most,
@@ -243,10 +157,10 @@ def gathered(answers: Iterable[Answer]) -> Answer:
     rows = 0
     for answer in answers:
         held.append(answer)
-        rows += len(answer.taken.rows)
-        if len(held) > FAN or rows > answer.most:
+        rows += len(answer.taken.rows) + len(answer.drawn.rows)
+        if len(held) > FAN or rows > 2 * answer.most:
             held = [merged(held)]
-            rows = len(held[0].taken.rows)
+            rows = len(held[0].taken.rows) + len(held[0].drawn.rows)
     return merged(held)
 
 

@@ -1,16 +1,26 @@
-"""How many samples lie how near to the borders of each cluster."""
+"""How many samples lie how near to the borders of clusters."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from bckm._core.types import FloatArray, IntArray
+import numpy as np
+from numpy.typing import NDArray
+
+from bckm._core.arrays import squared_distances
+from bckm._core.types import FloatArray
+
+Labels = NDArray[np.integer[Any]]
 
 TIED = 1e-9  # of the largest gap: smaller ones are none
+BINS, SHIFT, LOWEST = 256, 21, (127 - 52) << 2  # of gaps: bits of a float32, from 2^-52 on
+RIDGE = 1e-4  # of the degree, for clusters without any border
+DRAWS = 16  # of errors
+LEAST, PER_WRONG = 16.0, 2.0  # samples from which a density is measured
 
 
 class Borders:
-    """Samples by the gap between their best two clusters, for each of both clusters.
+    """Samples by the gap between their best two clusters.
 
     Parameters
     ----------
@@ -23,34 +33,61 @@ class Borders:
     """
 
     def __init__(
-        self, best: IntArray, second: IntArray, gap: FloatArray, number: FloatArray, k: int
+        self, best: Labels, second: Labels, gap: FloatArray, number: FloatArray, k: int
     ) -> None:
         # samples at a border are asked for in any case
         apart = gap > TIED * float(gap.max(initial=0.0))
-        best, second, gap, number = best[apart], second[apart], gap[apart], number[apart]
-        cluster = np.concatenate([best, second])
-        gap, number = np.concatenate([gap, gap]), np.concatenate([number, number])
-        order = np.lexsort((gap, cluster))
-        self.gap = gap[order]
-        self.end = np.searchsorted(cluster[order], np.arange(1, k + 1))
-        self.begin = np.concatenate([[0], self.end[:-1]])
-        self.sum = np.concatenate([[0.0], np.cumsum(number[order])])
+        self.best, self.second = best[apart].astype(np.int64), second[apart].astype(np.int64)
+        self.gap, self.number, self.k = gap[apart], number[apart], k
+        bits = self.gap.astype(np.float32).view(np.int32) >> SHIFT
+        place = np.clip(bits.astype(np.int64) - LOWEST, 0, BINS - 1)
+        held = sum(
+            np.bincount(which * BINS + place, self.number, k * BINS)
+            for which in (self.best, self.second)
+        )
+        self.held: FloatArray = np.cumsum(np.reshape(held, (k, BINS)), axis=1)
+        ends = ((np.arange(BINS + 1) + LOWEST) << SHIFT).astype(np.int32).view(np.float32)
+        self.edge: FloatArray = ends.astype(np.float64)
+        self.edge[0] = 0.0
 
     def reach(self, goal: FloatArray) -> FloatArray:
-        """Half of the gap below which so many samples of each cluster lie, (k,).
+        """The gap below which so many samples of each cluster lie, as best or second, (k,).
 
         All of them, where there are less; zero where there are none.
         """
-        target = self.sum[self.begin] + goal
-        place = np.searchsorted(self.sum, target, side="left") - 1
-        place = np.clip(place, self.begin, np.maximum(self.end - 1, self.begin))
-        gap = np.append(self.gap, 0.0)[place]
-        return np.where(self.end > self.begin, gap / 2, 0.0)
+        held, each = self.held, np.arange(self.k)
+        goal = np.minimum(goal, held[:, -1])
+        place = np.minimum((held < goal[:, None]).sum(axis=1), BINS - 1)
+        before = np.where(place > 0, held[each, place - 1], 0.0)
+        share = (goal - before) / np.maximum(held[each, place] - before, 1e-300)
+        begin, end = self.edge[place], self.edge[place + 1]
+        return np.where(held[:, -1] > 0, begin + np.clip(share, 0.0, 1.0) * (end - begin), 0.0)
 
-    def within(self, half: FloatArray) -> FloatArray:
-        """How many samples of each cluster have a gap of up to twice this, (k,)."""
-        spread = np.empty(half.size)
-        for i, (begin, end) in enumerate(zip(self.begin, self.end, strict=True)):
-            at = begin + np.searchsorted(self.gap[begin:end], 2 * half[i], side="right")
-            spread[i] = self.sum[at] - self.sum[begin]
-        return spread
+    def laplacian(self, wrong: FloatArray) -> FloatArray | None:
+        """How many samples clusters win per unit of price, (k, k), measured around the borders.
+
+        As deep as those are that so many wrong ones, and a few more, lie; None without a border.
+        """
+        k, depth = self.k, self.reach(np.maximum(LEAST, PER_WRONG * wrong))
+        deep = np.maximum(depth[self.best], depth[self.second])
+        inside = np.flatnonzero(self.gap <= deep)
+        pair = self.best[inside] * k + self.second[inside]
+        weight = np.bincount(pair, self.number[inside] / (2 * deep[inside]), k * k).reshape(k, k)
+        weight = weight + weight.T
+        degree = weight.sum(axis=1)
+        mean = float(degree.mean())
+        if not mean > 0:
+            return None
+        return np.diag(np.where(degree > 0, degree * (1 + RIDGE), RIDGE * mean)) - weight
+
+    def unsure(self, wrong: FloatArray) -> FloatArray:
+        """How far prices are from right, one against the other (k, k), with so many wrong samples.
+
+        Standard deviations, where numbers of wrong samples are those of errors.
+        """
+        k, matrix = self.k, self.laplacian(wrong)
+        if matrix is None:
+            return np.zeros((k, k))
+        errors = np.random.default_rng(0).standard_normal((k, DRAWS)) * wrong[:, None]
+        moves = np.linalg.solve(matrix, errors - errors.mean(axis=0))
+        return np.sqrt(squared_distances(moves, moves) / DRAWS)

@@ -1,9 +1,9 @@
 """`Coordinator`: exact assignment steps over rows that are somewhere else, from looks alone.
 
 A step begins at the prices that a sample of the rows leads to. Each look tells how many samples
-are in the wrong cluster and, in its table, how near others are to changing; a model of the table
-gives the next prices (`table_model`). When few samples are wrong, the rows near borders are asked
-for and settled exactly (`settling`); all other rows are proven to stay where they are.
+are in the wrong cluster, and returns the rows near borders and some of those beyond. If the former
+suffice, they are settled exactly (`settling`), and all other rows are proven to stay where they
+are; if not, a model of all these rows gives the next prices (`row_model`).
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.assign.transport_state import SizeBounds
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
-from bckm.blocks.borders import Borders
+from bckm.blocks.equal_rows import united
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import Holder
 from bckm.blocks.label_exceptions import labeling_of
 from bckm.blocks.labeling import Labeling
-from bckm.blocks.planning import Plan, Planner
+from bckm.blocks.look import scan
+from bckm.blocks.planning import ALL, Plan, Planner
 from bckm.blocks.question import MOST, Question
-from bckm.blocks.sample_prices import SamplePrices
+from bckm.blocks.row_model import RowModel
+from bckm.blocks.sample_rows import SampleRows
 from bckm.blocks.settling import Parts, Settled, Settling, Short
 from bckm.blocks.step import Memory, Step
 from bckm.blocks.survey import Survey
-from bckm.blocks.table_model import Proposal, TableModel
 
 ROUNDS = 40  # looks, after which labels within the bounds have to do
-GROW, PATIENCE = 4.0, 2  # from the third look on, so many times more rows each time
+GROW, PATIENCE = 2.0, 2  # from the third look on, prices are trusted so many times less each time
+SAMPLING = 0.35  # times sqrt(k / sample): share of the samples that are wrong at first
+REST = 0.3  # share of those of a first step that are wrong in the next one, about
 MILD = 1.0  # rows that lead to prices no farther beyond what others permit are believed
-REST = 0.12  # share of the wrong samples that a step by the model leaves, about
-UNSURE = 1.0  # share of their last change by which prices may be wrong, one against the other
-FAR = 0.3  # a model that leaves a larger share of them does not reach far enough
+OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the sample, about
+BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
 SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
 
@@ -68,7 +70,7 @@ class Coordinator:
         self.lower = lower.astype(np.int64)
         self.upper = np.minimum(upper.astype(np.int64), n)
         self.bounds = SizeBounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
-        self.sample = SamplePrices(frame.inside(survey.rows), self.bounds, n, threads)
+        self.sample = SampleRows(frame.inside(survey.rows), self.bounds, n, threads)
 
     def labeling(self, step: Step, deadline: Deadline | None = None) -> Labeling:
         """All that the labels of a step follow from.
@@ -103,93 +105,139 @@ class _Attempt:
         self.bounds, self.k = coordinator.bounds, len(centers)
         self.n = coordinator.holder.n_rows
         self.log: list[dict[str, Any]] = []
-        self.planner = Planner(self.sample, centers, coordinator.most, self.n, coordinator.threads)
+        self.planner = Planner(self.sample, centers, coordinator.most)
 
     def run(self, prices: FloatArray, memory: Memory | None) -> Step:
         """Look and correct, until the rows near borders can be settled."""
         before = (self.holder.passes, self.holder.received)
-        lesson = np.zeros(self.k) if memory is None else memory.lesson
-        p = self.sample.prices(self.centers, prices, lesson, self.deadline)
-        begin, plan = p, self.planner.first(p, memory)
+        p, plan = self.begin(prices, memory)
+        begin = p
         first: FloatArray | None = None
         best: Seen | None = None
         spare: tuple[Seen, Parts] | None = None  # labels within the bounds, in case none is proven
-        back, failed = 0, 0
-        for _ in range(ROUNDS):
-            seen = self.look(p, plan)
+        back = 0
+        for number in range(ROUNDS):
+            seen = self.look(p, plan, number)
             if first is None:
                 first = np.abs(seen.gradient)
-            model = TableModel(
-                seen.answer.table, plan.near, seen.answer.counts, p, self.bounds
-            ).solved()
             fell = best is not None and seen.dual < best.dual
-            short = Short()
-            if not seen.answer.taken.overflow and (plan.all or not fell):
-                tried = self.settle(seen, p + model.change)
-                if isinstance(tried, Settled):
-                    return self.done(seen, tried, begin, first, before, cold=memory is None)
-                short = tried
-                if short.parts is not None and not fell:
-                    spare = seen, short.parts
-            failed += 1
-            self.log[-1].update(
-                left=float(np.abs(model.left).sum() / 2), fell=fell, excess=short.excess
-            )
-            grow = GROW ** max(0.0, failed - PATIENCE)
+            tried = self.settle(seen)
+            if isinstance(tried, Settled):
+                return self.done(seen, tried, first, begin, before, memory)
+            if tried.parts is not None and not fell:
+                spare = seen, tried.parts
+            self.log[-1].update(fell=fell, excess=tried.excess)
+            model, doubt = self.gathered(seen)
+            last = model.state.label.copy()
             if fell:
                 assert best is not None
                 back += 1
-                last, p = p, self.back(best, seen, back)
-                around = self.planner.by_sample(p)
-                plan = self.planner.plan(
-                    p, around, REST * np.abs(best.gradient), UNSURE * (p - last), grow
-                )
-                continue
-            best, back, last = seen, 0, p
-            p, around, wrong = self.onward(seen, model, short)
-            way = UNSURE * (p - last) if short.prices is None else short.prices - p
-            plan = self.planner.plan(p, around, wrong, way, grow)
+                to = self.back(best, seen) if back == 1 else best.question.prices
+                model.go(self.centers, to, self.deadline)
+                wrong = np.minimum(np.abs(best.gradient), np.abs(seen.gradient))
+            else:
+                best, back = seen, 0
+                model.solve(self.centers, self.deadline, exact=True)
+                wrong = np.abs(model.state.gradient)
+            last_p, p, label = p, model.prices, model.state.label
+            gone = _apart(p - last_p)
+            if tried.prices is not None:
+                if tried.excess <= MILD:
+                    p = tried.prices
+                    model.go(self.centers, p, self.deadline)
+                gone = np.maximum(gone, _apart(tried.prices - p))
+            moved = np.flatnonzero(label != last)
+            squares = sum(np.bincount(at[moved], doubt[moved], self.k) for at in (last, label))
+            wrong = wrong + np.sqrt(squares)
+            plan = self.planner.plan(
+                p,
+                model.borders(model.supply.astype(np.float64)),
+                wrong,
+                gone,
+                OUTER * seen.answer.farthest,
+                GROW ** max(0.0, number + 1 - PATIENCE),
+            )
         if spare is None or best is None or first is None:
             raise RuntimeError(f"no assignment was found in {ROUNDS} looks")
         seen, parts = spare
         c = self.coordinator
         settling = Settling(seen.question, seen.answer, c.lower, c.upper, c.threads)
         found = settling.unproven(parts, best.dual)
-        return self.done(seen, found, begin, first, before, cold=memory is None)
+        return self.done(seen, found, first, begin, before, memory)
 
-    def onward(
-        self, seen: Seen, model: Proposal, tried: Short
-    ) -> tuple[FloatArray, Borders, FloatArray]:
-        """The next prices, who is near borders there, and how many will be wrong."""
-        p, wrong, left = seen.question.prices, np.abs(seen.gradient), np.abs(model.left)
-        rest = REST * wrong + left
-        if tried.prices is not None and tried.excess <= MILD:
-            change = tried.prices - p
-            return tried.prices, self.planner.by_table(seen.answer.table, change), rest
-        far = left.sum() > FAR * wrong.sum() and wrong.sum() > 8 * self.k
-        after = p + model.change
-        held = self.planner.counts_at(p, seen.answer.counts, after)
-        doubt = float(np.abs(self.bounds.gradient(held, after)).sum())
-        far |= doubt > 2 * wrong.sum() + 8 * self.k / self.sample.share
-        if far or tried.prices is not None:  # the table does not tell enough
-            p = self.taught(seen)
-            return p, self.planner.by_sample(p), np.maximum(REST * wrong, left / 2)
-        return after, self.planner.by_table(seen.answer.table, model.change), rest
+    def begin(self, prices: FloatArray, memory: Memory | None) -> tuple[FloatArray, Plan]:
+        """First prices, from the sample, and what to ask for."""
+        sample, k = self.sample, self.k
+        if self.n <= ALL:
+            return prices, Plan.everything(k)
+        lesson = None if memory is None else memory.lesson
+        model = sample.model(self.centers, prices, lesson, self.deadline)
+        if memory is None:
+            share = SAMPLING * np.sqrt(k / max(1, sample.size)) if sample.share < 1 else 0.0
+            wrong = np.full(k, share * self.n / k)
+        else:
+            wrong = np.maximum(memory.wrong, memory.wrong.mean() / 4)
+        each = self.n / max(1.0, float(model.supply.sum()))
+        borders = model.borders(each * model.supply.astype(np.float64))
+        gone = np.zeros((k, k)) if memory is None else _apart(memory.drift)
+        far, p = OUTER * model.farthest(), model.prices
+        return p, self.planner.plan(p, borders, wrong, gone, far, 1.0)
 
-    def back(self, best: Seen, seen: Seen, number: int) -> FloatArray:
-        """Other prices, where the last ones have lowered the dual."""
-        if number == 1:
-            return self.taught(best)
-        # where the derivative along the step, now negative, was zero
+    def gathered(self, seen: Seen) -> tuple[RowModel, FloatArray]:
+        """A model of the rows of a look, at its prices, and of the sample elsewhere.
+
+        With it, the square of the error of counting samples by each point.
+        """
+        question, answer, c = seen.question, seen.answer, self.coordinator
+        p, taken, drawn = question.prices, answer.taken, [answer.drawn]
+        if taken.overflow:
+            self.planner.ask_less()
+            drawn.append(answer.spare)
+        sample = self.sample.part(self.sample.stride)
+        sample.go(self.centers, p, self.deadline)
+        each = max(1, round(self.n / max(1, int(sample.supply.sum()))))
+        assert question.wide is not None
+        within = sample.gaps <= question.wide[sample.state.label]
+        others, inside = np.flatnonzero(~within), np.flatnonzero(within)
+        rows = np.concatenate([part.rows for part in drawn])
+        number = np.concatenate([part.number for part in drawn])
+        if inside.size > BOTH * number.size:  # the sample tells as much: both, in proportion
+            least = np.full((self.k, self.k), np.inf)
+            label = sample.state.label[inside]
+            ratio = scan(sample.points[inside], label, question, least, c.threads)
+            inside = inside[ratio > (0 if taken.overflow else 1)]
+            share = inside.size / max(1, inside.size + number.size)
+            number = _whole((1 - share) * number.astype(np.float64))
+            also = _whole(share * each * sample.supply[inside].astype(np.float64))
+        else:
+            inside = also = inside[:0]
+        if self.sample.alike:
+            rows, number = united(rows, number)
+        frame, at = question.frame, np.concatenate([inside, others])
+        beyond = np.concatenate([also, each * sample.supply[others]])
+        points = np.concatenate([frame.inside(taken.rows), frame.inside(rows), sample.points[at]])
+        supply = np.concatenate([taken.number, number, beyond])
+        some = np.flatnonzero(supply)
+        model = RowModel(points[some], supply[some], self.bounds, c.threads)
+        model.go(self.centers, p, self.deadline)
+        model.teach(self.bounds, answer.counts)
+        doubt = np.square(supply.astype(np.float64))
+        doubt[: len(taken.rows)] = 0.0
+        return model, doubt[some]
+
+    def back(self, best: Seen, seen: Seen) -> FloatArray:
+        """Other prices, where the last ones have lowered the dual: where it was largest, about."""
         way = seen.question.prices - best.question.prices
         rising, falling = float(way @ best.gradient), float(way @ seen.gradient)
         share = rising / (rising - falling) if rising > falling else 0.0
         return np.asarray(best.question.prices + way * np.clip(share, *SHORTER))
 
-    def look(self, p: FloatArray, plan: Plan) -> Seen:
+    def look(self, p: FloatArray, plan: Plan, number: int) -> Seen:
         """Ask, and note what was answered."""
         c = self.coordinator
-        question = Question(c.frame, self.centers, p, plan.near, plan.limit, plan.wide, c.most)
+        question = Question(
+            c.frame, self.centers, p, plan.limit, plan.wide, plan.thin, number, c.most
+        )
         answer = self.holder.look(question, self.deadline)
         counts = answer.counts.astype(np.float64)
         gradient = self.bounds.gradient(counts, p)
@@ -198,51 +246,47 @@ class _Attempt:
         self.log.append(
             {
                 "wrong": float(np.abs(gradient).sum() / 2),
-                "cells": answer.table.key.size,
-                "counted": int(answer.table.number.sum()),
                 "rows": len(answer.taken.rows),
+                "drawn": len(answer.drawn.rows),
                 "overflow": answer.taken.overflow,
+                "thinned": answer.drawn.thinned,
                 "dual": dual,
             }
         )
-        self.planner.overflow |= answer.taken.overflow
         return Seen(question, answer, gradient, dual)
 
-    def settle(self, seen: Seen, prices: FloatArray) -> Settled | Short:
+    def settle(self, seen: Seen) -> Settled | Short:
         """Try to end here."""
-        c = self.coordinator
+        c, taken = self.coordinator, seen.answer.taken
+        if taken.overflow or np.abs(seen.gradient).sum() > 2 * taken.number.sum():
+            return Short()
         settling = Settling(seen.question, seen.answer, c.lower, c.upper, c.threads)
-        return settling.settled(prices, self.deadline)
-
-    def taught(self, seen: Seen) -> FloatArray:
-        """Prices from the rows of a look, all there are near borders, and the sample elsewhere."""
-        question, taken = seen.question, seen.answer.taken
-        p, limit = question.prices, question.limit
-        assert limit is not None
-        assert question.wide is not None
-        self.log[-1]["taught"] = True
-        if taken.overflow:
-            lesson = self.sample.lesson(self.planner.seen(p).label, seen.answer.counts)
-            return self.sample.prices(self.centers, p, lesson, self.deadline)
-        rows, number = question.frame.inside(taken.rows), taken.number
-        held = np.bincount(taken.label, number, self.k).astype(np.int64)
-        others = np.flatnonzero(~self.planner.returned(p, limit, question.wide))
-        rest, deadline = seen.answer.counts - held, self.deadline
-        return self.sample.prices_with(self.centers, p, rows, number, rest, others, deadline)
+        return settling.settled(seen.question.prices, self.deadline)
 
     def done(
         self,
         seen: Seen,
         settled: Settled,
-        begin: FloatArray,
         first: FloatArray,
+        begin: FloatArray,
         before: tuple[int, int],
-        *,
-        cold: bool,
+        memory: Memory | None,
     ) -> Step:
         """The step, and what the next one should know."""
-        lesson = self.sample.lesson(self.planner.seen(settled.prices).label, settled.sizes)
-        memory = Memory(lesson, REST * first if cold else first, settled.prices - begin)
+        lesson = np.zeros(self.k)
+        if self.n > ALL:
+            lesson = self.sample.lesson(self.centers, settled.prices, settled.sizes, self.deadline)
+        wrong = REST * first if memory is None else np.maximum(first, memory.wrong / 2)
         passes, received = self.holder.passes - before[0], self.holder.received - before[1]
-        question, answer = seen.question, seen.answer
-        return Step(settled, question, answer, memory, passes, received, tuple(self.log))
+        told = Memory(lesson, wrong, settled.prices - begin)
+        return Step(settled, seen.question, seen.answer, told, passes, received, tuple(self.log))
+
+
+def _whole(number: FloatArray) -> IntArray:
+    """Whole numbers whose partial sums are nearly the same; some are zero."""
+    return np.diff(np.floor(np.cumsum(number) + 0.5), prepend=0.0).astype(np.int64)
+
+
+def _apart(way: FloatArray) -> FloatArray:
+    """How far prices go, one against the other, (k, k)."""
+    return np.abs(way - way[:, None])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm.blocks.answer import alike
+from bckm.blocks.equal_rows import alike
 from bckm.blocks.frame import Frame
 from bckm.blocks.look import best_labels
 from bckm.blocks.question import Question

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from bckm._core.arrays import blocks, squared_distances
 from bckm._core.deadline import Deadline
 from bckm._core.rounding import UNIT
-from bckm._core.types import BoolArray, FloatArray, IntArray
+from bckm._core.types import FloatArray, IntArray
 from bckm.blocks import whole_sums
-from bckm.blocks.answer import Answer, Table, Taken, alike, gathered
+from bckm.blocks.answer import SPARE, Answer, Taken, gathered
+from bckm.blocks.drawn import Drawn, levels
+from bckm.blocks.equal_rows import alike
 from bckm.blocks.frame import Frame
 from bckm.blocks.question import WINDOWS, Listed, Question
 from bckm.blocks.survey import NUMBERS
@@ -64,7 +66,8 @@ def look(
         for part in _parts(block, threads, deadline)
     )
     nothing = _nothing(question, block.shape[1], block.dtype)
-    return replace(gathered(chain([nothing], looks)), minima=_below(minima))
+    # two, so that they are merged, and equal rows united
+    return replace(gathered(chain([nothing, nothing], looks)), minima=_below(minima))
 
 
 def _below(values: FloatArray) -> Floats:
@@ -89,14 +92,14 @@ def _parts(block: NDArray[Any], threads: int, deadline: Deadline | None) -> Iter
 
 
 def _nothing(question: Question, d: int, dtype: Any) -> Answer:
-    k, none = question.k, np.empty(0, np.int64)
+    k = question.k
     sums = np.zeros((k, d) if question.sums else (0, d), np.int64)
-    taken = Taken.none(d, dtype)
+    taken, drawn = Taken.none(d, dtype), Drawn.none(d, dtype, question.draw)
     counts, minima = np.zeros(k, np.int64), np.empty((0, 0), np.float32)
     located = np.zeros((len(question.listed.rows) if question.listed else 0, WINDOWS), np.int64)
-    table = Table(none, none)
     none_far = np.zeros(k)
-    return Answer(counts, 0, none_far, sums, sums, table, taken, minima, located, question.most)
+    most = question.most
+    return Answer(counts, 0, none_far, sums, sums, taken, drawn, drawn, minima, located, most)
 
 
 def _plain(rows: NDArray[Any]) -> NDArray[Any]:
@@ -109,22 +112,25 @@ def _look(
     seen, counts, cost, farthest, high, low = _see(
         _plain(rows), question, threads, sums=question.sums
     )
-    table = Table(*(np.empty((2, 0), np.int64)))
-    if question.near is not None and question.k > 1:
-        at = np.flatnonzero(seen.gap <= 2 * question.near.max())
-        best, second = (which[at].astype(np.int64) for which in (seen.label, seen.runner_up))
-        table = Table.of_gaps(best, second, seen.gap[at], question.near)
-    taken = Taken.none(rows.shape[1], rows.dtype)
+    d, most = rows.shape[1], question.most
+    taken = Taken.none(d, rows.dtype)
+    spare = drawn = Drawn.none(d, rows.dtype, question.draw)
     if question.limit is not None and question.wide is not None and question.k > 1:
         at = np.flatnonzero(seen.slack <= question.wide[seen.label])
-        at = at[scan(question.frame.inside(rows[at]), seen.label[at], question, minima, threads)]
-        taken = Taken.found(rows[at], seen.label[at], at + offset, question.most)
+        points = question.frame.inside(rows[at])
+        ratio = scan(points, seen.label[at], question, minima, threads)
+        close, beyond = at[ratio <= 1], np.flatnonzero(ratio > 1)
+        taken = Taken.found(rows[close], seen.label[close], close + offset, most)
+        level = np.full(close.size, SPARE, np.int8)
+        spare = Drawn.among(rows, close, level, offset, question.draw).at_most(most >> SPARE)
+        level = levels(ratio[beyond], question.thin)
+        drawn = Drawn.among(rows, at[beyond], level, offset, question.draw).at_most(most)
     located = np.empty((0, WINDOWS), np.int64)
     if question.listed is not None:
         at = np.flatnonzero(seen.slack <= question.listed.slack)
         located = _locate(rows[at], at + offset, question.listed)
     none = np.empty((0, 0), np.float32)
-    return Answer(counts, cost, farthest, high, low, table, taken, none, located, question.most)
+    return Answer(counts, cost, farthest, high, low, taken, spare, drawn, none, located, most)
 
 
 def _locate(rows: NDArray[Any], number: IntArray, listed: Listed) -> IntArray:
@@ -141,24 +147,30 @@ def _locate(rows: NDArray[Any], number: IntArray, listed: Listed) -> IntArray:
 
 def scan(
     points: FloatArray, label: Labels, question: Question, minima: FloatArray, threads: int
-) -> BoolArray:
-    """Which points are within the limit of some pair; the least gaps of others go into `minima`."""
+) -> Floats:
+    """The least gap of each point, in limits of its pair of clusters, or a little less.
+
+    Where that is above 1, gaps go into `minima`.
+    """
     limit = question.limit
     assert limit is not None
     centers, prices = question.centers, question.prices
-    taken = np.zeros(len(points), bool)
+    ratio = np.empty(len(points), np.float32)
     if not missing:
         native.pair_scan(
-            native.Points(points), centers, prices, label, limit, minima, taken, threads
+            native.Points(points), centers, prices, label, limit, minima, ratio, threads
         )
-        return taken
+        return ratio
     rows = np.arange(len(points))
     gap = squared_distances(points, centers) - prices
     gap -= gap[rows, label][:, None]
     gap[rows, label] = np.inf
-    taken = np.asarray((gap <= limit[label]).any(axis=1))
-    np.minimum.at(minima, label[~taken], gap[~taken])
-    return taken
+    mine = limit[label]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio[:] = np.where(gap <= mine, 0.0, gap / mine).min(axis=1, initial=np.inf)
+    others = np.flatnonzero(ratio > 1)
+    np.minimum.at(minima, label[others], gap[others])
+    return ratio
 
 
 def see(points: FloatArray, centers: FloatArray, prices: FloatArray, threads: int = 1) -> Seen:

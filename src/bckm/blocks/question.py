@@ -48,17 +48,18 @@ class Question:
         What the numbers below are in the units of.
     centers, prices : arrays (k, d), (k,)
         Each row counts in the cluster where |x - c_i|^2 - price_i is least.
-    near : array (k,) or None
-        Rows whose two best clusters a and b differ by no more than near_a + near_b are counted in
-        the table.
     limit : array (k, k) or None
         Rows of cluster a are returned whose gap to some b, what b costs more at the prices, is at
         most limit[a, b].
     wide : array (k,) or None
         Of rows that are not returned the least gap is told, pair by pair, as long as the least gap
-        of a row of cluster a is at most wide[a]. No limit is larger.
+        of a row of cluster a is at most wide[a]. No limit is larger. Of these rows some are drawn
+        and returned, too: of those with a gap of up to 2^l limits one of 2^(l + thin).
+    thin, draw : int
+        See above; another `draw` draws other rows.
     most : int
-        If more (different) rows than this would have to be returned, none are.
+        If more (different) rows than this would have to be returned, none are, but for those that
+        are drawn; if more were drawn, fewer are.
     sums : bool
         Whether the rows of each cluster are to be summed up.
     listed : Listed or None
@@ -68,9 +69,10 @@ class Question:
     frame: Frame
     centers: FloatArray
     prices: FloatArray
-    near: FloatArray | None = None
     limit: FloatArray | None = None
     wide: FloatArray | None = None
+    thin: int = 0
+    draw: int = 0
     most: int = MOST
     sums: bool = True
     listed: Listed | None = None

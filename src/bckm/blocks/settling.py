@@ -16,7 +16,8 @@ from bckm._core.deadline import Deadline
 from bckm._core.rounding import UNIT, Rounding
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign import ENGINES
-from bckm.assign.transport_state import ROUNDING, SizeBounds, TransportState, newton
+from bckm.assign.soft_newton import approach
+from bckm.assign.transport_state import ROUNDING, SizeBounds, TransportState
 from bckm.blocks import price_range, whole_sums
 from bckm.blocks.answer import Answer
 from bckm.blocks.look import best_labels
@@ -28,6 +29,7 @@ from bckm.problem.problem import Problem
 ENOUGH = 0.5  # samples per cluster that may be wrong before shortest paths begin
 MANY = 16.0  # so many wrong ones are not worth settling: there will be another look
 TIED = 1e-9  # slack of samples that are at a border
+ROUNDS, NO_LIMIT = 16, 2**62  # of shortest paths, for each cluster and sample that is wrong
 ROWS = 8  # points per cluster whose exact costs are computed for the shortest paths
 BYTES = 2**27  # at most this much for exact costs
 EXACT, AGAIN = 1e-13, 4  # of the cost: labels whose prices prove less are settled again
@@ -122,6 +124,11 @@ def least_gaps(centers: FloatArray, prices: FloatArray, farthest: FloatArray) ->
     return np.asarray(apart * (apart - far) - (prices - prices[:, None]))
 
 
+def rounding_of_gaps(centers: FloatArray, prices: FloatArray) -> float:
+    """More than the rounding of gaps of rows can be: as much is taken off what they permit."""
+    return ROUNDING * float(np.abs(prices).max() + 4.0 * (1.0 + np.abs(centers).max()))
+
+
 class Settling:
     """One attempt to settle the rows of an answer."""
 
@@ -138,12 +145,11 @@ class Settling:
         np.add.at(held, self.before, self.number)
         self.rest: IntArray = answer.counts - held
         # what rows that were not returned permit: so much may prices differ more than before
-        size = float(np.abs(question.prices).max()) + 4.0 * (1.0 + np.abs(question.centers).max())
         least = answer.minima.astype(np.float64)
         assert question.wide is not None
         reach = np.minimum(least, question.wide[:, None])
         reach = np.maximum(reach, least_gaps(question.centers, question.prices, answer.farthest))
-        reach -= ROUNDING * size
+        reach -= rounding_of_gaps(question.centers, question.prices)
         self.reach = np.where(self.rest[:, None] > 0, reach, np.inf)
         np.fill_diagonal(self.reach, np.inf)
 
@@ -233,9 +239,11 @@ class Settling:
         tied = number @ (state.slack <= TIED)
         if tied < state.infeasibility / 2:  # else Newton's method, which goes by densities, is lost
             state.evaluate(centers, prices, deadline)
-            newton(state, centers, ENOUGH * k, deadline)
+            approach(state, centers, ENOUGH * k, deadline)
             if state.infeasibility > MANY * k and self._beyond(state.prices) > 0:
                 return self._short(state.prices)
+        # other rows may be needed: paths that take long are not worth their time
+        rounds = ROUNDS * int(k + state.infeasibility) if self.rest.any() else NO_LIMIT
         budget = min(ROWS * k + 4 * int(state.infeasibility), max(2 * k, BYTES // (16 * k)))
         settled = native.settle(
             points,
@@ -248,8 +256,11 @@ class Settling:
             max(1, budget),
             min(deadline.left, 1e9),
             self.threads,
+            most_rounds=rounds,
         )
         deadline.check()
+        if settled.stopped:
+            return self._short(settled.prices)
         units = number.copy()
         np.subtract.at(units, settled.split_point, settled.split_units)
         row = np.concatenate([np.arange(number.size), settled.split_point])

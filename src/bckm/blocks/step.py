@@ -19,7 +19,7 @@ class Memory:
     Attributes
     ----------
     lesson : array (k,)
-        What the sample has above its share; see `sample_prices`.
+        What the sample has above its share; see `row_model`.
     wrong : array (k,)
         Samples that are likely to be in the wrong cluster at the first look.
     drift : array (k,)

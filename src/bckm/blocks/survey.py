@@ -83,14 +83,18 @@ def survey(
 
 
 def sampled(number: IntArray, share: float, seed: int) -> BoolArray:
-    """Which rows belong to the sample: a hash of their number (splitmix64) is below the share."""
+    """Which rows belong to the sample: a hash of their number is below the share."""
     if share >= 1:
         return np.ones(number.size, bool)
+    return np.asarray(hashed(number, seed) < np.uint64(int(share * 2.0**64)))
+
+
+def hashed(number: IntArray, seed: int) -> NDArray[np.uint64]:
+    """Row numbers as if drawn at random (splitmix64)."""
     z = number.astype(np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15) % 2**64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return np.asarray(z < np.uint64(int(share * 2.0**64)))
+    return z ^ (z >> np.uint64(31))
 
 
 def merged_surveys(surveys: Iterable[Survey]) -> Survey:

@@ -23,6 +23,7 @@ from bckm.fit.checkpoint import Checkpoint, identity_in_blocks
 from bckm.fit.in_blocks._loop import SOLVER, TOO_SHORT, Ended, State, alternate, result_of
 from bckm.fit.in_blocks._surveyed import Sizes, Surveyed
 from bckm.fit.in_memory import kmeans_in_memory
+from bckm.fit.listener import Listener
 from bckm.fit.result import Result
 from bckm.fit.settings import Settings
 
@@ -39,6 +40,7 @@ def asked_in_blocks(
     sample_weight: Any,
     sample_id: Any,
     n_jobs: Any,
+    objective: str = "compact",
     few: bool = False,
 ) -> tuple[Holder, Sizes] | None:
     """Who holds the data and what is asked, if they are to be read in blocks; None: in memory.
@@ -58,6 +60,8 @@ def asked_in_blocks(
         return None
     in_memory = fits_memory(X)
     beyond = _beyond(constraints, solver, metric, sample_weight, None if in_memory else sample_id)
+    if objective != "compact":
+        beyond = f"objective={objective!r} works"
     if beyond:
         if in_memory:
             return None
@@ -124,10 +128,13 @@ def kmeans_in_blocks(
             k, d = sizes.lower.size, holder.n_features
             state = kept.resume(same, partial(State.from_tree, n_clusters=k, n_features=d))
         if state is None:
+            settings.listener.phase("seeding")
             state = _start(data, settings, seed)
     except TimeUp:
         raise UndecidedError(TOO_SHORT) from None
     coordinator = data.coordinator(read_jobs(settings.n_jobs))
+    if not state.history:
+        settings.listener.phase("assignment")
     ended = alternate(data, coordinator, state, settings, kept)
     return result_of(data, coordinator, ended, settings.began)
 
@@ -146,7 +153,7 @@ def _start(data: Surveyed, settings: Settings, seed: Any) -> State:
     if not np.isinf(deadline.at):
         deadline = deadline.share(SHARE)
     bounds = data.sizes.of_sample(data.survey.n, len(rows))
-    own = replace(settings, random_state=seed, deadline=deadline, on_step=None)
+    own = replace(settings, random_state=seed, deadline=deadline, listener=Listener())
     result = kmeans_in_memory(rows, k, bounds, own)
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt

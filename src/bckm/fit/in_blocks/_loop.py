@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -129,8 +130,7 @@ def alternate(
             if state.history and step.objective >= state.history[-1].objective:
                 return replace(last, status=Status.CONVERGED)  # round-off, no progress
             last = replace(last, history=after.history)
-            if settings.on_step is not None:
-                settings.on_step(step)
+            settings.listener.step(step, partial(_labels, data, coordinator, found))
             shift = float(np.square(after.centers - state.centers).sum())
             if shift == 0.0:
                 return replace(last, status=Status.CONVERGED)
@@ -181,6 +181,10 @@ def _moved(data: Surveyed, state: State, found: Assigned, began: float) -> tuple
         state.received + found.received,
     )
     return after, step
+
+
+def _labels(data: Surveyed, coordinator: Coordinator, found: Assigned) -> Any:
+    return data.checked(coordinator.labeling(found), found.sizes)
 
 
 def _variance(data: Surveyed) -> float:

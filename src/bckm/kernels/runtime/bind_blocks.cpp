@@ -57,10 +57,8 @@ bckm::LookResult look_at(Rows<Real> rows, Vector origin, double scale, Matrix ce
                       cost_scale, sums, threads);
 }
 
-using Flags = nb::ndarray<nb::numpy, bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 void pair_scan(const PointsView& points, Matrix centers, Vector prices, Labels label, Matrix limit,
-               Out minima, Flags taken, int threads) {
+               Out minima, Floats ratio, int threads) {
     check_threads(threads);
     const std::size_t k = centers.shape(0);
     require(static_cast<std::int64_t>(centers.shape(1)) == points.view.dims && k > 0 &&
@@ -70,11 +68,11 @@ void pair_scan(const PointsView& points, Matrix centers, Vector prices, Labels l
     require(
         limit.shape(0) == k && limit.shape(1) == k && minima.shape(0) == k && minima.shape(1) == k,
         "limits and minima are (k, k)");
-    require(static_cast<std::int64_t>(taken.shape(0)) == points.view.n, "one flag per point");
+    require(static_cast<std::int64_t>(ratio.shape(0)) == points.view.n, "one ratio per point");
     const bckm::WithoutGil release;
     const bckm::PricedCenters priced(centers.data(), prices.data(), static_cast<std::int64_t>(k),
                                      points.view.dims);
-    bckm::pair_scan(points.view, priced, label.data(), limit.data(), minima.data(), taken.data(),
+    bckm::pair_scan(points.view, priced, label.data(), limit.data(), minima.data(), ratio.data(),
                     threads);
 }
 
@@ -95,7 +93,7 @@ void bckm::add_blocks(nb::module_& module) {
                    "threads"_a);
     };
     module.def("pair_scan", ::pair_scan, "points"_a, "centers"_a, "prices"_a, "label"_a, "limit"_a,
-               "minima"_a.noconvert(), "taken"_a.noconvert(), "threads"_a);
+               "minima"_a.noconvert(), "ratio"_a.noconvert(), "threads"_a);
     add_look(look_at<float>);
     add_look(look_at<double>);
 }

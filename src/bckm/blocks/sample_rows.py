@@ -1,0 +1,91 @@
+"""A sample of the rows, which the coordinator keeps: where looks begin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bckm._core.arrays import fixed_direction
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
+from bckm.assign.transport_state import SizeBounds
+from bckm.blocks.equal_rows import groups_of
+from bckm.blocks.row_model import RowModel
+from bckm.kernels import missing
+
+COARSER, SMALLEST = 8, 8  # each level is an eighth of the one before, of 8 points per cluster
+WARM, EACH = 2**15, 64  # points of later steps, and at least for each cluster
+ALONE = 0.9  # share of different rows, from which equal ones are few
+PLAIN = 2**12  # points without kernels
+
+
+class SampleRows:
+    """A sample of the rows, in the units of the frame; nothing is kept from call to call."""
+
+    def __init__(self, rows: FloatArray, bounds: SizeBounds, n_rows: int, threads: int) -> None:
+        group = groups_of(rows)
+        _, first, supply = np.unique(group, return_index=True, return_counts=True)
+        order = np.argsort((rows @ fixed_direction(rows.shape[1]))[first], kind="stable")
+        self.points = np.ascontiguousarray(rows[first[order]])
+        self.supply: IntArray = supply[order].astype(np.int64)
+        self.bounds, self.threads, self.n = bounds, threads, n_rows
+        self.size = len(rows)
+        self.share = max(1, len(rows)) / n_rows
+        # about how many different rows each point stands for: one that was drawn twice is alone
+        self.stands_for = np.where(self.supply == 1, 1 / self.share, 1.0)
+        self.alike = len(self.points) < ALONE * len(rows)  # whether many rows are equal
+        most = PLAIN if missing else max(WARM, EACH * bounds.lower.size)
+        self.stride = max(1, len(self.points) // most)  # of the points of later steps
+
+    @property
+    def different(self) -> float:
+        """About how many different rows there are."""
+        return float(self.stands_for.sum())
+
+    def part(self, stride: int) -> RowModel:
+        """Every so many points."""
+        supply = self.supply[::stride]
+        share = float(supply.sum()) / self.n
+        points = np.ascontiguousarray(self.points[::stride])
+        return RowModel(points, supply, self.bounds.scaled(share), self.threads)
+
+    def model(
+        self,
+        centers: FloatArray,
+        prices: FloatArray,
+        lesson: FloatArray | None,
+        deadline: Deadline,
+    ) -> RowModel:
+        """Rows of the sample at prices under which few are in the wrong cluster.
+
+        `lesson` is what the points of later steps have above their share; None in a first step.
+        """
+        k, steps = prices.size, [self.stride]
+        if lesson is None:
+            steps = [self.stride if missing else 1]
+            while len(self.points) // (steps[-1] * COARSER) >= SMALLEST * k:
+                steps.append(steps[-1] * COARSER)
+        for step in reversed(steps):
+            model = self.part(step)
+            state = model.state
+            if lesson is not None:
+                state.bounds = state.bounds.moved(lesson)
+            model.go(centers, prices, deadline)
+            if len(model.supply) < 2 * k:
+                continue
+            if step == steps[-1] and prices.any():
+                wrong = state.infeasibility
+                model.go(centers, np.zeros(k), deadline)
+                if wrong < state.infeasibility:  # after large moves, last prices are worse
+                    model.go(centers, prices, deadline)
+            model.solve(centers, deadline)
+            prices = state.prices
+        return model
+
+    def lesson(
+        self, centers: FloatArray, prices: FloatArray, counts: IntArray, deadline: Deadline
+    ) -> FloatArray:
+        """What the points of later steps have above their share, where all rows have `counts`."""
+        model = self.part(self.stride)
+        model.go(centers, prices, deadline)
+        units = model.state.units
+        return np.asarray(units - counts * (units.sum() / self.n))
