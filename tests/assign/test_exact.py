@@ -7,10 +7,11 @@ from bckm import Capacity, Constraints
 from bckm._core.deadline import Deadline
 from bckm.assign import choose
 from bckm.assign.base import STEP, cost_work
-from bckm.assign.exact import Exact
+from bckm.assign.exact import CORE, PICKED, Exact
 from bckm.feasibility import feasible_start
 from bckm.problem.problem import Problem
 from bckm.programs.highs import CHECK_WORK, MIP_WORK, Model
+from bckm.programs.relaxation import PRICED, ROUND
 
 
 @pytest.fixture
@@ -83,12 +84,18 @@ def test_all_programs_are_counted(solved):
         start = assigner(centers, start, Deadline()).labels
     assert {integral for integral, *_ in solved} == {False, True}
     counted = sum(solution.work for *_, solution in solved)
+    # rounds of the LP and cores are priced and picked from all columns
+    cells = problem.structure.n_items * problem.structure.n_clusters
+    searches = [integral for integral, *_ in solved]
+    rounds, cores = searches.count(False), assigner.counters["cores"]
+    assert 1 <= cores <= searches.count(True)
+    counted += rounds * (ROUND + PRICED * cells) + cores * (CORE + PICKED * cells)
     assert assigner.work == pytest.approx(counted + 2 * (STEP + cost_work(problem)))
-    question, by_size, each = MIP_WORK
+    run, number, question, _, first, _ = MIP_WORK
     for integral, size, asked, solution in solved:
         assert (asked > 0) == integral
         if integral:
-            assert solution.work >= asked * (question + by_size * size) + each
+            assert solution.work >= run + number * size + asked * question + first
 
 
 def test_effort_within_a_fit_follows_the_costs():

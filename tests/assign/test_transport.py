@@ -5,6 +5,7 @@ Prices prove labels optimal: the dual value, computed here in plain NumPy, equal
 
 import itertools
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from bckm import kernels
 from bckm._core.deadline import Deadline
 from bckm.assign import ENGINES
 from bckm.assign.choose import choose
+from bckm.assign.transport import SmallTransportAssigner
+from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.feasibility import feasible_start
 from bckm.problem.problem import Problem
 from tests.support.transport import check, draw, optimum, slots
@@ -45,10 +48,12 @@ def moves(rng, problem, centers, found):
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_drawn_instances_against_scipy(batch):
+def test_drawn_instances_against_scipy(batch, monkeypatch):
     proven = Counter()
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         drawn = draw(seed)
+        # as if points were many, for every other one
+        monkeypatch.setattr("bckm.assign._few_points.COSTS", 2**19 * (seed // 2 % 2))
         problem = drawn.problem(n_jobs=1 + seed % 2)
         s = problem.structure
         start = feasible_start(s, problem.rules, Deadline())
@@ -156,3 +161,38 @@ def test_must_links_without_sizes_against_brute_force(seed):
     assert found.cost == pytest.approx(best, rel=1e-12)
     assert found.bound <= best
     assert found.status is bckm.Status.OPTIMAL
+
+
+def test_few_points_when_time_is_up_in_the_first_step(monkeypatch):
+    """Nothing is known then: the labels at hand, and a bound that claims nothing."""
+    drawn = draw(0)
+    problem = drawn.problem(n_jobs=1)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    monkeypatch.setattr(
+        SmallTransportAssigner, "_few_paths", lambda *_: SimpleNamespace(stopped=True)
+    )
+    assigner = ENGINES["transport"]().prepare(problem)
+    assert isinstance(assigner, SmallTransportAssigner)
+    centers = problem.centers_in(drawn.centers)
+    found = assigner(centers, start, Deadline())
+    own = problem.cost(centers)[np.arange(start.size), start].sum()
+    assert found.cost <= own * (1 + 1e-12)
+    assert found.bound <= 0
+
+
+def test_newton_steps_that_did_little_are_left_to_paths_where_few_are_wrong():
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 2))
+    size = np.full(20, 200.0)
+    never = Deadline.after(None)
+    wrong = {}
+    for pace in (0.0, 1.0):
+        for tolerable in (0.0, 4000.0):
+            points = kernels.native.Points(X)
+            state = TransportState(points, None, SizeBounds(size, size), (1.0, 1.0), 1)
+            state.evaluate(X[:20], np.zeros(20), never)
+            before, state.pace = state.infeasibility, pace
+            newton(state, X[:20], 40.0, never, tolerable)
+            wrong[pace, tolerable] = state.infeasibility
+            assert (state.infeasibility == before) == (pace == 1.0 and tolerable > 0.0)
+    assert wrong[1.0, 0.0] == wrong[0.0, 0.0]

@@ -52,6 +52,25 @@ class Instance:
         )
         return known.label, answer
 
+    def settle_few(self, seconds=1e9, threads=1, **other):
+        """The same with all costs at hand; labels, slacks and the result."""
+        n, k = self.points.n, len(self.lower)
+        arguments = {
+            "points": self.points,
+            "centers": self.centers,
+            "prices": self.prices,
+            "label": np.zeros(n, np.int32),
+            "slack": np.zeros(n, np.float32),
+            "table": np.empty((n, -(-k // 8) * 8)),
+            "tabled": np.full(self.centers.shape, np.nan),
+            "lower": self.lower,
+            "upper": self.upper,
+            "seconds": seconds,
+            "threads": threads,
+        } | other
+        answer = native.settle_few(**arguments)
+        return arguments["label"], arguments["slack"], answer
+
     def expand(self, label, answer):
         """Points and labels of single samples."""
         supply = np.ones(len(label), int) if self.supply is None else self.supply
@@ -111,6 +130,77 @@ def test_many_clusters(seed):
     label, answer = instance.settle(budget=[5, 600][seed % 2])
     assert answer.paths > 100
     instance.check(label, answer)
+
+
+@pytest.mark.sampled(20)
+@pytest.mark.parametrize("seed", range(80))
+def test_few_points_give_the_optimum_and_slacks(seed):
+    drawn = Instance(seed, clusters=[None, None, 17, 24][seed % 4])
+    pull = np.ones(60) if drawn.pull is None else drawn.pull
+    cost = pull[:, None] * cdist(drawn.X, drawn.centers, "sqeuclidean")
+    label, slack, answer = drawn.settle_few()
+    assert drawn.check(label, answer) == pytest.approx(
+        optimum(cost, drawn.lower, drawn.upper), rel=1e-12
+    )
+    value = cost - answer.prices
+    own = value[np.arange(60), label]
+    regret = np.maximum(0, own - value.min(axis=1)).sum()
+    assert answer.regret == pytest.approx(regret, abs=1e-12 * cost.sum())
+    value[np.arange(60), label] = np.inf
+    assert (slack <= value.min(axis=1) - own).all()
+    assert (slack >= (value.min(axis=1) - own) * (1 - 1e-5) - 1e-12 * cost.max()).all()
+    if seed % 4 != 1 and (drawn.upper > 0).all():  # prices do not depend on those before
+        exact = drawn.settle(exact_prices=True)[1].prices
+        np.testing.assert_allclose(answer.prices, exact, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("moved", [0, 1, 5, 12, 17])
+def test_costs_are_kept_where_centers_stay(moved):
+    drawn = Instance(7, n=700, clusters=17)
+    table = {"table": np.empty((700, 24)), "tabled": np.full(drawn.centers.shape, np.nan)}
+    drawn.settle_few(**table)
+    centers = drawn.centers.copy()
+    centers[np.random.default_rng(moved).choice(17, moved, replace=False)] += 0.1
+    label, slack, answer = drawn.settle_few(centers=centers, **table)
+    new = drawn.settle_few(centers=centers)
+    assert (label.tobytes(), slack.tobytes()) == (new[0].tobytes(), new[1].tobytes())
+    assert answer.prices.tobytes() == new[2].prices.tobytes()
+    assert (table["tabled"] == centers).all()
+
+
+def test_costs_that_were_not_found_are_not_kept():
+    drawn = Instance(7, n=700, clusters=17)
+    tabled = drawn.centers + 1.0
+    assert drawn.settle_few(seconds=0.0, tabled=tabled)[2].stopped
+    assert np.isnan(tabled).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_threads_change_nothing_where_points_are_few(seed):
+    found = []
+    for threads in (1, 3):
+        drawn = Instance(seed, n=3000, clusters=40)
+        label, slack, answer = drawn.settle_few(threads=threads)
+        drawn.check(label, answer)
+        assert answer.paths > 100
+        found.append((label.tobytes(), slack.tobytes(), answer.prices.tobytes(), answer.regret))
+    assert found[0] == found[1]
+
+
+def test_few_points_without_time_or_room():
+    drawn = Instance(2, n=2000)
+    assert drawn.settle_few(seconds=0.0)[2].stopped
+    for wrong in (
+        {"table": np.empty((2000, 7))},
+        {"table": np.empty((1999, 8))},
+        {"tabled": drawn.centers[1:].copy()},
+        {"label": np.zeros(1999, np.int32)},
+        {"slack": np.zeros(1999, np.float32)},
+        {"lower": drawn.lower[1:]},
+        {"points": native.Points(drawn.X, None, None, np.full(2000, 2))},
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            drawn.settle_few(**wrong)
 
 
 def test_small_budgets_look_at_few_points():
@@ -275,3 +365,19 @@ def test_bounds_and_budgets_beyond_all_samples():
     loose.upper = loose.upper + 10**6
     label, answer = loose.settle(10**15)
     assert loose.check(label, answer) <= best * (1 + 1e-12)
+
+
+def test_searches_can_be_limited():
+    one = Instance(7, n=400, clusters=8)
+    _, whole = one.settle()
+    assert whole.rounds > 2
+    known = Known(one.points.n)
+    sweep(one.points, one.centers, one.prices, known)
+    label, cut = one.settle(most_rounds=2)
+    assert cut.stopped
+    assert cut.rounds == 2
+    assert np.array_equal(label, known.label)
+    assert np.isfinite(cut.prices).all()
+    _, enough = one.settle(most_rounds=whole.rounds)
+    assert not enough.stopped
+    assert np.array_equal(enough.prices, whole.prices)

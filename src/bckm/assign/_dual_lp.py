@@ -23,7 +23,7 @@ from bckm.problem.problem import Problem
 from bckm.programs.highs import Model
 
 DIGITS = 9  # of costs, whose mean is about 1
-BUILT, WRITTEN = 1e3, 1.5e6  # work of a column while the LP is written, and of the LP
+BUILT, WRITTEN = 1e3, 1e6  # work of a column while the LP is written, and of the LP
 MOST = 3  # other clusters of an item that an LP looks at
 
 

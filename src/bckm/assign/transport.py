@@ -20,12 +20,13 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.memory import require
 from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
+from bckm.assign._few_points import are_few, work_of_few
 from bckm.assign._groups import Groups, Settled
 from bckm.assign._patch import patched
-from bckm.assign._soft_newton import soft_newton
 from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
+from bckm.assign.soft_newton import soft_newton
 from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.kernels import missing, native
 from bckm.problem.feature import Feature
@@ -35,8 +36,11 @@ COARSER = 8  # each part of the points is an eighth of the one before
 SMALLEST = 8  # points per cluster in the smallest part
 ROWS = 4  # points per cluster whose exact costs are computed for the shortest paths
 FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are trusted
-ENOUGH = (2.0, 1.0)  # samples per cluster that may be wrong after Newton steps; in parts of them
-STALLED = 1.0  # samples per cluster, still wrong in a part, from which its prices are found exactly
+# Share of samples that may be wrong after Newton steps, but at least and at most so many for each
+# cluster; in parts of them. A path costs less than a look at many points.
+WRONG, ENOUGH = 0.002, ((2.0, 20.0), (1.0, 3.0))
+AT_MOST = 12.0  # wrong samples for each cluster that are left to paths where Newton steps do little
+KEPT = 2**26  # numbers that shortest paths may keep, in float32
 EXACT, AGAIN = 1e-13, 5  # steps whose cost and bound differ more are settled again
 # work of a call beyond `STEP`, of a shortest path, of a point, and of one that is looked at
 CALL, PATH, POINT, LOOK = 3e5, 6e3, 40.0, 20.0
@@ -47,15 +51,15 @@ COSTS = 2**23  # at most so many exact costs before the first path
 class TransportAssigner(Assigner):
     """Prices, labels and slacks from step to step: each begins where the last one ended."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, groups: Groups | None = None) -> None:
         super().__init__(problem)
         s = self.structure
         require(
-            200 * s.n_items + 100 * s.n_clusters**2,
+            200 * s.n_items + 4 * min(KEPT, problem.points.size) + 100 * s.n_clusters**2,
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",
         )
-        self.groups = self._grouped()
+        self.groups = self._grouped() if groups is None else groups
         supply = self.groups.supply  # items count once where sizes do not matter
         self.n_units = s.n_items if supply is None else int(supply.sum())
         self.upper = np.minimum(s.upper, self.n_units)
@@ -149,7 +153,8 @@ class TransportAssigner(Assigner):
         """
         state = self.levels[depth]
         last = depth + 1 == len(self.levels)
-        enough = ENOUGH[depth > 0] * prices.size
+        per_cluster = float(state.units.sum()) / prices.size
+        enough = float(np.clip(WRONG * per_cluster, *ENOUGH[depth > 0])) * prices.size
         if not last:
             self._approach(depth + 1, centers, prices, deadline)
             prices = self.levels[depth + 1].prices
@@ -161,8 +166,9 @@ class TransportAssigner(Assigner):
         if depth > 0 and last and state.infeasibility > FEW * state.units.sum():
             self._solve_part(state, centers, deadline)
         if state.contenders is None:
-            newton(state, centers, enough, deadline)
-            if depth > 0 and state.infeasibility > STALLED * prices.size:
+            few = min(AT_MOST * prices.size, FEW * float(state.units.sum()))
+            newton(state, centers, enough, deadline, enough if depth > 0 else few)
+            if depth > 0 and state.infeasibility > enough:
                 self._solve_part(state, centers, deadline)
 
     def _better_than_none(
@@ -190,8 +196,38 @@ class TransportAssigner(Assigner):
         """Prices of a part, exactly."""
         units = round(float(state.units.sum()))
         lower, upper = state.bounds.whole(units)
-        settled = self._paths(state, centers, lower, upper, self._budget(units), deadline)
+        if state.supply is None and are_few(state.points.n, state.points.n_features, state.k):
+            before = state.label.copy()
+            settled = self._few_paths(state, centers, lower, upper, deadline)
+            state.relabel(before)
+            if settled.stopped:
+                raise TimeUp
+        else:
+            settled = self._paths(state, centers, lower, upper, self._budget(units), deadline)
         state.evaluate(centers, settled.prices, deadline)
+
+    def _few_paths(
+        self,
+        state: TransportState,
+        centers: FloatArray,
+        lower: IntArray,
+        upper: IntArray,
+        deadline: Deadline,
+    ) -> native.SettleResult:
+        settled = native.settle_few(
+            state.points,
+            centers,
+            state.prices,
+            state.label,
+            state.slack,
+            *state.table(),
+            lower,
+            upper,
+            min(deadline.left, 1e9),
+            state.threads,
+        )
+        self.counters["paths"] += settled.paths
+        return settled
 
     def _paths(
         self,
@@ -263,12 +299,12 @@ class TransportAssigner(Assigner):
         Points with slack are proven to be in their best cluster. The others were evaluated in
         float64: there a value rounds by (d + 4) units of what it is made of, the cost and a price.
         """
+        assert state.radius is not None
         prices, bounds = np.abs(state.prices), state.bounds
         dearest = float(prices.max())
         close = np.flatnonzero(~(state.slack > 0))
         units = 1.0 if state.supply is None else state.supply[close]
         rows = close if self.groups.first is None else self.groups.first[close]
-        assert state.radius is not None
         cost = self.groups.weight[rows] * np.square(state.radius[close].astype(np.float64))
         # the best value is below that of the label, and its cost by no more than two prices
         values = float((units * (2 * cost + 4 * dearest)).sum())
@@ -301,6 +337,52 @@ class TransportAssigner(Assigner):
         return float(settled.split_units @ (here - value.min(axis=1)))
 
 
+class SmallTransportAssigner(TransportAssigner):
+    """Where points are few: all costs, and shortest paths from the last prices.
+
+    Each cluster holds so few samples that Newton steps have little to go by, and that its cheapest
+    moves are found sooner from all costs than from bounds.
+    """
+
+    def _levels(self) -> list[TransportState]:
+        return super()._levels()[:1]
+
+    def _count(self, evaluated: int, paths: int) -> None:
+        self._n_steps += 1
+        self.counters["looked"] += evaluated
+        shape = self.structure.n_clusters, self.problem.points.shape[1]
+        self.work += work_of_few(evaluated, paths, *shape)
+
+    def _approach(
+        self, depth: int, centers: FloatArray, prices: FloatArray, deadline: Deadline
+    ) -> None:
+        """Nothing: paths begin at the last prices, or at none where these are worse."""
+
+    def _finish(
+        self, state: TransportState, centers: FloatArray, start: IntArray, deadline: Deadline
+    ) -> Assignment:
+        settled = self._few_paths(state, centers, self.lower, self.upper, deadline)
+        state.centers = centers
+        state.units = np.bincount(state.label, minlength=state.k).astype(np.float64)
+        if settled.stopped:
+            state.centers = None
+            return self._time_cut(centers, start)
+        # as in `TransportAssigner`; a price that falls makes no other label better
+        state.prices = np.where(self.lower == 0, np.minimum(settled.prices, 0.0), settled.prices)
+        state.evaluated += state.points.n
+        totals = state.totals_at_centers()
+        bound = totals.cost - settled.regret
+        bound -= state.bounds.complementary_slack(state.units, state.prices)
+        known = totals if self.problem.cost_weight is self.problem.mass else None
+        labels = self.groups.expand(state.label)
+        return Assignment(labels, totals.cost, min(bound, totals.cost), state.prices, known)
+
+    def _rounding(self, state: TransportState) -> float:
+        if state.centers is None:  # it was stopped: the bound is that of no prices at all
+            return 0.0
+        return super()._rounding(state)
+
+
 class Transport(Engine):
     """Engine for problems that ask for sizes only; without the compiled kernels, by HiGHS."""
 
@@ -312,6 +394,10 @@ class Transport(Engine):
         """Find equal points and make the levels."""
         if missing:
             return HighsTransportAssigner(problem)
-        return (
-            SparseTransportAssigner(problem, self) if problem.sparse else TransportAssigner(problem)
-        )
+        if problem.sparse:
+            return SparseTransportAssigner(problem, self)
+        groups = Groups.of(problem.points, problem.cost_weight)
+        few = are_few(len(problem.points), problem.points.shape[1], problem.structure.n_clusters)
+        if few and groups.supply is None:
+            return SmallTransportAssigner(problem, groups)
+        return TransportAssigner(problem, groups)

@@ -27,6 +27,8 @@ MOST = 40  # steps: from prices that are far too large it would take forever
 ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
 MANY = 2**15  # numbers that a look reads for each point, from which a list of clusters pays off
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
+QUICK = 0.5  # a step that leaves less than this share is quick
+FORGET = 0.9  # what is left of the pace of the last step when none is taken
 PATIENCE = 2  # slow steps before Newton gives way to exact paths
 TRIES, SHORTER = 2, (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
@@ -134,7 +136,16 @@ class TransportState:
         # where there are many features, looks at the same centers read lists of contenders
         many = self.k * points.n_features >= MANY
         self.contenders = native.Contenders(points.n) if many else None
+        self.pace = 0.0  # share of wrong samples that the last Newton step has left
         self.cost = 0.0  # of the labels, but for a constant, while the centers stay
+        self._table: tuple[FloatArray, FloatArray] | None = None
+
+    def table(self) -> tuple[FloatArray, FloatArray]:
+        """All costs, in rows of whole blocks of eight, and the centers for which they are known."""
+        if self._table is None:
+            costs = np.empty((self.points.n, -(-self.k // 8) * 8))
+            self._table = costs, np.full((self.k, self.points.n_features), np.nan)
+        return self._table
 
     @property
     def dual(self) -> float:
@@ -278,8 +289,16 @@ def _largest_other(table: FloatArray) -> FloatArray:
     return np.where(np.isfinite(largest), largest, 0.0)  # k = 1
 
 
-def newton(state: TransportState, centers: FloatArray, target: float, deadline: Deadline) -> None:
+def newton(
+    state: TransportState,
+    centers: FloatArray,
+    target: float,
+    deadline: Deadline,
+    tolerable: float = 0.0,
+) -> None:
     """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow.
+
+    `tolerable` are so many that a step is taken only if the last one was quick.
 
     The curvature comes from the samples at the borders: how many would change cluster when a price
     moves by their slack.
@@ -287,6 +306,9 @@ def newton(state: TransportState, centers: FloatArray, target: float, deadline: 
     total, slow = float(state.units.sum()), 0
     for _ in range(MOST):
         if state.infeasibility <= target or slow >= PATIENCE or deadline.passed:
+            return
+        if state.infeasibility <= tolerable and state.pace > QUICK:
+            state.pace *= FORGET
             return
         step, gradient = state.direction(), state.gradient
         if step is None:
@@ -303,7 +325,9 @@ def newton(state: TransportState, centers: FloatArray, target: float, deadline: 
             step *= np.clip(share, *SHORTER)
         else:
             state.evaluate(centers, before, deadline)
+            state.pace = 1.0
             return
+        state.pace = state.infeasibility / infeasibility
         slow = slow + 1 if state.infeasibility > PROGRESS * infeasibility else 0
 
 

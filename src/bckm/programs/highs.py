@@ -23,12 +23,15 @@ MIXED = 1e-9  # where some columns are integral and some are not
 SMALL = 1e-9  # HiGHS takes smaller coefficients for zero
 AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 LARGE = 20_000  # columns of an LP that may take long
-# work (see `Assigner.work`), measured by `benchmarks.mixed.accounting`. Of an LP: of a number in
-# the matrix, of an iteration, and of it for each number beyond two in a column. Of a tree search:
-# of a question whether to go on (they stand for cuts, probing and dives), of it for each number in
-# the matrix, and of an iteration. HiGHS tells iterations only at the end, so a limit goes by what
-# is done between two questions at most, about: each, and for each of the numbers
-LP_WORK, MIP_WORK = (350.0, 2.4e4, 1.4), (2e6, 25.0, 3.3e5)
+# work (see `Assigner.work`), measured by `benchmarks.mixed.accounting`. Of an LP, with writing it:
+# of a run, of a number in the matrix; of an iteration, and of it for each number beyond two in a
+# column and for each row. Of a tree search: of a run, of a number in the matrix; of a question
+# whether to go on (they stand for cuts, probing and dives), and of it for each row; of the first
+# iterations, one for two rows, with which the LP is solved at the root, and of further ones, amid
+# cuts. HiGHS tells iterations only at the end, so a limit goes by what is done between two
+# questions at most, about: each, and for each of the numbers
+LP_WORK = 2e5, 300.0, 8e3, 1.2, 2.5
+MIP_WORK = 1.3e6, 2e3, 4e5, 4.8e3, 1e5, 4e5
 CHECK_WORK = 1.5e6, 3e3
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
 # Presolve looks for dependent equations for up to 1 % of the time limit, so without one for ever:
@@ -107,7 +110,7 @@ class Model:
         program.a_matrix_.start_ = matrix.indptr
         program.a_matrix_.index_ = matrix.indices
         program.a_matrix_.value_ = matrix.data
-        self._size = int(matrix.nnz)
+        self._size, self._rows = int(matrix.nnz), int(rows)
         self._integer = bool(np.any(integer))
         self._asked = 0
         self._lasts = self._integer or columns > LARGE
@@ -263,11 +266,15 @@ class Model:
         """What a run took."""
         iterations = max(iterations, 1)
         if self._integer:
-            question, by_size, each = MIP_WORK
-            return self._asked * (question + by_size * self._size) + each * iterations
-        setup, each, by_number = LP_WORK
-        further = max(0, self._size - 2 * int(self._solver.getNumCol()))
-        return setup * self._size + iterations * (each + by_number * further)
+            run, number, question, by_row, first, further = MIP_WORK
+            at_root = min(iterations, self._rows / 2)
+            asked = self._asked * (question + by_row * self._rows)
+            iterated = first * at_root + further * (iterations - at_root)
+            return run + number * self._size + asked + iterated
+        run, number, each, by_number, by_row = LP_WORK
+        beyond = max(0, self._size - 2 * int(self._solver.getNumCol()))
+        iteration = each + by_number * beyond + by_row * self._rows
+        return run + number * self._size + iterations * iteration
 
     def _read(self, scale: float) -> Solution:
         import highspy

@@ -18,6 +18,7 @@ from bckm.programs.program import Program, Restriction
 
 PRICING = 1e-9  # columns that pay less, relative to the dearest one, stay out
 NEAR = 6  # columns per item to begin with: fewer need more rounds, more a larger LP
+ROUND, PRICED = 6e5, 250.0  # work of a round beyond its LP, and of pricing a column
 GROWTH = 3  # columns kept from earlier costs, as a multiple of the near ones, before a fresh start
 
 
@@ -49,7 +50,7 @@ class LPRelaxation:
         self._active: BoolArray | None = None
         self._model: Model | None = None
         self._restriction: Restriction | None = None
-        self.work = 0.0  # of all LPs solved so far
+        self.work = 0.0  # of all rounds so far
 
     def solve(
         self,
@@ -119,7 +120,7 @@ class LPRelaxation:
         assert self._model is not None
         assert self._restriction is not None
         solution = self._model.solve(self._restriction.costs(cost), deadline)
-        self.work += solution.work
+        self.work += solution.work + ROUND + PRICED * cost.size
         if solution.values is None or solution.duals is None:
             self._active = None  # do not trust the basis again
             return None

@@ -4,6 +4,9 @@
 
 #include <math.h>
 
+#include <limits>
+#include <utility>
+
 namespace bckm::BCKM_ISA {
 namespace {
 
@@ -19,20 +22,55 @@ constexpr int lanes = 4;
 constexpr int lanes = 2;
 #endif
 typedef double Doubles __attribute__((vector_size(lanes * 8)));
+typedef std::int64_t Integers __attribute__((vector_size(lanes * 8)));
 inline Doubles load(const double* p) {
     Doubles v;
     __builtin_memcpy(&v, p, sizeof v);
     return v;
 }
+inline Integers load(const std::int64_t* p) {
+    Integers v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
 inline void store(double* p, Doubles v) { __builtin_memcpy(p, &v, sizeof v); }
+inline void store(std::int64_t* p, Integers v) { __builtin_memcpy(p, &v, sizeof v); }
 inline Doubles all(double v) { return Doubles{} + v; }
+inline Integers all(std::int64_t v) { return Integers{} + v; }
+inline Integers counted() {
+    Integers v;
+    for (int q = 0; q < lanes; ++q) v[q] = q;
+    return v;
+}
+// Lanes in another order: q gets what q ^ half had.
+template <int half, typename Lanes, int... q>
+inline Lanes swapped(Lanes v, std::integer_sequence<int, q...>) {
+    return Lanes{v[q ^ half]...};
+}
+// The least of all lanes, in all lanes.
+template <int half = lanes / 2, typename Lanes> inline Lanes lowest(Lanes v) {
+    const Lanes other = swapped<half>(v, std::make_integer_sequence<int, lanes>());
+    const Lanes less = other < v ? other : v;
+    if constexpr (half == 1) return less;
+    else return lowest<half / 2>(less);
+}
+inline double one_of(Doubles v) { return v[0]; }
+inline std::int64_t one_of(Integers v) { return v[0]; }
 #define BCKM_UNROLL _Pragma("GCC unroll 8")
 #else
 constexpr int lanes = 1;
 typedef double Doubles;
+typedef std::int64_t Integers;
 inline Doubles load(const double* p) { return *p; }
+inline Integers load(const std::int64_t* p) { return *p; }
 inline void store(double* p, Doubles v) { *p = v; }
+inline void store(std::int64_t* p, Integers v) { *p = v; }
 inline Doubles all(double v) { return v; }
+inline Integers all(std::int64_t v) { return v; }
+inline Integers counted() { return 0; }
+template <typename Lanes> inline Lanes lowest(Lanes v) { return v; }
+inline double one_of(Doubles v) { return v; }
+inline std::int64_t one_of(Integers v) { return v; }
 #define BCKM_UNROLL
 #endif
 
@@ -96,16 +134,70 @@ void costs(const double* const* x, const double* weight, int rows, const double*
         some_costs<1, blocks_of_one>(x, weight, columns, dims, width, out);
 }
 
-void relax(const double* __restrict arc, double here, double so_far, const double* __restrict price,
-           std::int64_t name, std::int64_t k, double* __restrict distance,
-           std::int64_t* __restrict from, double* __restrict used) {
-    for (std::int64_t i = 0; i < k; ++i) {
-        const double reduced = arc[i] + here - price[i];
-        const double length = so_far + (reduced > 0.0 ? reduced : 0.0);
-        from[i] = length < distance[i] ? name : from[i];
-        used[i] = length < distance[i] ? arc[i] : used[i];
-        distance[i] = length < distance[i] ? length : distance[i];
+// The least number so far and its place, in lanes that do not wait for each other.
+struct Leading {
+    Doubles value = all(HUGE_VAL);
+    Integers at = all(std::int64_t{-1});
+
+    void offer(Doubles candidate, Integers place) {
+        at = candidate < value ? place : at;
+        value = candidate < value ? candidate : value;
     }
+
+    static Leading joined(Leading one, const Leading& other) {
+        const auto ahead =
+            (other.value < one.value) | ((other.value == one.value) & (other.at < one.at));
+        one.at = ahead ? other.at : one.at;
+        one.value = ahead ? other.value : one.value;
+        return one;
+    }
+
+    // Of these and one number more.
+    static void offer(Least& out, double candidate, std::int64_t place) {
+        const bool first = candidate == out.value && place < out.at;
+        if (candidate < out.value || first) out = {candidate, place};
+    }
+
+    Least first() const {
+        const Doubles least = lowest(value);
+        // the others are out of the way
+        return {one_of(least), one_of(lowest(value == least ? at : all(furthest)))};
+    }
+
+    static constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max();
+};
+
+Least relax(const double* arc, double here, double so_far, const double* price,
+            const double* hidden, std::int64_t name, std::int64_t k, double* distance,
+            std::int64_t* from, double* used) {
+    if (k < lanes) {
+        Least out{HUGE_VAL, -1};
+        for (std::int64_t i = 0; i < k; ++i) {
+            const double reduced = arc[i] + here - price[i];
+            const double length = so_far + (reduced > 0.0 ? reduced : 0.0);
+            if (length < distance[i]) {
+                distance[i] = length;
+                from[i] = name;
+                if (used) used[i] = arc[i];
+            }
+            Leading::offer(out, distance[i] + hidden[i], i);
+        }
+        return out;
+    }
+    Leading leading;
+    // the second step may begin within the first: done twice, nothing changes
+    for (std::int64_t i = 0; i < k; i += i > 0 || k % lanes == 0 ? lanes : k % lanes) {
+        const Doubles cost = load(arc + i), before = load(distance + i);
+        const Doubles reduced = cost + here - load(price + i);
+        const Doubles length = so_far + (reduced > 0.0 ? reduced : all(0.0));
+        const auto nearer = length < before;
+        const Doubles now = nearer ? length : before;
+        store(from + i, nearer ? all(name) : load(from + i));
+        if (used) store(used + i, nearer ? cost : load(used + i));
+        store(distance + i, now);
+        leading.offer(now + load(hidden + i), counted() + i);
+    }
+    return leading.first();
 }
 
 float magnitude(float value) { return value < 0.0f ? -value : value; }
@@ -127,21 +219,65 @@ void decay(const std::int32_t* __restrict label, const float* __restrict fixed,
     }
 }
 
-double least(const double* value, const double* shift, std::int64_t k) {
-    double lane[block];
-    for (int q = 0; q < block; ++q) lane[q] = HUGE_VAL;
-    std::int64_t i = 0;
-    for (; i + block <= k; i += block)
-        for (int q = 0; q < block; ++q) {
-            const double sum = value[i + q] + shift[i + q];
-            lane[q] = sum < lane[q] ? sum : lane[q];
-        }
-    for (; i < k; ++i) {
-        const double sum = value[i] + shift[i];
-        lane[0] = sum < lane[0] ? sum : lane[0];
+Least least(const double* value, const double* shift, std::int64_t k) {
+    if (k < lanes) {
+        Least out{HUGE_VAL, -1};
+        for (std::int64_t i = 0; i < k; ++i) Leading::offer(out, value[i] + shift[i], i);
+        return out;
     }
-    for (int q = 1; q < block; ++q) lane[0] = lane[q] < lane[0] ? lane[q] : lane[0];
-    return lane[0];
+    Leading even, odd;
+    const auto offer = [=](Leading& to, std::int64_t i) {
+        to.offer(load(value + i) + load(shift + i), counted() + i);
+    };
+    std::int64_t i = 0;
+    for (; i + 2 * lanes <= k; i += 2 * lanes) {
+        offer(even, i);
+        offer(odd, i + lanes);
+    }
+    if (i + lanes <= k) offer(even, i);
+    offer(odd, k - lanes);  // some a second time
+    return Leading::joined(even, odd).first();
+}
+
+template <int parts>
+void some_moves(const double* cost, std::int64_t width, const std::int32_t* which,
+                std::int64_t count, const double* own, double* move, std::int32_t* top) {
+    Leading leading[parts];
+    for (std::int64_t r = 0; r < count; ++r) {
+        const double* row = cost + which[r] * width;
+        const Doubles here = all(own[which[r]]);
+        const Integers name = all(static_cast<std::int64_t>(which[r]));
+        BCKM_UNROLL
+        for (int p = 0; p < parts; ++p) leading[p].offer(load(row + p * lanes) - here, name);
+    }
+    BCKM_UNROLL
+    for (int p = 0; p < parts; ++p) {
+        std::int64_t at[lanes];
+        store(move + p * lanes, leading[p].value);
+        store(at, leading[p].at);
+        for (int q = 0; q < lanes; ++q) top[p * lanes + q] = static_cast<std::int32_t>(at[q]);
+    }
+}
+
+void moves(const double* cost, std::int64_t width, std::int64_t from, std::int64_t to,
+           const std::int32_t* which, std::int64_t count, const double* own, double* move,
+           std::int32_t* top) {
+    constexpr int parts = 4;
+    std::int64_t i = from;
+    for (; i + parts * lanes <= to; i += parts * lanes)
+        some_moves<parts>(cost + i, width, which, count, own, move + i, top + i);
+    for (; i < to; i += lanes) some_moves<1>(cost + i, width, which, count, own, move + i, top + i);
+}
+
+void offer(const double* cost, std::int64_t width, std::int32_t name, double here, double* move,
+           std::int32_t* top) {
+    const double* row = cost + name * width;
+    for (std::int64_t i = 0; i < width; ++i) {
+        const double change = row[i] - here;
+        if (!(change < move[i])) continue;
+        top[i] = name;
+        move[i] = change;
+    }
 }
 
 void entry(double x, const double* __restrict center, std::int64_t k, double* __restrict near,
@@ -158,6 +294,6 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 
 }  // namespace
 
-RowLoops row_loops() { return {costs, relax, decay, least, entry}; }
+RowLoops row_loops() { return {costs, relax, decay, least, moves, offer, entry}; }
 
 }  // namespace bckm::BCKM_ISA

@@ -5,17 +5,24 @@
 
 namespace bckm {
 
+struct Least {
+    double value;
+    std::int64_t at;  // the first, if several are as low; -1 if none is finite
+};
+
 struct RowLoops {
     // out[r][i] = weight[r] * |x[r] - c_i|^2, from the centers in blocks of features,
     // (width / 8, dims, 8); a number does not depend on which rows are computed together
     void (*costs)(const double* const* x, const double* weight, int rows, const double* columns,
                   std::int64_t dims, std::int64_t width, double* const* out);
 
-    // distance[i] = min(distance[i], so_far + max(0, arc[i] + here - price[i])); where that is
-    // lower, from[i] = name and used[i] = arc[i]
-    void (*relax)(const double* arc, double here, double so_far, const double* price,
-                  std::int64_t name, std::int64_t k, double* distance, std::int64_t* from,
-                  double* used);
+    // A node of a search for shortest paths is left: distance[i] = min(distance[i], so_far +
+    // max(0, arc[i] + here - price[i])); where that is lower, from[i] = name and used[i] = arc[i],
+    // unless `used` is null.
+    // Returns the least of distance[i] + hidden[i]: where to go next
+    Least (*relax)(const double* arc, double here, double so_far, const double* price,
+                   const double* hidden, std::int64_t name, std::int64_t k, double* distance,
+                   std::int64_t* from, double* used);
 
     // slack[j] -= fixed[label[j]] + slope[label[j]] * radius[j] (without radius: fixed alone), and
     // a little more than all roundings here
@@ -23,7 +30,18 @@ struct RowLoops {
                   const float* radius, std::int64_t n, float* slack);
 
     // the least of value[i] + shift[i]; infinite for k = 0
-    double (*least)(const double* value, const double* shift, std::int64_t k);
+    Least (*least)(const double* value, const double* shift, std::int64_t k);
+
+    // for i = from .. to - 1, move[i] = the least of cost_j[i] - own[j] over the rows
+    // j = which[0 .. count - 1] of `cost`, and top[i] which row that is; infinite and -1 without
+    // rows. `from` and `to` are multiples of eight
+    void (*moves)(const double* cost, std::int64_t width, std::int64_t from, std::int64_t to,
+                  const std::int32_t* which, std::int64_t count, const double* own, double* move,
+                  std::int32_t* top);
+
+    // the same with one row more, for all i: move and top are lowered
+    void (*offer)(const double* cost, std::int64_t width, std::int32_t name, double here,
+                  double* move, std::int32_t* top);
 
     // near[i] += (x - center[i])^2, and high[i] + low[i] += center[i]^2, rounded once: see
     // sparse_distances.hpp

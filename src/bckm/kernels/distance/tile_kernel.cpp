@@ -185,8 +185,38 @@ float lower(const float* points, std::int64_t dims, const float* centers, const 
     return largest;
 }
 
+float gaps(const float* points, std::int64_t dims, const float* centers, const float* bias,
+           std::int64_t own, std::int64_t to, float* gap) {
+    const auto center = [&](std::int64_t i) {
+        return centers + i / block * dims * block + i % block;
+    };
+    const float *from = center(own), *there = center(to);
+    Floats here[groups], other[groups];
+    for (int g = 0; g < groups; ++g) {
+        here[g] = all(bias[own]);
+        other[g] = all(bias[to]);
+    }
+    for (std::int64_t t = 0; t < dims; ++t)
+        for (int g = 0; g < groups; ++g) {
+            const Floats x = load(points + (t * groups + g) * lanes);
+            here[g] += x * from[t * block];
+            other[g] += x * there[t * block];
+        }
+    alignas(64) float value[groups * lanes];
+    for (int g = 0; g < groups; ++g) {
+        store(value + g * lanes, here[g]);
+        store(gap + g * lanes, other[g]);
+    }
+    float largest = 0.0f;
+    for (int r = 0; r < groups * lanes; ++r) {
+        gap[r] -= value[r];
+        largest = largest < value[r] ? value[r] : largest < -value[r] ? -value[r] : largest;
+    }
+    return largest;
+}
+
 }  // namespace
 
-TileKernel tile_kernel() { return {lanes * groups, block, run, lower, lanes}; }
+TileKernel tile_kernel() { return {lanes * groups, block, run, lower, gaps, lanes}; }
 
 }  // namespace bckm::BCKM_ISA

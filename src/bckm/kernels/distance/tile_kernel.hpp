@@ -28,6 +28,10 @@ struct TileKernel {
     // returns the largest absolute value of the points in `own`
     float (*lower)(const float* points, std::int64_t dims, const float* centers, const float* bias,
                    std::int64_t width, std::int64_t own, float* minima);
+    // gap[r] = value of point r in cluster `to` less that in cluster `own`; returns the largest
+    // absolute value of the points in `own`
+    float (*gaps)(const float* points, std::int64_t dims, const float* centers, const float* bias,
+                  std::int64_t own, std::int64_t to, float* gap);
     int lanes;
 };
 

@@ -153,6 +153,8 @@ void Arcs::list_members() {
     member.resize(points.n);
     for (std::int64_t j = 0; j < points.n; ++j)
         member[next[label[j]]++] = static_cast<std::uint32_t>(j);
+    member_slack.resize(points.n);
+    for (std::int64_t m = 0; m < points.n; ++m) member_slack[m] = slack[member[m]];
 }
 
 double Arcs::cost_in(std::int64_t j, std::int64_t a) const {
@@ -169,9 +171,17 @@ void Arcs::raise_reach(double most) {
     reach = most;
     ++raises;
     parallel(k, threads, [&](std::int64_t a, int) {
-        std::vector<std::int64_t> fresh;
-        for (const std::int64_t j : members(a))
-            if (!is_explicit[j] && slack[j] > before && slack[j] <= most) fresh.push_back(j);
+        std::vector<std::int64_t> fresh(member_begin[a + 1] - member_begin[a] + 1);
+        std::int64_t count = 0;
+        for (std::int64_t m = member_begin[a]; m < member_begin[a + 1]; ++m) {  // no branches
+            fresh[count] = member[m];
+            const int more = member_slack[m] > before, enough = member_slack[m] <= most;
+            count += more & enough;
+        }
+        fresh.resize(count);
+        fresh.erase(std::remove_if(fresh.begin(), fresh.end(),
+                                   [this](std::int64_t j) { return is_explicit[j] != 0; }),
+                    fresh.end());
         double *bounds = near.data() + a * width, *limits = limit.data() + a * width;
         pair_bounds.lower(a, fresh, bounds);
         for (std::int64_t b = 0; b < k; ++b) {
@@ -196,10 +206,17 @@ void Arcs::list_moves(std::int64_t a, std::int64_t b) {
     const double before = limit[a * width + b], dearer = priced.prices[b] - priced.prices[a];
     const double cutoff = far_move(a, b) > before ? far_move(a, b) : infinity;
     std::vector<Candidate> some;
-    for (const std::int64_t j : members(a)) {
-        if (is_explicit[j] || slack[j] + dearer >= cutoff) continue;
+    const auto consider = [&](std::int64_t j) {
+        if (is_explicit[j]) return;
         const double bound = move_bound(j, a, b);
         if (bound < cutoff) some.push_back({bound, j, none});
+    };
+    if (cutoff < infinity && pair_bounds.keeps()) {
+        // a limit was raised: points with less slack than `reach` are explicit or were listed
+        for (const std::int64_t j : pair_bounds.near(a, b, cutoff)) consider(j);
+    } else {
+        for (const std::int64_t j : members(a))
+            if (slack[j] + dearer < cutoff) consider(j);
     }
     for (const std::int32_t f : present[a])
         if (fragment[f].cluster == a) {

@@ -53,6 +53,7 @@ public:
     const double* from(std::int64_t a) const { return move.data() + a * width; }  // (k,)
     double cost_of(std::int64_t a, std::int64_t b) const { return move[a * width + b]; }
     std::int32_t sample(std::int64_t a, std::int64_t b) const { return top[a * width + b]; }
+    const double* all() const { return move.data(); }           // (k, width)
     const std::int32_t* samples() const { return top.data(); }  // (k, width)
     std::int64_t rows() const { return static_cast<std::int64_t>(row_point.size()); }
 
@@ -137,6 +138,7 @@ private:
     std::vector<char> is_explicit;                   // (n,)
     double reach = -infinity;
     std::vector<std::uint32_t> member;  // points by label
+    std::vector<float> member_slack;    // in the same order: passes read it from end to end
     std::vector<std::int64_t> member_begin;
     PairBounds pair_bounds;
     std::vector<double> scratch;  // (width)

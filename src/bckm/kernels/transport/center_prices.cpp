@@ -62,16 +62,13 @@ std::vector<double> permitted(AllArcs& arcs, const std::vector<double>& price, s
                               bool falling) {
     const RowLoops& loops = row_loops();
     const std::int64_t nodes = arcs.nodes;
-    std::vector<double> length(nodes, infinity), signed_price(nodes), seen(nodes, 0.0),
-        unused(nodes);
+    std::vector<double> length(nodes, infinity), signed_price(nodes), seen(nodes, 0.0);
     std::vector<std::int64_t> from(nodes, still);
     for (std::int64_t v = 0; v < nodes; ++v) signed_price[v] = falling ? -price[v] : price[v];
     length[still] = 0.0;
-    for (;;) {
-        const double nearest = loops.least(length.data(), seen.data(), nodes);
-        if (nearest == infinity) return length;
-        std::int64_t u = 0;
-        while (seen[u] != 0.0 || length[u] != nearest) ++u;
+    Least next{0.0, still};
+    while (next.value < infinity) {
+        const std::int64_t u = next.at;
         const std::int64_t tail = falling ? u : from[u], head = falling ? from[u] : u;
         if (u != still && arcs.raised(tail, head)) return {};
         if (u != still && arcs.tighten(tail, head)) {
@@ -86,12 +83,15 @@ std::vector<double> permitted(AllArcs& arcs, const std::vector<double>& price, s
                     from[u] = v;
                 }
             }
+            next = loops.least(length.data(), seen.data(), nodes);
             continue;
         }
         seen[u] = infinity;
-        loops.relax(falling ? arcs.to(u) : arcs.from(u), signed_price[u], nearest,
-                    signed_price.data(), u, nodes, length.data(), from.data(), unused.data());
+        next = loops.relax(falling ? arcs.to(u) : arcs.from(u), signed_price[u], next.value,
+                           signed_price.data(), seen.data(), u, nodes, length.data(), from.data(),
+                           nullptr);
     }
+    return length;
 }
 
 // The least of value[w] + shift[w] over nodes, once the arc that it belongs to is exact.
@@ -99,11 +99,8 @@ template <typename Tighten>
 double least_exact(const double* value, const std::vector<double>& shift, const Tighten& tighten) {
     const auto nodes = static_cast<std::int64_t>(shift.size());
     for (;;) {
-        const double least = row_loops().least(value, shift.data(), nodes);
-        if (least == infinity) return least;
-        std::int64_t w = 0;
-        while (value[w] + shift[w] != least) ++w;
-        if (!tighten(w)) return least;
+        const Least least = row_loops().least(value, shift.data(), nodes);
+        if (least.at < 0 || !tighten(least.at)) return least.value;
     }
 }
 

@@ -5,8 +5,7 @@
 
 namespace bckm {
 
-void PairBounds::lower(std::int64_t a, const std::vector<std::int64_t>& listed,
-                       double* bounds) const {
+void PairBounds::lower(std::int64_t a, const std::vector<std::int64_t>& listed, double* bounds) {
     if (contenders_) lower_by_pass(a, lower_from_lists(a, listed, bounds), bounds);
     else lower_by_pass(a, listed, bounds);
 }
@@ -47,10 +46,8 @@ std::vector<std::int64_t> PairBounds::lower_from_lists(std::int64_t a,
 }
 
 void PairBounds::lower_by_pass(std::int64_t a, const std::vector<std::int64_t>& listed,
-                               double* bounds) const {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
+                               double* bounds) {
     const int size = packed_.kernel.samples, lanes = packed_.kernel.lanes;
-    const double square_scale = packed_.scale * packed_.scale;
     const auto count = static_cast<std::int64_t>(listed.size());
     if (count == 0) return;
     Tile tile(packed_);
@@ -61,23 +58,52 @@ void PairBounds::lower_by_pass(std::int64_t a, const std::vector<std::int64_t>& 
     for (std::int64_t s = 0; s < count; s += size) {
         const int filled = static_cast<int>(std::min<std::int64_t>(size, count - s));
         tile.fill(points_, filled, [&](int r) { return listed[s + r]; });
-        for (int r = 0; r < filled; ++r) square = std::max(square, tile.square(r));
-        const float largest =
-            packed_.kernel.lower(tile.values(), packed_.dims, packed_.centers.data(),
-                                 packed_.bias.data(), packed_.width, a, minima);
-        own = std::max<double>(own, largest);
+        double largest = 0.0;
+        for (int r = 0; r < filled; ++r) largest = std::max(largest, tile.square(r));
+        square = std::max(square, largest);
+        if (keeps_) keep(a, listed.data() + s, filled, tile, largest);
+        own = std::max<double>(
+            own, packed_.kernel.lower(tile.values(), packed_.dims, packed_.centers.data(),
+                                      packed_.bias.data(), packed_.width, a, minima));
     }
     for (std::int64_t b = 0; b < priced_.k; ++b) {
         const double least = *std::min_element(minima + b * lanes, minima + (b + 1) * lanes);
-        const double safe = least - packed_.error_bound(square, own, std::fabs(least) + own);
-        if (!(safe > -infinity)) {  // out of the range of floats
-            bounds[b] = -infinity;
-            continue;
-        }
-        // values include the prices, costs do not
-        bounds[b] =
-            std::min(bounds[b], safe * square_scale + (priced_.prices[b] - priced_.prices[a]));
+        bounds[b] = std::min(bounds[b], cost_of(a, b, least, square, own));
     }
+}
+
+void PairBounds::keep(std::int64_t a, const std::int64_t* listed, int filled, Tile& tile,
+                      double square) {
+    Kept& kept = kept_[a];
+    kept.parts.push_back({static_cast<std::int64_t>(kept.points.size()), filled, square});
+    kept.points.insert(kept.points.end(), listed, listed + filled);
+    const auto* lines = reinterpret_cast<const Kept::Line*>(tile.values());
+    kept.tiles.insert(kept.tiles.end(), lines, lines + lines_of_tile());
+}
+
+std::vector<std::int64_t> PairBounds::near(std::int64_t a, std::int64_t b, double most) const {
+    const Kept& kept = kept_[a];
+    std::vector<std::int64_t> found;
+    alignas(64) float gap[largest_tile];
+    for (std::size_t p = 0; p < kept.parts.size(); ++p) {
+        const Kept::Part& part = kept.parts[p];
+        const float own =
+            packed_.kernel.gaps(kept.tiles[p * lines_of_tile()].number, packed_.dims,
+                                packed_.centers.data(), packed_.bias.data(), a, b, gap);
+        for (int r = 0; r < part.filled; ++r)
+            if (!(cost_of(a, b, gap[r], part.square, own) >= most))
+                found.push_back(kept.points[part.first + r]);
+    }
+    return found;
+}
+
+double PairBounds::cost_of(std::int64_t a, std::int64_t b, double gap, double square,
+                           double own) const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const double safe = gap - packed_.error_bound(square, own, std::fabs(gap) + own);
+    if (!(safe > -infinity)) return -infinity;  // out of the range of floats
+    // values include the prices, costs do not
+    return safe * packed_.scale * packed_.scale + (priced_.prices[b] - priced_.prices[a]);
 }
 
 }  // namespace bckm

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <type_traits>
 
 #include "distance/row_loops.hpp"
 #include "runtime/pool.hpp"
 #include "transport/arcs.hpp"
 #include "transport/center_prices.hpp"
+#include "transport/dense_arcs.hpp"
 #include "transport/short_arcs.hpp"
 
 namespace bckm {
@@ -18,46 +20,22 @@ constexpr std::int32_t none = Arcs::none;
 constexpr std::int64_t many = 256;  // clusters, from which lists of short arcs pay off
 constexpr double ahead = 4.0;       // arcs are listed up to so many times the length that is needed
 
-// The network. Nodes are the k clusters, with `Arcs` between them, and a hub. Each cluster must
+// The network. Nodes are the k clusters, with arcs between them, and a hub. Each cluster must
 // hold its lower bound; what it holds above that is `hub_flow`, an arc to the hub at no cost, at
 // most `hub_capacity` = upper - lower. `surplus` is the excess of a node. Prices are potentials:
 // while cost_ab + price_a - price_b >= 0 for all arcs, every sample is in its best cluster.
-class Settle {
+template <typename Arcs> class Settle {
 public:
-    Settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
-           const float* slack, const Contenders* contenders, int threads)
-        : label(label), k(priced.k), arcs(points, priced, label, slack, contenders, threads),
-          price(priced.prices, priced.prices + k), surplus(k + 1, 0), hub_flow(k, 0),
-          hub_capacity(k, 0), short_arcs(k) {
+    Settle(Arcs& arcs, const PricedCenters& priced)
+        : k(priced.k), price(priced.prices, priced.prices + k), arcs(arcs), surplus(k + 1, 0),
+          hub_flow(k, 0), hub_capacity(k, 0), short_arcs(k) {
         price.push_back(0.0);
     }
 
-    SettleResult run(const std::int64_t* units, const std::int64_t* lower,
-                     const std::int64_t* upper, std::int64_t budget, bool exact_prices,
-                     const std::function<bool()>& stop) {
-        SettleResult out;
-        start_flow(units, lower, upper);
-        try {
-            if (exact_prices || std::any_of(surplus.begin(), surplus.end(),
-                                            [](std::int64_t e) { return e != 0; })) {
-                arcs.add_first_points(budget);
-                while (!out.stopped && search()) {
-                    ++out.rounds;
-                    raise_prices();
-                    augment(out, stop);
-                }
-                if (!out.stopped) center(exact_prices, stop);
-            }
-        } catch (const Stopped&) {
-            out.stopped = true;
-        }
-        finish(out);
-        return out;
-    }
-
-private:
-    void start_flow(const std::int64_t* units, const std::int64_t* lower,
-                    const std::int64_t* upper) {
+    // The flow of labels that are best at the present prices; how many samples must go elsewhere.
+    std::int64_t start_flow(const std::int64_t* units, const std::int64_t* lower,
+                            const std::int64_t* upper) {
+        std::fill(surplus.begin(), surplus.end(), 0);
         std::int64_t spare = 0;
         for (std::int64_t i = 0; i < k; ++i) {
             spare += units[i];
@@ -72,7 +50,64 @@ private:
             surplus[k] += hub_flow[i];
         }
         surplus[k] -= spare;
+        std::int64_t wrong = 0;
+        for (const std::int64_t units_over : surplus)
+            wrong += std::max<std::int64_t>(0, units_over);
+        return wrong;
     }
+
+    void find_paths(SettleResult& out, std::int64_t most_rounds,
+                    const std::function<bool()>& stop) {
+        while (!out.stopped && search()) {
+            if (out.rounds == most_rounds) {
+                out.stopped = true;
+                return;
+            }
+            ++out.rounds;
+            raise_prices();
+            augment(out, stop);
+        }
+    }
+
+    void center(bool exact, const std::function<bool()>& stop) {
+        Network net{
+            k,  arcs.width, arcs.all(), arcs.samples(), hub_flow.data(), hub_capacity.data(),
+            {}, {}};
+        if constexpr (!dense) {
+            if (exact) {
+                arcs.list_members();
+                net.exact_move = [this, &stop](std::int64_t a, std::int64_t b) {
+                    if (stop()) throw Stopped();
+                    return arcs.exact_cost_of(a, b);
+                };
+                net.raise_bounds = [this](std::int64_t a, std::int64_t b) {
+                    return arcs.raise_limits(a, b, horizon);
+                };
+            }
+        }
+        while (!center_prices(net, price)) {
+        }
+    }
+
+    // The price of the hub is zero; where nothing can flow to it, prices may have any shift.
+    std::vector<double> prices() const {
+        const bool free = std::any_of(hub_capacity.begin(), hub_capacity.end(),
+                                      [](std::int64_t r) { return r > 0; });
+        double zero = price[k];
+        if (!free) {
+            zero = 0.0;
+            for (std::int64_t i = 0; i < k; ++i) zero += price[i] / static_cast<double>(k);
+        }
+        std::vector<double> out(k);
+        for (std::int64_t i = 0; i < k; ++i) out[i] = price[i] - zero;
+        return out;
+    }
+
+    const std::int64_t k;
+    std::vector<double> price;  // (k + 1)
+
+private:
+    static constexpr bool dense = std::is_same_v<Arcs, DenseArcs>;
 
     // Dijkstra from all nodes with a surplus until those with a deficit are reached, or half of
     // them where there are many clusters: far ones would raise all prices by much, and then few
@@ -89,35 +124,39 @@ private:
             missing += surplus[v] < 0;
         }
         if (missing == 0) return false;
-        if (k < many) search_all_arcs(missing);
-        else search_short_arcs(missing);
-        arcs.lowered.clear();
+        if constexpr (dense) {
+            search_all_arcs(missing);
+        } else {
+            if (k < many) search_all_arcs(missing);
+            else search_short_arcs(missing);
+            arcs.lowered.clear();
+        }
         return !deficits.empty();
     }
 
     // All arcs from a node in one vectorized loop are quicker than a heap.
     void search_all_arcs(std::int64_t missing) {
         hidden.assign(k + 1, 0.0);
-        while (missing > 0) {
-            // `hidden` excludes the nodes that were reached
-            const double nearest = loops.least(distance.data(), hidden.data(), k + 1);
-            if (nearest == infinity) break;  // cannot happen while the bounds admit all samples
-            std::int64_t u = 0;
-            while (hidden[u] != 0.0 || distance[u] != nearest) ++u;
-            hidden[u] = infinity;
-            horizon = nearest;
+        const auto nearest = [this] { return loops.least(distance.data(), hidden.data(), k + 1); };
+        for (Least next = nearest(); missing > 0 && next.at >= 0;) {
+            const std::int64_t u = next.at;
+            hidden[u] = infinity;  // a node that was reached keeps its distance: no way is shorter
+            horizon = next.value;
             missing -= arrive(u);
-            // a node that was reached keeps its distance: lengths never fall below it
-            if (u != k)
-                loops.relax(arcs.from(u), price[u], distance[u], price.data(), u, k,
-                            distance.data(), previous.data(), used.data());
+            if (u == k) {
+                next = nearest();
+                continue;
+            }
+            next = loops.relax(arcs.from(u), price[u], horizon, price.data(), hidden.data(), u, k,
+                               distance.data(), previous.data(), dense ? nullptr : used.data());
+            if (distance[k] + hidden[k] < next.value) next = {distance[k], k};
         }
     }
 
     void search_short_arcs(std::int64_t missing) {
         if (raises != arcs.raises) short_arcs.forget();
         raises = arcs.raises;
-        for (const Arcs::Pair pair : arcs.lowered) short_arcs.add(pair);
+        for (const auto pair : arcs.lowered) short_arcs.add(pair);
         reached.assign(k + 1, 0);
         for (std::int64_t v = 0; v <= k; ++v)
             if (distance[v] == 0.0) enqueue({0.0, v, false});
@@ -169,7 +208,7 @@ private:
             distance[v] = length;
             previous[v] = u;
             used[v] = arc;
-            if (k >= many) enqueue({length, v, false});
+            if (!dense && k >= many) enqueue({length, v, false});
         }
     }
 
@@ -221,8 +260,12 @@ private:
                 units = std::min(units, hub_flow[v]);
             } else if (v == hub) {
                 units = std::min(units, hub_capacity[u] - hub_flow[u]);
+            } else if constexpr (dense) {
+                hop.fragment = arcs.sample(u, v);
+                if (hop.fragment == none) return false;  // the sample has left
+                units = 1;
             } else {
-                if (arcs.cost_of(u, v) > used[v]) return false;  // the sample has left
+                if (arcs.cost_of(u, v) > used[v]) return false;
                 hop.fragment = arcs.sample(u, v);
                 if (hop.fragment == none) {
                     arcs.refine(u, v, horizon);
@@ -241,69 +284,14 @@ private:
         for (const Hop& hop : hops) {
             if (hop.from == hub) hub_flow[hop.to] -= units;
             else if (hop.to == hub) hub_flow[hop.from] += units;
+            else if constexpr (dense)
+                arcs.transfer(hop.fragment, static_cast<std::int32_t>(hop.to));
             else arcs.transfer(hop.fragment, static_cast<std::int32_t>(hop.to), units);
         }
         return true;
     }
 
-    void center(bool exact, const std::function<bool()>& stop) {
-        Network net{
-            k,  arcs.width, arcs.from(0), arcs.samples(), hub_flow.data(), hub_capacity.data(),
-            {}, {}};
-        if (exact) {
-            arcs.list_members();
-            net.exact_move = [this, &stop](std::int64_t a, std::int64_t b) {
-                if (stop()) throw Stopped();
-                return arcs.exact_cost_of(a, b);
-            };
-            net.raise_bounds = [this](std::int64_t a, std::int64_t b) {
-                return arcs.raise_limits(a, b, horizon);
-            };
-        }
-        while (!center_prices(net, price)) {
-        }
-    }
-
-    void finish(SettleResult& out) {
-        // the price of the hub is zero; where nothing can flow to it, prices may have any shift
-        const bool free = std::any_of(hub_capacity.begin(), hub_capacity.end(),
-                                      [](std::int64_t r) { return r > 0; });
-        double zero = price[k];
-        if (!free) {
-            zero = 0.0;
-            for (std::int64_t i = 0; i < k; ++i) zero += price[i] / static_cast<double>(k);
-        }
-        for (std::int64_t i = 0; i < k; ++i) out.prices.push_back(price[i] - zero);
-        out.rows = arcs.rows();
-        if (out.stopped) return;
-        const std::vector<Fragment>& fragment = arcs.fragment;
-        std::vector<std::int32_t> parts;
-        for (std::int64_t r = 0; r < arcs.rows(); ++r) {
-            const std::int64_t point = arcs.row_point[r];
-            parts.clear();
-            for (std::int32_t f = arcs.first_fragment[r]; f != none; f = fragment[f].sibling)
-                parts.push_back(f);
-            // by cluster, not as paths came: halves of a point are as large as each other
-            std::sort(parts.begin(), parts.end(), [&fragment](std::int32_t f, std::int32_t g) {
-                return fragment[f].cluster < fragment[g].cluster;
-            });
-            std::int32_t largest = parts.front();
-            for (const std::int32_t f : parts)
-                if (fragment[f].units > fragment[largest].units) largest = f;
-            label[point] = fragment[largest].cluster;
-            for (const std::int32_t f : parts)
-                if (f != largest) {
-                    out.split_point.push_back(point);
-                    out.split_cluster.push_back(fragment[f].cluster);
-                    out.split_units.push_back(fragment[f].units);
-                }
-        }
-    }
-
-    std::int32_t* label;
-    const std::int64_t k;
-    Arcs arcs;
-    std::vector<double> price;          // (k + 1)
+    Arcs& arcs;
     std::vector<std::int64_t> surplus;  // (k + 1)
     std::vector<std::int64_t> hub_flow, hub_capacity;
 
@@ -319,14 +307,87 @@ private:
     double horizon = 0.0;
 };
 
+// Labels of explicit points, and which of their samples are elsewhere.
+void tell_labels(const Arcs& arcs, std::int32_t* label, SettleResult& out) {
+    const std::vector<Fragment>& fragment = arcs.fragment;
+    std::vector<std::int32_t> parts;
+    for (std::int64_t r = 0; r < arcs.rows(); ++r) {
+        const std::int64_t point = arcs.row_point[r];
+        parts.clear();
+        for (std::int32_t f = arcs.first_fragment[r]; f != none; f = fragment[f].sibling)
+            parts.push_back(f);
+        // by cluster, not as paths came: halves of a point are as large as each other
+        std::sort(parts.begin(), parts.end(), [&fragment](std::int32_t f, std::int32_t g) {
+            return fragment[f].cluster < fragment[g].cluster;
+        });
+        std::int32_t largest = parts.front();
+        for (const std::int32_t f : parts)
+            if (fragment[f].units > fragment[largest].units) largest = f;
+        label[point] = fragment[largest].cluster;
+        for (const std::int32_t f : parts)
+            if (f != largest) {
+                out.split_point.push_back(point);
+                out.split_cluster.push_back(fragment[f].cluster);
+                out.split_units.push_back(fragment[f].units);
+            }
+    }
+}
+
 }  // namespace
 
 SettleResult settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
                     const float* slack, const std::int64_t* units, const std::int64_t* lower,
                     const std::int64_t* upper, std::int64_t budget, bool exact_prices, int threads,
-                    const std::function<bool()>& stop, const Contenders* contenders) {
-    return Settle(points, priced, label, slack, contenders, threads)
-        .run(units, lower, upper, budget, exact_prices, stop);
+                    const std::function<bool()>& stop, const Contenders* contenders,
+                    std::int64_t most_rounds) {
+    SettleResult out;
+    Arcs arcs(points, priced, label, slack, contenders, threads);
+    Settle<Arcs> network(arcs, priced);
+    try {
+        if (network.start_flow(units, lower, upper) > 0 || exact_prices) {
+            arcs.add_first_points(budget);
+            network.find_paths(out, most_rounds, stop);
+            if (!out.stopped) network.center(exact_prices, stop);
+        }
+    } catch (const Stopped&) {
+        out.stopped = true;
+    }
+    out.prices = network.prices();
+    out.rows = arcs.rows();
+    if (!out.stopped) tell_labels(arcs, label, out);
+    return out;
+}
+
+SettleResult settle_few(const Points& points, const PricedCenters& priced, std::int32_t* label,
+                        float* slack, const CostTable& table, const std::int64_t* lower,
+                        const std::int64_t* upper, int threads, const std::function<bool()>& stop) {
+    SettleResult out;
+    out.rows = points.n;
+    try {
+        DenseArcs arcs(points, priced, label, table, threads);
+        Settle<DenseArcs> network(arcs, priced);
+        const auto start_flow = [&] {
+            return network.start_flow(arcs.units().data(), lower, upper);
+        };
+        const std::int64_t wrong = start_flow();
+        if (wrong > points.n / 16) {  // after large moves prices are often worse than none
+            const std::vector<double> before = network.price;
+            std::fill(network.price.begin(), network.price.end(), 0.0);
+            arcs.choose(network.price);
+            if (start_flow() > wrong) {
+                network.price = before;
+                arcs.choose(network.price);
+                start_flow();
+            }
+        }
+        network.find_paths(out, std::numeric_limits<std::int64_t>::max(), stop);
+        if (!out.stopped) network.center(true, stop);
+        out.prices = network.prices();
+        if (!out.stopped) out.regret = arcs.prove(out.prices, slack);
+    } catch (const Stopped&) {
+        out.stopped = true;
+    }
+    return out;
 }
 
 }  // namespace bckm

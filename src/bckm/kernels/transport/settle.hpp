@@ -7,6 +7,7 @@
 
 #include "distance/contenders.hpp"
 #include "distance/points.hpp"
+#include "transport/dense_arcs.hpp"
 
 namespace bckm {
 
@@ -17,7 +18,8 @@ struct SettleResult {
     std::int64_t rows = 0;    // points whose exact costs were needed
     std::int64_t paths = 0;   // augmenting paths
     std::int64_t rounds = 0;  // searches for shortest paths
-    bool stopped = false;     // by `stop`: labels are as they were
+    double regret = 0.0;      // of `settle_few`: what rounding has left
+    bool stopped = false;     // by `stop` or `most_rounds`: labels are as they were
 };
 
 // From labels that are optimal at the given prices to labels that are optimal within the bounds.
@@ -29,10 +31,19 @@ struct SettleResult {
 // is exact, however few points were evaluated. `label` is changed in place. Prices are in the
 // middle of what the labels permit, as far as evaluated points tell; with `exact_prices` in the
 // middle itself, which does not depend on the prices that were given. `contenders`, where they are
-// those of the same centers and prices, give better bounds than slacks at once.
+// those of the same centers and prices, give better bounds than slacks at once. After
+// `most_rounds` it is stopped: prices are then where it was.
 SettleResult settle(const Points& points, const PricedCenters& priced, std::int32_t* label,
                     const float* slack, const std::int64_t* units, const std::int64_t* lower,
                     const std::int64_t* upper, std::int64_t budget, bool exact_prices, int threads,
-                    const std::function<bool()>& stop, const Contenders* contenders = nullptr);
+                    const std::function<bool()>& stop, const Contenders* contenders,
+                    std::int64_t most_rounds);
+
+// The same where points are few and each is one sample: all costs are computed, so labels, slacks
+// and units need not be known before; `label` and `slack` are those at the final prices, which are
+// always exact. If it is stopped, labels are best at some prices and need not be within the bounds.
+SettleResult settle_few(const Points& points, const PricedCenters& priced, std::int32_t* label,
+                        float* slack, const CostTable& table, const std::int64_t* lower,
+                        const std::int64_t* upper, int threads, const std::function<bool()>& stop);
 
 }  // namespace bckm

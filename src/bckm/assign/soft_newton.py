@@ -14,13 +14,15 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray
-from bckm.assign.transport_state import TransportState, walk
+from bckm.assign.transport_state import TransportState, newton, walk
 from bckm.kernels import native
 
 LOOKS, PROGRESS = 8, 0.75  # at most; a look that leaves more than this share is the last
 TRIES, SHORTER = 3, 0.3  # prices that lower the dual are tried again, nearer to the last ones
 NEAR, NEAREST, FARTHEST = 2.0, 1e-3, 0.2  # share of points below the first temperature, from those
 # that are in the wrong cluster
+HOTTER, ONE = (1.0, 10.0, 100.0), 1.0  # the same again, so many times more, until one for each
+# cluster is left
 SOME = 20_000  # points from which temperatures are told
 STAGES, COOLER = 10, 3.0  # temperatures, and by how much they fall,
 FEWER, STALE = 0.9, 2  # until so many in a row left more than this share of the wrong samples
@@ -29,15 +31,37 @@ DAMPING, STRONGER, WEAKEST = 1e-3, 8.0, 1e-6
 GOOD, FAIR = 0.6, 0.1  # share of the promised rise for which damping falls; that is accepted
 
 
+def approach(state: TransportState, centers: FloatArray, target: float, deadline: Deadline) -> None:
+    """Raise the dual: so if points have lists of contenders, else by Newton's method as it is.
+
+    Where many samples stay in the wrong cluster, it is done again from higher temperatures:
+    samples that are far from all borders must leave a cluster.
+    """
+    if state.contenders is None:
+        newton(state, centers, target, deadline)
+        return
+    for hotter in HOTTER:
+        soft_newton(state, centers, target, deadline, NEAR * hotter)
+        if state.infeasibility <= max(target, ONE * state.k):
+            return
+
+
 def soft_newton(
-    state: TransportState, centers: FloatArray, target: float, deadline: Deadline
+    state: TransportState,
+    centers: FloatArray,
+    target: float,
+    deadline: Deadline,
+    near: float = NEAR,
 ) -> None:
-    """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow."""
+    """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow.
+
+    `near` times the samples in the wrong cluster are nearer to a border than the first temperature.
+    """
     for _ in range(LOOKS):
         if state.infeasibility <= target or deadline.passed:
             return
         before, dual, wrong = state.prices, state.dual, state.infeasibility
-        after = _Model(state).best_prices(0.5 * target, deadline)
+        after = _Model(state, near).best_prices(0.5 * target, deadline)
         for _ in range(TRIES):
             state.evaluate(centers, after, deadline)
             if state.dual > dual:
@@ -53,8 +77,8 @@ def soft_newton(
 class _Model:
     """The dual, as far as the last look knows the points."""
 
-    def __init__(self, state: TransportState) -> None:
-        self.state, self.bounds = state, state.bounds
+    def __init__(self, state: TransportState, near: float) -> None:
+        self.state, self.bounds, self.near = state, state.bounds, near
         self.total = float(state.units.sum())
 
     def best_prices(self, target: float, deadline: Deadline) -> FloatArray:
@@ -81,7 +105,7 @@ class _Model:
         some = slice(None, None, max(1, state.points.n // SOME))
         label, runner = state.label[some], state.runner[some]
         gap = np.abs(state.margin[some] + (state.prices[label] - state.prices[runner]))
-        share = float(np.clip(NEAR * state.infeasibility / self.total, NEAREST, FARTHEST))
+        share = float(np.clip(self.near * state.infeasibility / self.total, NEAREST, FARTHEST))
         return max(float(np.quantile(gap, share)), 1e-12 * float(gap.max()), 1e-300)
 
     def _ascend(
