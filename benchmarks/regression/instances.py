@@ -24,6 +24,7 @@ from examples import (
     delivery_tours,
     few_known_labels,
     inverted_file_index,
+    mixed_classes,
     refit_with_little_churn,
     sales_territories,
     school_classes,
@@ -430,6 +431,7 @@ def _examples() -> Iterator[Fit]:
     for main, asked in (
         (delivery_tours.main, {}),
         (few_known_labels.main, {}),
+        (mixed_classes.main, {}),
         (inverted_file_index.main, {"n": 5_000, "k": 20}),
         (refit_with_little_churn.main, {}),
         (sales_territories.main, {"n": 200}),

@@ -5,7 +5,7 @@ import pytest
 
 from bckm import Constraints
 from bckm._core.deadline import Deadline
-from bckm.assign import transport
+from bckm.assign import _few_points, transport
 from bckm.assign.base import STEP
 from bckm.fit.search.anneal import Annealing
 from bckm.fit.search.local import LocalSearch
@@ -37,7 +37,8 @@ def drawn(n, k, d, **asked):
 
 
 @pytest.mark.skipif(bool(missing), reason="without the kernels it is another engine")
-def test_transport_counts_calls_points_looks_and_paths():
+def test_transport_counts_calls_points_looks_and_paths(monkeypatch):
+    monkeypatch.setattr(_few_points, "COSTS", 0)  # as if points were many
     problem, labels, centers = drawn(400, 5, 3, size_min=80, size_max=80)
     assigner = transport.Transport().prepare(problem)
     for _ in range(4):
@@ -51,6 +52,23 @@ def test_transport_counts_calls_points_looks_and_paths():
     assert assigner.work == pytest.approx(4 * call + transport.PATH * paths + look * looked)
 
 
+@pytest.mark.skipif(bool(missing), reason="without the kernels it is another engine")
+def test_few_points_count_costs_pairs_and_paths():
+    problem, labels, centers = drawn(400, 5, 3, size_min=80, size_max=80)
+    assigner = transport.Transport().prepare(problem)
+    for _ in range(4):
+        labels = assigner(centers, labels, Deadline()).labels
+        centers, _ = problem.recentered(labels, centers)
+    looked, paths = assigner.counters["looked"], assigner.counters["paths"]
+    assert looked == 1600
+    assert paths > 0
+    cost = _few_points.COST + _few_points.FEATURE * 3
+    call = _few_points.CALL + _few_points.STEP_PAIR * 25
+    path = _few_points.PATH + _few_points.PATH_PAIR * 25
+    work = 4 * call + looked * (_few_points.POINT + 5 * cost) + path * paths
+    assert assigner.work == pytest.approx(work)
+
+
 @pytest.mark.skipif(bool(missing), reason="moves are compiled")
 @pytest.mark.parametrize(("n", "k", "d"), [(60, 12, 2), (2000, 5, 2), (300, 4, 40)])
 def test_moves_count_passes_and_what_they_list_and_make(n, k, d):
@@ -61,17 +79,18 @@ def test_moves_count_passes_and_what_they_list_and_make(n, k, d):
     whole = descend(labels, centers, Deadline())
     counts = whole.counts
     assert whole.finished
-    means, costs = 4 * n * (d + 1), n * k * (2 + d / 4)
+    rows, width = n * (35 + 0.85 * d), -(-k // 8) * 8
+    costs = n * width * (0.25 + 0.11 * d) + n * k
     # listed, judged and made, at least; it may list a thousand to make one
-    listed = (150 + 40 + 6 * d) * counts["relocated"]
-    least = 4e4 + counts["passes"] * (means + costs) + listed
-    assert whole.work >= least
+    listed = (7 + 10 + 17 + 18 + 6.5 * d) * counts["relocated"]
+    assert whole.work >= 2e4 + counts["passes"] * (rows + costs) + listed
     ended = descend(whole.labels, centers, Deadline())
     assert ended.counts["passes"] == 1
-    # looks for relocations and twice for offers, all of which are listed at worst
-    most = means + n * k * (11 + d / 4) + 2 * 80 * k * k + 2 * 100 * n * k
-    assert 4e4 + means + costs + 9 * n * k + 160 * k * k <= ended.work
-    assert ended.work <= 4e4 + most + 12 * k**3 + 1e3 * n * k
+    # looks for relocations and twice for offers, all of which are looked at closer at worst
+    looks = 2e4 + rows + costs + 2 * (2.2 * n * k + 15 * k * k)
+    assert looks <= ended.work
+    closer = n * k * (3 * 3.5 + 2 * (11 + 20 + 7 * np.log2(1 + n)))
+    assert ended.work <= looks + closer + 20 * k**3 + 1e3 * n * k
 
 
 @pytest.mark.skipif(bool(missing), reason="moves are compiled")
@@ -80,12 +99,26 @@ def test_moves_of_many_dimensions_and_from_long_lists_cost_more():
     works = {}
     for n, d in ((1000, 2), (1000, 100), (40_000, 2)):
         problem, labels, centers = drawn(n, 10, d, size_min=1)
-        looks = 4 * n * (d + 1) + 10 * n * (2 + d / 4)
-        found = LocalSearch(problem)(labels, centers, Deadline(), 5e4)
+        looks = n * (35 + 0.85 * d) + 16 * n * (0.25 + 0.11 * d) + 10 * n
+        found = LocalSearch(problem)(labels, centers, Deadline(), 2.5e4)
         assert found.counts["passes"] == 1
-        works[n, d] = (found.work - 4e4 - looks) / n
-    assert works[1000, 100] > works[1000, 2] + 98 * 6 / 2
-    assert works[40_000, 2] > 1.3 * works[1000, 2]
+        works[n, d] = (found.work - 2e4 - looks) / n
+    assert works[1000, 100] > works[1000, 2] + 98 * 6.5 / 2
+    assert works[40_000, 2] > 1.2 * works[1000, 2]
+
+
+@pytest.mark.skipif(bool(missing), reason="moves are compiled")
+def test_moves_count_what_they_look_at_closer_but_may_not_list():
+    """Exact sizes admit no relocation, however many would help."""
+    problem, labels, _ = drawn(600, 10, 1, size_min=60, size_max=60)
+    labels[np.argsort(problem.points[:, 0])] = np.arange(600) // 60
+    works = []
+    for some in (labels, np.arange(600) % 10):  # nearly the best, and any
+        centers, _ = problem.recentered(some, problem.points[:10])
+        found = LocalSearch(problem)(some, centers, Deadline(), 2.5e4)
+        assert found.counts["relocated"] == 0
+        works.append(found.work)
+    assert works[1] > works[0] + 3.5 * 600 * 10
 
 
 @pytest.mark.skipif(bool(missing), reason="annealing is compiled")

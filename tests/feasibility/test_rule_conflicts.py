@@ -275,3 +275,14 @@ def test_the_remedy_of_a_capacity_is_wide_enough(amounts, side, bound, remedy):
     assert f"on average to {remedy}" in answer(bound).message
     again = answer(float(remedy))
     assert again or "on average" not in again.message
+
+
+def test_totals_are_told_in_few_digits_that_still_differ():
+    for total, each, told in (
+        (1000, 300, "the data have 1000;"),
+        (6189.77528089888, 2000, "the data have 6189.78;"),
+        (1234567.125, 400_000, "the data have 1234567.12;"),
+        (900.00001, 300, "the data have 900.00001;"),
+    ):
+        rules = Constraints(capacities={"kg": Capacity([total / 9] * 9, max=each)})
+        assert told in bckm.check(9, 3, rules).message

@@ -269,7 +269,8 @@ def test_time_limits_leave_no_trace(seconds, solver, tmp_path, monkeypatch):
     kinds = set()
     for _ in range(3):
         kinds.add(fit(checkpoint=path, time_limit=seconds).status)
-    assert kinds <= {bckm.Status.TIME_LIMIT, bckm.Status.CONVERGED}
+    # on a busy machine some of them do not begin
+    assert kinds <= {bckm.Status.NOT_STARTED, bckm.Status.TIME_LIMIT, bckm.Status.CONVERGED}
     # a search with a limit may go on where one without has its end
     if (
         path.exists()

@@ -1,5 +1,6 @@
 """What the loop promises, whatever the engine."""
 
+import time
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -323,9 +324,10 @@ def test_no_time_returns_feasible_labels(solver, instance, limit):
 @pytest.mark.parametrize("limit", [0.002, 0.01, 0.03])
 def test_a_tiny_time_limit_ends_with_a_true_status(solver, limit):
     X, asked = drawn(2, "uneven")
+    began = time.process_time()  # others may keep the machine busy
     found = kmeans(X, K, asked, solver=solver, n_init=2000, time_limit=limit, random_state=0)
+    assert time.process_time() - began < limit + 2
     assert found.status is Status.TIME_LIMIT or not found.history
-    assert found.seconds < limit + 2
     assert verify(found.labels, K, asked) == []
     assert found.lower_bound <= found.inertia
 

@@ -156,14 +156,14 @@ def test_many_violated_links_cost_little():
     wish = Constraints(pairs[:3000], pairs[3000:]).soft(confidence=1e-9)
     wish = wish & Constraints(size_max=n // k).soft(confidence=1e-9)
     centers = X[rng.choice(n, k, replace=False)]
-    from bckm.fit.violations import soft_violations
+    from bckm.fit.violations import Moves, soft_violations
     from bckm.problem.problem import Problem
 
     problem = Problem.build(X, k, wish)
     at = problem.centers_in(centers)
     labels = problem.nearest(at)[0]
     began = time.process_time()
-    found = soft_violations(problem, wish, labels, at, True)
+    found = soft_violations(Moves(problem, labels, at, still=True), wish)
     assert time.process_time() - began < 10
     assert len(found) > 2_500
     assert min(one.saved for one in found) >= 0

@@ -99,6 +99,8 @@ class _Placer:
 
     def _hardest_first(self, items: IntArray, degree: IntArray | None = None) -> IntArray:
         """Items in most conflicts first, of these large ones, of these costly ones."""
+        if items.size == 0:
+            return items
         large = self.s.count if self.room is None else self.room.share
         keys = [large] if degree is None else [large, degree]
         if self.regret is None and self.room is None:
@@ -225,6 +227,8 @@ class _Placer:
         It ends where that would leave too few for the clusters that must be filled, or where an
         item fits nowhere; returns how many are placed.
         """
+        if items.size == 0:
+            return 0
         counts, k = self.s.count[items].tolist(), self.s.n_clusters
         room = (self.s.upper - self.sizes).tolist()
         missing = (self.s.lower - self.sizes).tolist()

@@ -97,10 +97,19 @@ def totals(rules: Rules, s: Structure) -> Proof | None:
                     used,
                     len(used) == 1,
                     f"the clusters together {need} hold {word} {column.amount(bound)}, but the "
-                    f"data have {total:.15g}",
+                    f"data have {_told(total, bound)}",
                     f"{verb} the bound, on average to {_reach(total / s.n_clusters, values, high)}",
                 )
     return None
+
+
+def _told(total: float, bound: float) -> str:
+    """A total in as few digits as show its decimals and tell it from a bound."""
+    whole = len(f"{abs(total):.0f}")
+    for digits in range(max(whole + 2, 6), 15):
+        if (told := f"{total:.{digits}g}") != f"{bound:.{digits}g}":
+            return told
+    return f"{total:.15g}"
 
 
 def _reach(mean: float, values: list[float], up: bool) -> str:

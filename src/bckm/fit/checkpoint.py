@@ -34,6 +34,7 @@ from bckm.fit.search.shared import Search
 from bckm.kernels import missing
 from bckm.metric.embedding import Metric
 from bckm.metric.tree import metric_tree, read_metric_tree
+from bckm.problem.problem import Problem
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -234,22 +235,38 @@ def identity(
         Further parameters.
     """
     problem, engine = search.problem, search.engine
-    n, options = problem.structure.item.size, vars(engine).values()
-    return {
-        "format": FORMAT,
-        **settings,  # first: another metric makes other points, and other rules of them
-        "samples": n,
-        "features": int(problem.points.shape[1]),
-        "clusters": problem.structure.n_clusters,
-        "data": digest(read_data(points)),
-        "weights": digest(read_weight(sample_weight, n)),
-        "rules": digest((problem.structure, problem.soft)),
+    options = vars(engine).values()
+    how = {
         "init": _init_told(init),
         "solver": " ".join([engine.name, *(str(option) for option in options if option)]),
         "starts": search.starts.number,
         "search": search.kind,
         "max_iter": search.limits.max_iter,
         "tol": search.limits.tol,
+    }
+    return identity_of(problem, points, sample_weight, random_state, settings, how)
+
+
+def identity_of(
+    problem: Problem,
+    points: Any,
+    sample_weight: Any,
+    random_state: Any,
+    first: Mapping[str, Any],
+    then: Mapping[str, Any],
+) -> dict[str, Any]:
+    """A problem and what else decides the result, before it and after it, for comparison."""
+    n = problem.structure.item.size
+    return {
+        "format": FORMAT,
+        **first,  # another metric makes other points, and other rules of them
+        "samples": n,
+        "features": int(problem.points.shape[1]),
+        "clusters": problem.structure.n_clusters,
+        "data": digest(read_data(points)),
+        "weights": digest(read_weight(sample_weight, n)),
+        "rules": digest((problem.structure, problem.soft)),
+        **then,
         "random_state": None if random_state is None else int(random_state),
         "kernels": not missing,
         "library": bckm.__version__,

@@ -52,6 +52,7 @@ def kmeans_in_memory(
     init, search, deadline = settings.init, settings.search, settings.deadline
     learns = is_learned(metric)
     if learns:
+        settings.listener.phase("metric")
         known = None if kept is None else kept.metric(read_data(X).shape[1])
         space = known or learned_metric(
             X, n_clusters, constraints, sample_weight, deadline, settings.n_jobs
@@ -71,19 +72,20 @@ def kmeans_in_memory(
     free = not (tied or problem.structure.interchangeable)
     limits = Limits(settings.max_iter, settings.tol, deadline)
     named = not isinstance(solver, str) or solver != "auto"
-    steps = (settings.on_step, settings.began)
-    plan = Search(problem, engine, limits, search, starts, free, *steps, named)
+    told = (settings.listener, settings.began)
+    plan = Search(problem, engine, limits, search, starts, free, *told, named)
     state = None
     if kept is not None:
         # what is learned follows from data and rules; what was learned before is part of them
-        told = LEARNED if learns else space.name
+        named_metric = LEARNED if learns else space.name
         if space.arrays and not learns:
-            told = f"{told} {digest(space.arrays)}"
-        words = {"metric": told, "label_bounds": settings.label_bounds}
+            named_metric = f"{named_metric} {digest(space.arrays)}"
+        words = {"metric": named_metric, "label_bounds": settings.label_bounds}
         data = X if learns else points
         same = identity(plan, data, sample_weight, init, settings.random_state, **words)
         state = kept.resume(same, partial(State.from_tree, problem=problem))
     if state is None:
+        settings.listener.phase("rules")
         start = feasible_start(problem.structure, problem.rules, deadline)
         state = State.first(problem, start)
     state = explore(plan, state, None if kept is None else kept.note)

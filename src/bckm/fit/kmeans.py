@@ -14,6 +14,8 @@ from bckm.constraints.sample_id import located
 from bckm.fit.checkpoint import Checkpoint, alone_with_checkpoint
 from bckm.fit.in_blocks import asked_in_blocks, kmeans_in_blocks
 from bckm.fit.in_memory import kmeans_in_memory
+from bckm.fit.listener import Best, Listener
+from bckm.fit.mixed.door import kmeans_mixed
 from bckm.fit.parameters import documented, read_setting
 from bckm.fit.result import Result, Step
 from bckm.fit.settings import Settings
@@ -27,6 +29,7 @@ def kmeans(
     n_clusters: int,
     constraints: Constraints | None = None,
     *,
+    objective: str = "compact",
     solver: str | Engine = "auto",
     init: Any = "k-means++",
     n_init: int | str = "auto",
@@ -41,13 +44,16 @@ def kmeans(
     n_jobs: int | None = None,
     random_state: Any = None,
     on_step: Callable[[Step], None] | None = None,
+    on_best: Callable[[Best], None] | None = None,
+    on_phase: Callable[[str], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Cluster samples under rules, or prove that the rules cannot be met.
 
     Minimizes the sum of squared distances of samples to the center of their cluster over all labels
     that obey the constraints, by alternating optimal assignments and means, followed by a search
-    (a local optimum; `bckm.certify` bounds how far it is from the best).
+    (a local optimum; `bckm.certify` bounds how far it is from the best). With
+    ``objective="mixed"`` it makes clusters that are alike instead, by moves alone.
 
     Parameters
     ----------
@@ -66,13 +72,21 @@ def kmeans(
     on_step : callable, optional
         Called with each `Step`. Ctrl-C (or KeyboardInterrupt raised here) ends the fit with the
         best labels so far; if no feasible labels are known yet, it propagates.
+    on_best : callable, optional
+        Called with a `Best` whenever labels are found that are better than all before, over all
+        starts and the search: its `labels` are made when they are asked for. Where data are read in
+        blocks, that takes a pass over them.
+    on_phase : callable, optional
+        Called with a word when something else begins, also where no step is made for long:
+        "metric" (it is learned), "rules" (can they be met?), "seeding" (the first centers of a
+        start), "assignment" (the first one), "search" (what follows the starts).
     checkpoint : path, optional
         File in which a long fit saves its state. If the process is killed, the machine loses power,
         or a time limit or Ctrl-C ends the fit, the same call resumes it and returns exactly the
         result of an uninterrupted fit (except `seconds`, which count this call only). The state is
         saved between runs, that is after each start and each child of the search, at most every
         five seconds: an unfinished run is repeated, and a fit with one start and no search saves
-        nothing before its end. `time_limit`, `n_jobs` and `on_step` may change; everything else
+        nothing before its end. `time_limit`, `n_jobs` and callables may change; everything else
         must stay the same: the file of another fit is rejected, and so is a damaged one. The file
         remains after the end, and the same call then returns the result without a new search.
         `random_state` must be a whole number or None, which draws a seed and saves it in the file.
@@ -112,26 +126,38 @@ def kmeans(
     >>> labels = bckm.kmeans(places, 2, metric="latlon", random_state=0).labels
     >>> bool(labels[0] == labels[1] != labels[2])
     True
+    >>> bckm.kmeans(X, 2, objective="mixed", random_state=0).centers.round(2).tolist()
+    [[3.37], [3.1]]
     >>> rows = bckm.ArrayRows(np.arange(8.0)[:, None])  # as if they were on disk
     >>> bckm.kmeans(rows, 2, bckm.Constraints(size_max=4), random_state=0).sizes.tolist()
     [4, 4]
     """
     began = time.perf_counter()
     max_iter, tol = read_setting("max_iter", max_iter), read_setting("tol", tol)
-    search = read_setting("search", search)
+    search, objective = read_setting("search", search), read_setting("objective", objective)
     label_bounds = read_setting("label_bounds", label_bounds)
     deadline = Deadline.after(read_setting("time_limit", time_limit))
-    if on_step is not None and not callable(on_step):
-        raise TypeError(f"on_step must be callable; got {on_step!r}.")
+    listener = Listener(on_step, on_best, on_phase)
     kept = None if checkpoint is None else Checkpoint(checkpoint)
     constraints = as_constraints(constraints)
     beyond = {"solver": solver, "metric": metric, "sample_weight": sample_weight}
     in_blocks = asked_in_blocks(
-        X, n_clusters, constraints, **beyond, sample_id=sample_id, n_jobs=n_jobs
+        X,
+        n_clusters,
+        constraints,
+        **beyond,
+        objective=objective,
+        sample_id=sample_id,
+        n_jobs=n_jobs,
     )
     how = (init, n_init, search, label_bounds, max_iter, tol, random_state, n_jobs)
-    settings = Settings(*how, deadline, on_step, began)
+    settings = Settings(*how, deadline, listener, began)
     if in_blocks is not None:
         return kmeans_in_blocks(*in_blocks, settings, kept)
     constraints = located(constraints, X, sample_id)
+    if objective != "compact":
+        variances = objective == "mixed_variances"
+        return kmeans_mixed(
+            X, n_clusters, constraints, settings, variances=variances, **beyond, kept=kept
+        )
     return kmeans_in_memory(X, n_clusters, constraints, settings, **beyond, kept=kept)

@@ -66,7 +66,7 @@ def alternate(
     exchange: bool = False,
     until: Callable[[float, float], bool] | None = None,
     history: Sequence[Step] | None = None,
-    on_step: Callable[[Step], None] | None = None,
+    report: Callable[[Run], None] | None = None,
     number: int = 0,
     began: float | None = None,
 ) -> Run:
@@ -91,8 +91,8 @@ def alternate(
     history : sequence of Step, optional
         Steps that led to `start`, if the centers are its means: worse labels are then refused from
         the first step on. Without them `start` is but any feasible labels.
-    on_step : callable, optional
-        Called with each `Step`.
+    report : callable, optional
+        Called with the run after each step.
     number : int
         Number of this start, for the steps.
     began : float, optional
@@ -133,8 +133,8 @@ def alternate(
             before, priced = run.cost, found.prices is not None
             after = replace(after, prices=found.prices, priced=priced)
             run, known = replace(after, history=(*run.history, step)), True
-            if on_step is not None:
-                on_step(step)
+            if report is not None:
+                report(run)
             shift = float(np.square(run.centers - centers).sum())
             centers = run.centers
             if limits.tol > 0 and shift <= still:

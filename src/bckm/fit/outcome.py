@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from bckm._core.deadline import TimeUp
+from bckm._core.types import IntArray
 from bckm._core.validation import read_weight
 from bckm.assign import Assignment
 from bckm.assign.base import optimality_tolerance
 from bckm.constraints import Constraints
-from bckm.fit.result import Result
+from bckm.fit.result import Result, SoftViolation
 from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
-from bckm.fit.violations import soft_violations
+from bckm.fit.violations import Moves, soft_violations
 from bckm.metric.embedding import Metric, Sample
 from bckm.problem.problem import Problem
 from bckm.verification import verify
@@ -103,23 +104,12 @@ def result_of(
     `data` and `sample_weight` are those of the problem, where `embedded` centers are at home.
     Centers that are `still` were given, and follow no labels.
     """
-    labels = problem.structure.expand(assignment.labels)
-    broken = verify(labels, problem.structure.n_clusters, constraints)
-    if broken:  # cannot happen; if it does, no labels leave the library
-        raise RuntimeError(
-            f"bug in bckm: its labels violate a rule ({broken[0]}). Please report it."
-        )
-    centers = problem.centers_in(rest["embedded"])
-    violated = soft_violations(problem, constraints, assignment.labels, centers, still)
-    objective, penalty = problem.objective(assignment.cost), problem.penalty_out(assignment.labels)
     embedded = rest["embedded"]
+    labels = verified(problem, constraints, assignment.labels)
+    moves = Moves(problem, assignment.labels, problem.centers_in(embedded), still=still)
+    objective = problem.objective(assignment.cost)
+    penalty, violated = charged(moves, constraints, objective)
     inertia = problem.inertia(assignment.labels, embedded, data, sample_weight, assignment.cost)
-    paid = sum(violation.penalty for violation in violated)
-    dust = float(problem.prices_out(np.array(problem.soft.rounding_penalty)))
-    if abs(paid - penalty) > 1e-6 * objective + dust:
-        raise RuntimeError(
-            f"bug in bckm: soft rules cost {paid:g}, not {penalty:g}. Please report it."
-        )
     return Result(
         labels=labels,
         inertia=inertia,
@@ -131,3 +121,29 @@ def result_of(
         prices=None if assignment.prices is None else problem.prices_out(assignment.prices),
         **rest,
     )
+
+
+def verified(problem: Problem, constraints: Constraints, labels: IntArray) -> IntArray:
+    """Labels of samples, which the independent checker has seen; only such labels leave here."""
+    expanded = problem.structure.expand(labels)
+    broken = verify(expanded, problem.structure.n_clusters, constraints)
+    if broken:  # cannot happen; if it does, no labels leave the library
+        raise RuntimeError(
+            f"bug in bckm: its labels violate a rule ({broken[0]}). Please report it."
+        )
+    return expanded
+
+
+def charged(
+    moves: Moves, constraints: Constraints, objective: float
+) -> tuple[float, tuple[SoftViolation, ...]]:
+    """What violated soft rules cost, and these, as the independent checker sees them."""
+    problem = moves.problem
+    violated, penalty = soft_violations(moves, constraints), problem.penalty_out(moves.labels)
+    paid = sum(violation.penalty for violation in violated)
+    dust = float(problem.prices_out(np.array(problem.soft.rounding_penalty)))
+    if abs(paid - penalty) > 1e-6 * objective + dust:
+        raise RuntimeError(
+            f"bug in bckm: soft rules cost {paid:g}, not {penalty:g}. Please report it."
+        )
+    return penalty, violated

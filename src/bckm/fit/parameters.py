@@ -68,6 +68,23 @@ class Parameter:
 
 SETTINGS = (
     Parameter(
+        "objective",
+        "choice",
+        "compact",
+        '"compact": samples of a cluster are near each other (k-means). "mixed": clusters are '
+        "alike, each a mix of everything, as classes, teams and study arms should be: the sum of "
+        "squares between clusters is minimized, so that the means of all features are as equal as "
+        'the rules admit (k-means anticlustering). "mixed_variances": their variances, too. Sizes '
+        "are then as equal as possible unless rules state any. Scale the features first: those "
+        "that vary more count more. Of other settings `search`, `n_init`, `time_limit`, `n_jobs` "
+        'and `random_state` apply: "auto" makes a fixed number of moves, "local" a tenth of them, '
+        '"none" none, "global" more and more of them, and with a `time_limit` goes on until then.',
+        choices=("compact", "mixed", "mixed_variances"),
+        option="objective",
+        help="compact: rows of a cluster are near each other. mixed: clusters are alike, each a "
+        "mix of everything: equal means. mixed_variances: equal means and variances.",
+    ),
+    Parameter(
         "solver",
         "choice",
         "auto",

@@ -11,6 +11,7 @@ from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints import Constraints
 from bckm.constraints.rules import SoftRule, plural
+from bckm.fit.mixed.measure import Mixed
 from bckm.metric.embedding import Euclidean, Metric
 from bckm.metric.named import LEARNED
 
@@ -125,7 +126,7 @@ class Result:
     penalty : float
         Cost of the violated soft rules; zero if all rules are hard.
     objective : float
-        The minimized quantity: inertia + penalty.
+        The minimized quantity: inertia + penalty; for mixed groups ``mixed.between`` + penalty.
     lower_bound : float
         No labels that obey the rules have a smaller objective *with these centers*, even in exact
         arithmetic: possible rounding errors are subtracted. It bounds the last assignment step, not
@@ -171,6 +172,10 @@ class Result:
     labeling : Labeling or None
         Where data were read in blocks, what their labels follow from: labels of a file are made
         from it when they are asked for.
+    mixed : Mixed or None
+        With ``objective="mixed"``, how alike the clusters are, and can be. The objective is then
+        ``mixed.between`` plus penalty, `centers` are means that attract nothing, and `lower_bound`
+        bounds the objective of all labels that obey; it is mostly zero.
 
     Examples
     --------
@@ -199,11 +204,14 @@ class Result:
     embedded: FloatArray
     metric: Metric = field(default_factory=Euclidean)
     labeling: Labeling | None = None
+    mixed: Mixed | None = None
 
     def __repr__(self) -> str:
         least, most = int(self.sizes.min()), int(self.sizes.max())
         of = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         cost = f"inertia {self.inertia:.6g}"
+        if self.mixed is not None:
+            cost = f"{self.mixed.share:.2g} of all squares between them"
         if self.penalty:
             cost += f" and penalty {self.penalty:.6g}"
         clusters = plural(self.sizes.size, "cluster")
@@ -218,12 +226,15 @@ class Result:
 
     @property
     def objective(self) -> float:
-        """The minimized quantity: inertia plus penalty."""
-        return self.inertia + self.penalty
+        """The minimized quantity: inertia plus penalty, or what is between mixed groups."""
+        return (self.inertia if self.mixed is None else self.mixed.between) + self.penalty
 
     @property
     def gap(self) -> float:
-        """Relative gap between the objective and `lower_bound`, for these centers."""
+        """Relative gap between the objective and `lower_bound`, for these centers.
+
+        Of mixed groups no centers are meant, and a gap of 1 only says that nothing is proven.
+        """
         # of copies of few samples nothing but rounding is left
         rounding = self.assignment_status is Status.OPTIMAL and self.lower_bound <= 0
         if self.objective <= 0 or rounding:

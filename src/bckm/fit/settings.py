@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from bckm._core.deadline import Deadline
-from bckm.fit.result import Step
+from bckm.fit.listener import Listener
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,5 +25,5 @@ class Settings:
     random_state: Any
     n_jobs: Any
     deadline: Deadline
-    on_step: Callable[[Step], None] | None
+    listener: Listener
     began: float

@@ -29,27 +29,21 @@ from bckm.verification import Violation, verify
 _Bound = SizeMin | SizeMax | CapacityBound | QuotaBound
 
 
-def soft_violations(
-    problem: Problem, constraints: Constraints, labels: IntArray, centers: FloatArray, still: bool
-) -> tuple[SoftViolation, ...]:
+def soft_violations(moves: Moves, constraints: Constraints) -> tuple[SoftViolation, ...]:
     """Soft rules that labels break, as the independent checker sees them.
 
     Parameters
     ----------
-    problem, constraints :
+    moves : Moves
+        The labels, and what it costs to move items.
+    constraints : Constraints
         What was asked.
-    labels : array (m,)
-        Of items.
-    centers : array (k, d)
-        Of the labels, in the units of the problem.
-    still : bool
-        Whether centers stay where they are instead of following the means.
     """
-    k = problem.structure.n_clusters
-    broken = verify(problem.structure.expand(labels), k, constraints, soft=True)
+    problem = moves.problem
+    s = problem.structure
+    broken = verify(s.expand(moves.labels), s.n_clusters, constraints, soft=True)
     if not broken:
         return ()
-    moves = _Moves(problem, labels, centers, still)
     saved = _saved(moves, [_rule_of(violation) for violation in broken], broken)
     violations = []
     for violation, much in zip(broken, saved.tolist(), strict=True):
@@ -66,8 +60,8 @@ def _rule_of(violation: Violation) -> object:
     return violation.rule.rule
 
 
-def _saved(moves: _Moves, rules: Sequence[object], broken: Sequence[Violation]) -> FloatArray:
-    """By how much the inertia would rise if each violation were mended, in units of `cost`."""
+def _saved(moves: Moves, rules: Sequence[object], broken: Sequence[Violation]) -> FloatArray:
+    """By how much the cost would rise if each violation were mended, in units of `cost`."""
     item = moves.problem.structure.item
     saved = np.zeros(len(rules))
     together = [(at, *rule.samples) for at, rule in enumerate(rules) if isinstance(rule, MustLink)]
@@ -97,24 +91,46 @@ def _saved(moves: _Moves, rules: Sequence[object], broken: Sequence[Violation]) 
     return saved
 
 
-class _Moves:
-    """What it costs to move single items; centers follow, unless they are to be `still`."""
+class Moves:
+    """What it costs to move single items; centers follow, unless they are to be `still`.
+
+    The cost is the inertia; for `mixed` clusters it is what is between them, which falls by as much
+    as the inertia rises.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was asked.
+    labels : array (m,)
+        Of items.
+    centers : array (k, d)
+        Of the labels, in the units of the problem.
+    still, mixed : bool
+        See above.
+    """
 
     def __init__(
-        self, problem: Problem, labels: IntArray, centers: FloatArray, still: bool
+        self,
+        problem: Problem,
+        labels: IntArray,
+        centers: FloatArray,
+        *,
+        still: bool = False,
+        mixed: bool = False,
     ) -> None:
         self.problem, self.labels, self.centers, self.still = problem, labels, centers, still
+        self._sign = -1.0 if mixed else 1.0
         self.k = problem.structure.n_clusters
         self.held = np.bincount(labels, problem.mass, self.k)
         self._out: dict[int, FloatArray] = {}
 
     def rise(self, items: IntArray, clusters: IntArray) -> FloatArray:
-        """Rise of the inertia when each item moves to its cluster."""
+        """Rise of the cost when each item moves to its cluster."""
         here = self.labels[items]
         near, far = self._square(items, here), self._square(items, clusters)
         mass = self.problem.mass[items]
         found = self._enter(mass, far, clusters) - self._leave(mass, near, here)
-        return np.where(here == clusters, 0.0, found)
+        return np.where(here == clusters, 0.0, self._sign * found)
 
     def _square(self, items: IntArray, clusters: IntArray) -> FloatArray:
         """Squared distance of each item to the center of its cluster; points may be sparse."""
@@ -155,8 +171,8 @@ class _Moves:
         square = arrays.squared_distances(points, self.centers)
         mass, at = self.problem.mass[items], np.arange(items.size)
         every = np.broadcast_to(np.arange(self.k), square.shape)
-        far = self._enter(mass[:, None], square, every)
-        leave = self._leave(mass, square[at, here], here)
+        far = self._sign * self._enter(mass[:, None], square, every)
+        leave = self._sign * self._leave(mass, square[at, here], here)
         far[at, here] = np.inf
         return np.asarray(far.min(axis=1) - leave)
 
@@ -172,7 +188,7 @@ class _Moves:
         gone = np.flatnonzero(rule.source.paid & (previous != self.labels[item]))
         before = self.labels.copy()
         before[item[gone]] = previous[gone]
-        return self._inertia(before) - self._inertia(self.labels)
+        return self._sign * (self._inertia(before) - self._inertia(self.labels))
 
     def _inertia(self, labels: IntArray) -> float:
         centers = self.centers if self.still else self.problem.means(labels, self.centers)

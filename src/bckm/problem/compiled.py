@@ -17,13 +17,17 @@ def as_arrays(
     soft: Soft | None = None,
     points: FloatArray | None = None,
     weight: FloatArray | None = None,
+    unit: float = 1.0,
 ) -> tuple[native.Points, native.Rules, native.Soft]:
-    """Items, hard and soft rules, the first arguments of all moves; without points all are at 0."""
+    """Items, hard and soft rules, the first arguments of all moves; without points all are at 0.
+
+    Points that are divided by something leave costs in a `unit`: penalties are then divided by it.
+    """
     m = structure.n_items
     return (
         native.Points(np.zeros((m, 1)) if points is None else points, cost_weight=weight),
         _rules(structure),
-        _soft(Soft.none(m, structure.n_clusters) if soft is None else soft),
+        _soft(Soft.none(m, structure.n_clusters) if soft is None else soft, unit),
     )
 
 
@@ -43,16 +47,16 @@ def _rules(s: Structure) -> native.Rules:
     )
 
 
-def _soft(soft: Soft) -> native.Soft:
+def _soft(soft: Soft, unit: float) -> native.Soft:
     return native.Soft(
         *_lists(soft.ties),
-        _floats(soft.ties.data),
+        _floats(soft.ties.data) / unit,
         *_lists(soft.cluster_cost),
-        _floats(soft.cluster_cost.data),
-        float(soft.base_cost.sum()),
+        _floats(soft.cluster_cost.data) / unit,
+        float(soft.base_cost.sum()) / unit,
         *_loads(soft.loads),
-        _floats(soft.lower_penalty),
-        _floats(soft.upper_penalty),
+        _floats(soft.lower_penalty) / unit,
+        _floats(soft.upper_penalty) / unit,
     )
 
 

@@ -137,6 +137,8 @@ def _parts(pairs: NDArray[np.integer]) -> Iterator[tuple[int, NDArray[np.integer
 
 def symmetric(a: NDArray[Any], b: NDArray[Any], value: NDArray[Any], m: int) -> Sparse:
     """A symmetric array (m, m) in CSR, from its entries above the diagonal, sorted by row."""
+    if a.size == 0:
+        return sp.csr_array((m, m), dtype=value.dtype)
     starts = np.zeros(m + 1, np.int32)
     np.cumsum(np.bincount(a, minlength=m), out=starts[1:])
     upper = sp.csr_array((value, b.astype(np.int32), starts), (m, m))

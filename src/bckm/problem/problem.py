@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -249,8 +250,11 @@ class Problem:
             plain = arrays.totals(self.points, weight, labels, centers, self.threads)
             mass, weighted = plain.mass, plain.sums
         held = mass > 0
-        means = np.array(centers)
-        means[held] = weighted[held] / mass[held, None]
+        if held.all():
+            means = weighted / mass[:, None]
+        else:
+            means = np.array(centers)
+            means[held] = weighted[held] / mass[held, None]
         # points cost as much less around their mean as its distance says; not where it cancels
         gain = float(sums.mass @ np.square(means - centers).sum(axis=1))
         if not gain <= sums.cost / 2:
@@ -294,12 +298,16 @@ class Problem:
             lost += self.weightless_margin(centers, prices)
         return max(min(bound, cost) - lost, -self.constant)
 
+    @cached_property
+    def _weightless(self) -> IntArray:
+        return np.flatnonzero(self.mass == 0)
+
     def weightless_margin(self, centers: FloatArray, prices: FloatArray | None = None) -> float:
         """The most that weightless items, no part of the objective, add to a bound.
 
         Without prices of clusters, that is their cost in the farthest one.
         """
-        weightless = np.flatnonzero(self.mass == 0)
+        weightless = self._weightless
         if weightless.size == 0:
             return 0.0
         cost = arrays.squared_distances(self.points[weightless], centers)

@@ -186,9 +186,9 @@ def test_a_time_limit_gives_the_best_so_far(search, limit):
     sizes = Constraints(size_min=140, size_max=160)
     for data, k, rules in ((X, 20, sizes), FAMILIES["planted_coloring"](rng, 300)):
         fit = partial(heard, data, k, rules, search=search, n_init=500, random_state=0)
-        began = time.perf_counter()
+        began = time.process_time()
         found, steps = fit(time_limit=limit)
-        assert time.perf_counter() - began < limit + 2
+        assert time.process_time() - began < limit + 2
         assert found.status.stopped
         check(found, steps, data, rules, k)
 

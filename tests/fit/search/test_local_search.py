@@ -314,9 +314,9 @@ def test_deadline():
     np.testing.assert_array_equal(found.labels, start.labels)
     assert not found.finished
     for seconds in (0.003, 0.03, 0.2):
-        began = time.perf_counter()
+        began = time.process_time()
         found = run(start, deadline=Deadline.after(seconds))
-        assert time.perf_counter() - began < seconds + 0.5
+        assert time.process_time() - began < seconds + 0.5
         check(start, found, brute=False)
         if found.finished:
             np.testing.assert_array_equal(found.labels, run(start).labels)

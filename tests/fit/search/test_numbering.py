@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 import bckm
 from bckm import Constraints, Status
 from bckm.fit.lloyd import Run
-from bckm.fit.search.explore import renumbered
+from bckm.fit.search.shared import renumbered
 from bckm.problem.problem import Problem
 from tests.support.lp_engine import dual_value
 from tests.support.searching import (

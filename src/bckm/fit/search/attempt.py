@@ -46,6 +46,7 @@ class Attempt(Making):
             if open_ended and not self._in_time_to_anneal(search.effort(state)):
                 self._finish(state.best)  # no time for a population, but for the best clustering
                 return self._state
+        search.listener.phase("seeding")
         if search.coarse and search.as_default(state):
             seeds = self._coarse_seeds()
         elif state.n_populations == 0 and number < len(starts.seeds):
@@ -74,6 +75,7 @@ class Attempt(Making):
     def _cool(self, centers: FloatArray) -> State:
         """A start by annealing: the engine sees but the best of them, see `close`."""
         search, start = self._search, self._state.start
+        search.listener.phase("search")
         if search.free:
             centers = match(search.problem, centers)
         labels = search.problem.nearest(centers)[0]
@@ -176,6 +178,7 @@ class Attempt(Making):
         if before.settled and not search.engine.cheap_step:  # by moves alone
             matched = match(problem, centers) if search.free else centers
             return self._grow(Child(matched, before.start))
+        search.listener.phase("search" if before.n_runs else "assignment")
         if before.n_runs == 0:
             self._reserve = reserved(problem, search.engine, before.start, centers, deadline)
             deadline.check()

@@ -14,12 +14,10 @@ import numpy as np
 
 from bckm._core.deadline import TimeUp
 from bckm._core.status import Status
-from bckm.fit.lloyd import Run
 from bckm.fit.search.attempt import DISPLACE, MOST_TRIALS, Attempt
 from bckm.fit.search.making import SEARCH
 from bckm.fit.search.shared import ANNEALED, Search
 from bckm.fit.search.state import State
-from bckm.problem.problem import Problem
 
 PATIENCE = 200  # children in a row that find nothing better before a population ends
 COOLED = 4  # populations of annealing, each of twice the work, if no time limit says how many
@@ -59,9 +57,7 @@ def explore(search: Search, state: State, note: Callable[[State], None] | None =
                 note(state)
     except KeyboardInterrupt:  # between two runs
         state = Attempt(search, state).cut(Status.INTERRUPTED)
-    if search.starts.fresh is not None and search.kind in ("auto", "global"):
-        state = replace(state, best=renumbered(search.problem, state.best))
-    return state
+    return replace(state, best=search.numbered(state.best))
 
 
 def phase(search: Search, state: State) -> Phase:
@@ -111,29 +107,12 @@ def step(search: Search, state: State) -> State:
         Phase.SETTLE: attempt.settle,
         Phase.CLOSE: attempt.close,
     }
+    what = phase(search, state)
     try:
-        return make[phase(search, state)]()
+        if what is not Phase.START:
+            search.listener.phase("search")
+        return make[what]()
     except KeyboardInterrupt:
         return attempt.cut(Status.INTERRUPTED)
     except TimeUp:
         return attempt.cut(Status.TIME_LIMIT)
-
-
-def renumbered(problem: Problem, run: Run) -> Run:
-    """Number clusters by their first items, where rules do not tell them apart.
-
-    The same clusters can be found in many ways; so they get the same labels.
-    """
-    s = problem.structure
-    heavy = np.flatnonzero(problem.mass > 0)  # others are as good as absent
-    used, first = np.unique(run.labels[heavy], return_index=True)
-    place = np.full(s.n_clusters, s.n_items)
-    place[used] = first
-    order = np.empty(s.n_clusters, np.int64)  # which cluster becomes label i
-    for kind in np.unique(s.cluster_class):
-        members = np.flatnonzero(s.cluster_class == kind)
-        order[members] = members[np.argsort(place[members], kind="stable")]
-    label = np.empty_like(order)
-    label[order] = np.arange(order.size)
-    prices = None if run.prices is None else run.prices[order]
-    return replace(run, labels=label[run.labels], centers=run.centers[order], prices=prices)

@@ -132,7 +132,7 @@ class Making:
             exchange=search.free and most is None and until is None and not search.problem.pinned,
             until=until,
             history=history,
-            on_step=search.on_step,
+            report=search.report,
             number=history[0].start if history else self._state.n_runs,
             began=search.began,
         )
@@ -240,6 +240,5 @@ class Making:
         )
         run = replace(run, history=(*history, step))
         self._current = run
-        if search.on_step is not None:
-            search.on_step(step)
+        search.report(run)
         return run

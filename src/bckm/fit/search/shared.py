@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
+import numpy as np
+
+from bckm._core.types import IntArray
 from bckm.assign.base import Engine
-from bckm.fit.lloyd import Limits
-from bckm.fit.result import Step
+from bckm.fit.listener import Listener
+from bckm.fit.lloyd import Limits, Run
 from bckm.fit.search.anneal import Annealing
 from bckm.fit.search.displace import Part
 from bckm.fit.search.local import LocalSearch
@@ -45,8 +47,8 @@ class Search:
         First centers.
     free : bool
         Whether it is part of the problem which cluster gets which bounds.
-    on_step : callable, optional
-        Called with each step.
+    listener : Listener
+        Who hears of each step.
     began : float
         When the fit began.
     named : bool
@@ -59,7 +61,7 @@ class Search:
     kind: str
     starts: Starts
     free: bool = False
-    on_step: Callable[[Step], None] | None = None
+    listener: Listener = field(default_factory=Listener)
     began: float = 0.0
     named: bool = False
 
@@ -143,6 +145,18 @@ class Search:
         s = self.problem.structure
         return s.n_items * s.n_clusters <= SMALL or not self.engine.cheap_step
 
+    def numbered(self, run: Run) -> Run:
+        """A run with the labels that its clusters have in a result."""
+        found_anyhow = self.starts.fresh is not None and self.kind in ("auto", "global")
+        return renumbered(self.problem, run) if found_anyhow else run
+
+    def report(self, run: Run) -> None:
+        """Tell of the last step of a run."""
+        self.listener.step(run.history[-1], partial(self._labels, run))
+
+    def _labels(self, run: Run) -> IntArray:
+        return self.problem.structure.expand(self.numbered(run).labels)
+
     @cached_property
     def _noise(self) -> float:
         problem = self.problem
@@ -151,3 +165,23 @@ class Search:
     def better(self, cost: float, than: float) -> bool:
         """Whether a cost is lower by more than rounding; what costs nothing cannot be beaten."""
         return cost < than * (1 - BETTER) - self._noise
+
+
+def renumbered(problem: Problem, run: Run) -> Run:
+    """Number clusters by their first items, where rules do not tell them apart.
+
+    The same clusters can be found in many ways; so they get the same labels.
+    """
+    s = problem.structure
+    heavy = np.flatnonzero(problem.mass > 0)  # others are as good as absent
+    used, first = np.unique(run.labels[heavy], return_index=True)
+    place = np.full(s.n_clusters, s.n_items)
+    place[used] = first
+    order = np.empty(s.n_clusters, np.int64)  # which cluster becomes label i
+    for kind in np.unique(s.cluster_class):
+        members = np.flatnonzero(s.cluster_class == kind)
+        order[members] = members[np.argsort(place[members], kind="stable")]
+    label = np.empty_like(order)
+    label[order] = np.arange(order.size)
+    prices = None if run.prices is None else run.prices[order]
+    return replace(run, labels=label[run.labels], centers=run.centers[order], prices=prices)

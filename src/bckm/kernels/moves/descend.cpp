@@ -9,23 +9,19 @@ namespace bckm {
 namespace {
 
 // Work, in about nanoseconds, fitted over the instances of `benchmarks.mixed.accounting`: of a
-// call; of a cost that is looked at for relocations, or for offers, and of each of its dimensions
-// where it is computed; of a relocation and of an offer that are listed, and of a pair of clusters;
-// of a coordinate whose mean is taken; of a hop that is tried, and of one that is made, and of its
-// coordinates, by which its change is judged and the means are moved
-constexpr double call_work = 4e4;
-constexpr double relocation_look = 2.0, offer_look = 4.5, dimension_work = 0.25;
-constexpr double relocation_work = 150.0, offer_work = 100.0, pair_work = 80.0;
-constexpr double mean_work = 4.0;
-constexpr double hop_work = 10.0, made_work = 30.0;
-constexpr double judged_coordinate = 2.0, made_coordinate = 4.0;
-// lists of relocations longer than this, and what they lead to, are in no cache: an item costs so
-// much more with each doubling
-constexpr double short_list = 8000.0, list_growth = 0.2;
-constexpr double triple_work = 12.0;   // of three clusters around which no move may lead
-constexpr double rounding = 1e-12;     // smaller changes, relative to the objective, do not count
-constexpr double pass_scans = 32.0;    // most work of a pass, in passes over all items,
-constexpr double min_pass_work = 1e7;  // or at least this
+// call; of an item, a coordinate and an amount that are summed up in a pass; of a hop that is
+// tried, with each of its loads and conflicts, and of one that is made, and of its coordinates, by
+// which its change is judged and the means are moved. What is listed counts for itself
+constexpr double call_work = 2e4;
+constexpr double item_work = 35.0, mean_work = 0.85, amount_work = 10.0;
+constexpr double hop_work = 17.0, load_work = 2.0, conflict_work = 1.0, made_work = 18.0;
+constexpr double judged_coordinate = 4.5, made_coordinate = 2.0;
+constexpr double unblocked_work = 1.5;
+constexpr double triple_work = 20.0;  // of three clusters around which no move may lead
+constexpr double rounding = 1e-12;    // smaller changes, relative to the objective, do not count
+// most work of a pass: for each cost, and each of its dimensions,
+constexpr double most_look = 150.0, most_dimension = 8.0;
+constexpr double min_pass_work = 1.5e7;  // or at least this
 
 }  // namespace
 
@@ -42,10 +38,11 @@ DescentResult Descent::run(double effort) {
         const std::vector<std::int32_t> labels = c.label;
         const double cost = c.cost;
         least_change = rounding * cost;
-        work_left = std::min(effort - out.work,
-                             std::max(min_pass_work, pass_scans * look_work(offer_look, 1)));
+        work_left = std::min(effort - out.work, std::max(min_pass_work, most_pass_work()));
         const double before = work_left;
-        work_left -= mean_work * static_cast<double>(c.m * (c.dims + 1));
+        work_left -=
+            static_cast<double>(c.m) * (item_work + mean_work * static_cast<double>(c.dims) +
+                                        amount_work * static_cast<double>(c.rules.loads.number));
         const bool better = pass();
         out.work += before - work_left;
         if (!better) break;
@@ -60,8 +57,9 @@ DescentResult Descent::run(double effort) {
 
 bool Descent::pass() {
     Shortlist shortlist(c, least_change, c.threads);
-    work_left -= look_work(relocation_look, 1);
-    if (relocate(shortlist.relocations())) return true;
+    const std::vector<Relocation> relocations = shortlist.relocations();
+    work_left -= shortlist.work;
+    if (relocate(relocations)) return true;
     list_offers(shortlist, shortlist.cached() ? 1 : heads);
     const bool complete = offers.complete;
     const bool swapped = swap(), exchanged = swap_linked();
@@ -76,26 +74,21 @@ bool Descent::pass() {
 }
 
 void Descent::list_offers(Shortlist& shortlist, std::int64_t number) {
+    const double before = shortlist.work;
     offers = shortlist.offers(number);
-    work_left -= look_work(offer_look, shortlist.cached() ? 0 : 2) +
-                 pair_work * static_cast<double>(k * k) +
-                 offer_work * static_cast<double>(offers.all.size());
+    work_left -= shortlist.work - before;
 }
 
-double Descent::look_work(double each, int times) const {
-    const auto costs = static_cast<double>(c.m * c.k);
-    const double work = costs * (dimension_work * static_cast<double>(times * c.dims) + each);
-    const Soft& soft = c.penalty.soft;
-    if (!soft.any()) return work;
-    const double links = soft.link_start ? static_cast<double>(soft.link_start[c.m]) : 0.0;
-    return work + 4.0 * (costs * static_cast<double>(1 + soft.loads.number) + links);
+double Descent::most_pass_work() const {
+    return static_cast<double>(c.m * k) *
+           (most_look + most_dimension * static_cast<double>(c.dims));
 }
 
 bool Descent::try_move(const Hop* hops, std::int64_t number, std::int64_t& counter) {
-    double work =
-        static_cast<double>(number) * (hop_work + static_cast<double>(c.rules.loads.number) / 2);
+    double work = static_cast<double>(number) *
+                  (hop_work + load_work * static_cast<double>(c.rules.loads.number));
     for (std::int64_t h = 0; h < number; ++h)
-        work += static_cast<double>(c.degree(hops[h].item)) / 4;
+        work += conflict_work * static_cast<double>(c.degree(hops[h].item));
     spend(work);
     if (c.penalty.active)
         for (std::int64_t h = 0; h < number; ++h)
@@ -112,9 +105,6 @@ bool Descent::try_move(const Hop* hops, std::int64_t number, std::int64_t& count
 
 bool Descent::relocate(const std::vector<Relocation>& relocations) {
     bool better = false;
-    const auto listed = static_cast<double>(relocations.size());
-    spend(relocation_work * listed *
-          (1.0 + list_growth * std::max(0.0, std::log2(listed / short_list))));
     for (const Relocation& relocation : relocations) {
         if (out.stopped) break;
         better |= c.label[relocation.hop.item] != relocation.hop.to &&
@@ -142,7 +132,7 @@ bool Descent::swap() {
 
 bool Descent::unblocked(const Offer& offer) {
     std::int64_t blocker = 0;
-    work_left -= 2.0 + static_cast<double>(c.degree(offer.item)) / 4;
+    work_left -= unblocked_work + static_cast<double>(c.degree(offer.item)) / 4;
     return c.blockers(offer.item, offer.to, blocker) == 0;
 }
 

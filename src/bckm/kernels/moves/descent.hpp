@@ -20,8 +20,8 @@ public:
     DescentResult run(double effort);
 
 private:
-    // work of a try, in addition to its distances, and of one if centers are fixed
-    static constexpr double try_work = 20.0, fixed_work = 6.0;
+    // work of a try, of one if centers are fixed, and of a dimension of a distance
+    static constexpr double try_work = 22.0, fixed_work = 6.0, try_dimension = 0.1;
     static constexpr std::int64_t heads = 4;  // offers of each pair of clusters tried in chains
 
     // Longer moves are tried only where shorter ones are exhausted.
@@ -30,12 +30,13 @@ private:
 
     void list_offers(Shortlist& shortlist, std::int64_t number);
 
-    // The work of computing the costs of all items `times` times, and of looking at each.
-    double look_work(double each, int times) const;
+    // What a pass may take at most, but for few items.
+    double most_pass_work() const;
 
     // The work of so many distances, and of deciding by them.
     double tried(std::int64_t distances) const {
-        return c.fixed ? fixed_work : try_work + static_cast<double>(distances * c.dims) / 2;
+        return c.fixed ? fixed_work
+                       : try_work + try_dimension * static_cast<double>(distances * c.dims);
     }
 
     // Accounts for work; false if that of this pass, or the time, is used up.

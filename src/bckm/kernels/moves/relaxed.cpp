@@ -18,18 +18,26 @@ constexpr double narrow = 3.0;
 // Mean items beyond a bound that its price follows, at most.
 constexpr double most_over = 2.0;
 
+double squared_norm(const double* x, std::int64_t dims) {
+    double total = 0.0;
+    for (std::int64_t t = 0; t < dims; ++t) total += x[t] * x[t];
+    return total;
+}
+
 }  // namespace
 
 RelaxedClustering::RelaxedClustering(const Points& points, const Rules& rules, const Soft& soft,
-                                     const std::int32_t* first, const double* start, bool fixed)
+                                     const std::int32_t* first, const double* start, bool fixed,
+                                     bool mixed)
     : points(points), rules(rules), m(points.n), k(rules.k), dims(points.dims), fixed(fixed),
-      label(first, first + points.n), centers(start, start + k * dims), members(k),
+      mixed(mixed), label(first, first + points.n), centers(start, start + k * dims), members(k),
       broken_clusters(k), clashing(rules.conflict_start ? m : 0), penalty(soft, m, k),
       sums(1 + rules.loads.number), amount(m * sums), zero(sums), sum(k * sums), lower(k * sums),
       upper(k * sums), room(sums), exact(k * sums), broken(k * sums), broken_in(k), broken_of(sums),
-      broken_row(rules.rows), weight(k), with_mass(k), position(m),
-      clash(rules.conflict_start ? m : 0), activity(rules.rows), fined(k), unit(kinds(), 1.0),
-      row_unit(rules.rows, 1.0), fine(kinds()), row_after(rules.rows) {
+      broken_row(rules.rows), weight(k), total(mixed ? k * dims : 0), square(mixed ? k : 0),
+      zeros(mixed ? dims : 0), with_mass(k), position(m), clash(rules.conflict_start ? m : 0),
+      activity(rules.rows), fined(k), unit(kinds(), 1.0), row_unit(rules.rows, 1.0), fine(kinds()),
+      row_after(rules.rows) {
     const std::int64_t r = rules.loads.number;
     for (std::int64_t j = 0; j < m; ++j) {
         amount[j * sums] = static_cast<double>(rules.count[j]);
@@ -82,8 +90,8 @@ double RelaxedClustering::refresh() {
         for (std::int64_t q = 0; q < sums; ++q) exact[a * sums + q].add(amount[j * sums + q]);
         update_rows(j, a, 1);
     }
-    if (!fixed)
-        for (std::int64_t i = 0; i < k; ++i) recenter(i);
+    for (std::int64_t i = 0; i < k && mixed; ++i) sum_up(i);
+    for (std::int64_t i = 0; i < k && !(fixed || mixed); ++i) recenter(i);
     broken_clusters.clear();
     clashing.clear();
     std::fill(broken.begin(), broken.end(), 0);
@@ -95,9 +103,9 @@ double RelaxedClustering::refresh() {
     for (std::int64_t i = 0; i < k; ++i)
         for (std::int64_t q = 0; q < sums; ++q) note_sum(i, q);
     for (std::int64_t r = 0; r < rules.rows; ++r) note_row(r);
-    double cost = penalty.active ? penalty.refresh(label) : 0.0;
+    double cost = (penalty.active ? penalty.refresh(label) : 0.0) + between_sum();
     for (std::int64_t j = 0; j < m; ++j) {
-        cost += mass(j) * distance(j, label[j]);
+        if (!mixed) cost += mass(j) * distance(j, label[j]);
         if (!rules.conflict_start) continue;
         for (auto e = rules.conflict_start[j]; e < rules.conflict_start[j + 1]; ++e)
             clash[j] += label[rules.conflict_with[e]] == label[j];
@@ -127,6 +135,15 @@ void RelaxedClustering::recenter(std::int64_t i) {
     for (std::int64_t t = 0; t < dims; ++t) c[t] /= weight[i];
 }
 
+// The sum of the points of a cluster, and its square.
+void RelaxedClustering::sum_up(std::int64_t i) {
+    double* s = total.data() + i * dims;
+    std::fill(s, s + dims, 0.0);
+    for (const std::int32_t j : members[i])
+        for (std::int64_t t = 0; t < dims; ++t) s[t] += mass(j) * points.row(j)[t];
+    square[i] = with_mass[i] == 0 ? 0.0 : squared_norm(s, dims) / weight[i];
+}
+
 bool RelaxedClustering::asked(std::int64_t kind) const {
     if (kind == sums) return rules.conflict_start != nullptr;
     if (kind > sums) return rules.rows > 0;
@@ -139,7 +156,7 @@ bool RelaxedClustering::asked(std::int64_t kind) const {
 }
 
 bool RelaxedClustering::indifferent() const {
-    if (!fixed || penalty.active) return false;
+    if (!fixed || mixed || penalty.active) return false;
     for (std::int64_t i = 1; i < k; ++i)
         if (!std::equal(centers.begin(), centers.begin() + dims, centers.begin() + i * dims))
             return false;
@@ -202,7 +219,10 @@ std::int64_t RelaxedClustering::blockers(std::int64_t j, std::int64_t b,
 }
 
 void RelaxedClustering::apply(const Relay& move) {
-    for (int e = 0; e < move.n_exchanges; ++e) update_center(move.exchanges[e]);
+    for (int e = 0; e < move.n_exchanges; ++e) {
+        if (mixed) update_total(move.exchanges[e]);
+        else update_center(move.exchanges[e]);
+    }
     for (int h = 0; h < move.n_hops; ++h) {
         const Hop& hop = move.hops[h];
         penalty.apply(&hop, 1, label);
@@ -221,7 +241,7 @@ void RelaxedClustering::apply(const Relay& move) {
             note_sum(i, q);
             fined[i] += fine[q] * sum[i * sums + q].beyond(sum[i * sums + q].held);
         }
-        if (!fixed && weight[i] < 0.0) recenter(i);
+        if (!(fixed || mixed) && weight[i] < 0.0) recenter(i);
     }
 }
 
@@ -261,6 +281,18 @@ void RelaxedClustering::update_center(const Exchange& e) {
     const double* y = e.out < 0 ? c : points.row(e.out);
     for (std::int64_t t = 0; t < dims; ++t)
         c[t] += from_in * (x[t] - c[t]) - from_out * (y[t] - c[t]);
+}
+
+void RelaxedClustering::update_total(const Exchange& e) {
+    const std::int64_t i = e.cluster;
+    double* s = total.data() + i * dims;
+    const double in = e.in < 0 ? 0.0 : mass(e.in), out = e.out < 0 ? 0.0 : mass(e.out);
+    const double* x = e.in < 0 ? zeros.data() : points.row(e.in);
+    const double* y = e.out < 0 ? zeros.data() : points.row(e.out);
+    for (std::int64_t t = 0; t < dims; ++t) s[t] += in * x[t] - out * y[t];
+    weight[i] += in - out;
+    with_mass[i] += (in > 0.0) - (out > 0.0);
+    square[i] = with_mass[i] == 0 ? 0.0 : squared_norm(s, dims) / weight[i];
 }
 
 void RelaxedClustering::update_clashes(const Hop& hop) {

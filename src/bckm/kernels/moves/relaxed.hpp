@@ -68,10 +68,13 @@ struct Relay {
 // fixed centers, and the penalties of soft rules. Violated hard rules are fined in proportion:
 // there is one rate for the sizes, one for each load, one for conflicts and one for rows. Besides,
 // each sum of each cluster has a price per unit held, as in a dual, so that fines need not be high.
+// If it is mixed, the objective is instead the sum of squares between clusters: what the mean of
+// each cluster is away from 0, where the mean of all points must be, squared, times its mass.
 class RelaxedClustering {
 public:
     RelaxedClustering(const Points& points, const Rules& rules, const Soft& soft,
-                      const std::int32_t* label, const double* centers, bool fixed);
+                      const std::int32_t* label, const double* centers, bool fixed,
+                      bool mixed = false);
 
     // Computes everything anew from the labels; returns the objective.
     double refresh();
@@ -88,6 +91,16 @@ public:
     double least_charge_change(const Relay& move) const;
 
     void apply(const Relay& move);
+
+    // The sum of squares between clusters, where it is mixed: without the rounding of changes.
+    double between_sum() const {
+        double total = 0.0;
+        for (const double each : square) total += each;
+        return total;
+    }
+
+    const double* total_of(std::int64_t i) const { return total.data() + i * dims; }
+    double weight_of(std::int64_t i) const { return weight[i]; }
 
     // Whether items cost the same in all clusters: fixed centers in one place, and no penalties.
     bool indifferent() const;
@@ -150,7 +163,7 @@ public:
     const Points& points;
     const Rules& rules;
     const std::int64_t m, k, dims;
-    const bool fixed;
+    const bool fixed, mixed;
     std::vector<std::int32_t> label;
     std::vector<double> centers;                     // (k, dims)
     std::vector<std::vector<std::int32_t>> members;  // items of each cluster
@@ -169,6 +182,7 @@ private:
     };
 
     double distance_change(const Exchange& exchange) const;
+    double between_change(const Exchange& exchange) const;
     double charge(const Exchange& exchange) const;
     double prices_change(const Exchange& exchange) const;
     const double* amounts(std::int64_t j) const {
@@ -179,6 +193,8 @@ private:
     double beyond_row(std::int64_t r, double value) const;
     double room_of(std::int64_t q) const;
     void recenter(std::int64_t i);
+    void sum_up(std::int64_t i);
+    void update_total(const Exchange& exchange);
     void note_sum(std::int64_t i, std::int64_t q);
     void update_center(const Exchange& exchange);
     void update_clashes(const Hop& hop);
@@ -199,6 +215,9 @@ private:
     std::int64_t broken_sums = 0, broken_rows = 0, clashes = 0;
     std::vector<char> broken_row;
     std::vector<double> weight;           // mass of each cluster
+    std::vector<double> total;            // if it is mixed: sum of its points, (k, dims),
+    std::vector<double> square;           // and what these add to the objective, (k,)
+    std::vector<double> zeros;            // a point of no item, (dims,)
     std::vector<std::int64_t> with_mass;  // items with positive mass in each cluster
     std::vector<std::int32_t> position;   // of each item among its members
     std::vector<std::int32_t> clash;      // items in conflict with each that are where it is

@@ -14,8 +14,25 @@ constexpr double mass_rounding = 1e-15;
 
 double RelaxedClustering::distance_change(const Relay& move) const {
     double total = 0.0;
-    for (int e = 0; e < move.n_exchanges; ++e) total += distance_change(move.exchanges[e]);
+    for (int e = 0; e < move.n_exchanges; ++e)
+        total += mixed ? between_change(move.exchanges[e]) : distance_change(move.exchanges[e]);
     return total;
+}
+
+// |s + u|^2 / W' - |s|^2 / W, where s sums the points of a cluster, and u what comes and goes.
+double RelaxedClustering::between_change(const Exchange& e) const {
+    const double* s = total.data() + e.cluster * dims;
+    const double in = e.in < 0 ? 0.0 : mass(e.in), out = e.out < 0 ? 0.0 : mass(e.out);
+    if (with_mass[e.cluster] + (in > 0.0) - (out > 0.0) == 0) return -square[e.cluster];
+    const double* x = e.in < 0 ? zeros.data() : points.row(e.in);
+    const double* y = e.out < 0 ? zeros.data() : points.row(e.out);
+    double after = 0.0;
+    for (std::int64_t t = 0; t < dims; ++t) {
+        const double u = s[t] + in * x[t] - out * y[t];
+        after += u * u;
+    }
+    const double before = weight[e.cluster];
+    return after / std::max(before + in - out, mass_rounding * before) - square[e.cluster];
 }
 
 // As in Clustering::change.

@@ -16,6 +16,22 @@ constexpr std::int64_t many_clusters = 256;  // from here on tables of k x k are
 constexpr std::int64_t longest = 4096;       // most offers of a pair of clusters
 constexpr std::int64_t chunk = 256;          // items that a thread takes at a time
 constexpr std::int64_t max_cached = std::int64_t{1} << 22;
+// Work, in about nanoseconds, fitted over the instances of `benchmarks.mixed.accounting`: of a cost
+// that is computed, and of each of its dimensions; of a look at it for relocations, or for offers;
+// of one at a cost of an item that is looked at closer, and of an offer that is; of a pair of
+// clusters; of a soft bound or link of a cost; of an offer or a relocation that is listed, and of
+// sorting it with each doubling of the list
+constexpr double computed_work = 0.25, dimension_work = 0.11;
+constexpr double relocation_look = 1.0, offer_look = 2.2, closer_look = 3.5, closer_offer = 11.0;
+constexpr double pair_work = 15.0, soft_work = 4.0;
+constexpr double offer_work = 20.0, offer_sorting = 7.0;
+constexpr double relocation_work = 7.0, relocation_sorting = 10.0;
+
+// The work of sorting a list, `each` for an entry and a doubling.
+double sorting(double each, std::int64_t number) {
+    const auto entries = static_cast<double>(number);
+    return each * entries * std::log2(1.0 + entries);
+}
 
 bool better(const Offer& x, const Offer& y) {
     return x.gain < y.gain || (x.gain == y.gain && x.item < y.item);
@@ -152,9 +168,9 @@ bool may_improve(const Clustering& c, const Extremes& all, const Penalty::Ranges
     return offer.gain + all.best[(b * k + a) * all.heads].gain < bonus + relief;
 }
 
-// Merges the best offers of each pair with the others, sorted by pair and gain.
-void sort_by_pair(const Clustering& c, const Extremes& extremes, const std::vector<Offer>& others,
-                  Offers& out) {
+// Merges the best offers of each pair with the others, sorted by pair and gain; returns the work.
+double sort_by_pair(const Clustering& c, const Extremes& extremes, const std::vector<Offer>& others,
+                    Offers& out) {
     const std::int64_t k = c.k, heads = extremes.heads;
     const auto pair = [&](const Offer& offer) { return c.label[offer.item] * k + offer.to; };
     std::vector<std::int64_t> place(k * k + 1, 0);
@@ -164,6 +180,7 @@ void sort_by_pair(const Clustering& c, const Extremes& extremes, const std::vect
     std::vector<std::int64_t> next(place.begin(), place.end() - 1);
     for (const Offer& offer : others) sorted[next[pair(offer)]++] = offer;
     out.start.assign(k * k + 1, 0);
+    double work = pair_work * static_cast<double>(k * k);
     for (std::int64_t i = 0; i < k * k; ++i) {
         const Offer* best = extremes.best.data() + i * heads;
         for (std::int64_t h = 0; h < heads && best[h].to >= 0; ++h) out.all.push_back(best[h]);
@@ -174,9 +191,11 @@ void sort_by_pair(const Clustering& c, const Extremes& extremes, const std::vect
             out.complete = false;
         }
         std::sort(first, last, better);
+        work += sorting(offer_sorting, last - first);
         out.all.insert(out.all.end(), first, last);
         out.start[i + 1] = static_cast<std::int64_t>(out.all.size());
     }
+    return work + offer_work * static_cast<double>(out.all.size());
 }
 
 }  // namespace
@@ -186,10 +205,31 @@ Shortlist::Shortlist(const Clustering& clustering, double least_change, int thre
       zero(k, 0.0), priced(c.centers.data(), zero.data(), k, c.dims) {
     if (m * width > max_cached) return;
     cache.resize(m * width);
+    work += static_cast<double>(m) * row_work();
     parallel((m + chunk - 1) / chunk, threads, [&](std::int64_t p, int) {
         for (std::int64_t j = p * chunk; j < std::min(m, (p + 1) * chunk); ++j)
             exact_costs(priced, c.points.row(j), c.mass(j), cache.data() + j * width);
     });
+}
+
+double Shortlist::row_work() const {
+    return static_cast<double>(width) *
+           (computed_work + dimension_work * static_cast<double>(c.dims));
+}
+
+void Shortlist::count(double each, const std::vector<Closer>& closer) {
+    Closer all;
+    for (const Closer& some : closer) {
+        all.items += some.items;
+        all.offers += some.offers;
+    }
+    const auto costs = static_cast<double>(m * k), again = static_cast<double>(all.items * k);
+    work += each * costs + closer_look * again + closer_offer * static_cast<double>(all.offers);
+    if (!cached()) work += static_cast<double>(m) * row_work();
+    const Soft& soft = c.penalty.soft;
+    if (!soft.any()) return;
+    const double links = soft.link_start ? static_cast<double>(soft.link_start[m]) : 0.0;
+    work += soft_work * (costs * static_cast<double>(1 + soft.loads.number) + links);
 }
 
 Shortlist::Costs Shortlist::costs_of(std::int64_t j, std::vector<double>& own) const {
@@ -220,8 +260,9 @@ template <class T, class Work> std::vector<T> Shortlist::in_chunks(const Work& w
 }
 
 std::vector<Relocation> Shortlist::relocations() {
+    std::vector<Closer> closer(threads);
     auto found = in_chunks<Relocation>(
-        [&](std::int64_t j, const auto& costs, int, std::vector<Relocation>& some) {
+        [&](std::int64_t j, const auto& costs, int worker, std::vector<Relocation>& some) {
             const Costs row = costs();
             const double* cost = row.bare;
             const std::int64_t a = c.label[j];
@@ -233,6 +274,7 @@ std::vector<Relocation> Shortlist::relocations() {
             const bool active = c.penalty.active && c.penalty.affects(j);
             // its own cluster is one of them
             if (promising < 2 && !c.fixed && c.with_mass[a] > 1 && !active) return;
+            ++closer[worker].items;
             const double relieved = active ? c.penalty.load_change(a, j, -1) : 0.0;
             for (std::int64_t b = 0; b < k; ++b) {
                 if (b == a) continue;
@@ -247,6 +289,9 @@ std::vector<Relocation> Shortlist::relocations() {
                     some.push_back({change, {j, b}});
             }
         });
+    count(relocation_look, closer);
+    const auto listed = static_cast<std::int64_t>(found.size());
+    work += relocation_work * static_cast<double>(listed) + sorting(relocation_sorting, listed);
     std::stable_sort(found.begin(), found.end(),
                      [](const Relocation& x, const Relocation& y) { return x.change < y.change; });
     return found;
@@ -279,20 +324,24 @@ Offers Shortlist::offers(std::int64_t heads) {
             limit[a * k + b] = out.bonus[a * k + b] + out.bonus[b * k + a] - back;
             widest[a] = std::max(widest[a], limit[a * k + b]);
         }
-    const auto others =
-        in_chunks<Offer>([&](std::int64_t j, const auto& costs, int, std::vector<Offer>& some) {
+    std::vector<Closer> closer(threads);
+    const auto others = in_chunks<Offer>(
+        [&](std::int64_t j, const auto& costs, int worker, std::vector<Offer>& some) {
             const std::int64_t a = c.label[j];
             if (least[j] >= widest[a]) return;
             const auto [bare, cost] = costs();
+            ++closer[worker].items;
             for (std::int64_t b = 0; b < k; ++b) {
                 if (cost[b] - cost[a] >= limit[a * k + b] || b == a) continue;
                 const Offer offer = offer_of(j, b, cost[b] - cost[a], bare[a]);
+                ++closer[worker].offers;
                 if (better(extremes.last(a * k + b), offer) &&
                     may_improve(c, extremes, ranges, offer, bare[b]))
                     some.push_back(offer);
             }
         });
-    sort_by_pair(c, extremes, others, out);
+    count(offer_look, closer);
+    work += sort_by_pair(c, extremes, others, out);
     return out;
 }
 

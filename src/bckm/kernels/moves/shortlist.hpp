@@ -60,6 +60,9 @@ public:
     // pair of clusters.
     Offers offers(std::int64_t heads);
 
+    // What all of this took, in about nanoseconds.
+    double work = 0.0;
+
     // Whether costs are cached, so that further offers take little work.
     bool cached() const { return !cache.empty(); }
 
@@ -68,6 +71,14 @@ private:
     struct Costs {
         const double *bare, *full;
     };
+    // What a worker looked at once more, beyond the first look at all items: items with all their
+    // costs, and offers that may improve.
+    struct alignas(64) Closer {
+        std::int64_t items = 0, offers = 0;
+    };
+    double row_work() const;  // of the costs of an item
+    // Adds the work of a look at all items, `each` for a cost, and of closer ones.
+    void count(double each, const std::vector<Closer>& closer);
     Costs costs_of(std::int64_t j, std::vector<double>& own) const;
     template <class T, class Work> std::vector<T> in_chunks(const Work& work) const;
 

@@ -224,14 +224,19 @@ inline void check_finite(const Matrix& centers) {
 
 inline void check_threads(int threads) { require(threads >= 1, "threads must be at least 1"); }
 
-// The input of local search.
-inline void check_descent(const PointsView& points, const RulesView& rules, const SoftView& soft,
-                          const Labels& label, const Matrix& centers) {
+// The input of local search, without and with centers.
+inline void check_moves(const PointsView& points, const RulesView& rules, const SoftView& soft,
+                        const Labels& label) {
     check_labels(points, label, rules.view.k);
     require(!points.view.supply && static_cast<std::int64_t>(rules.count.shape(0)) == points.view.n,
             "one count per point");
     require(soft.items == points.view.n && soft.clusters == rules.view.k,
             "soft rules of these points and clusters");
+}
+
+inline void check_descent(const PointsView& points, const RulesView& rules, const SoftView& soft,
+                          const Labels& label, const Matrix& centers) {
+    check_moves(points, rules, soft, label);
     require(static_cast<std::int64_t>(centers.shape(0)) == rules.view.k &&
                 static_cast<std::int64_t>(centers.shape(1)) == points.view.dims,
             "one center per cluster, with the features of the points");

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "moves/anneal.hpp"
 #include "moves/clustering.hpp"
 #include "moves/descend.hpp"
 #include "moves/mend.hpp"
+#include "moves/mix.hpp"
 #include "moves/relaxed.hpp"
 #include "runtime/arrays.hpp"
 #include "runtime/bind.hpp"
@@ -99,6 +101,31 @@ bckm::AnnealResult anneal(const PointsView& points, const RulesView& rules, cons
     return result;
 }
 
+bckm::AnnealResult mix(const PointsView& points, const RulesView& rules, const SoftView& soft,
+                       Labels label, Integers mass_kind, Integers kind, double effort,
+                       double enough, std::uint64_t seed, double seconds) {
+    check_moves(points, rules, soft, label);
+    const auto items = static_cast<std::size_t>(points.view.n);
+    require(mass_kind.shape(0) == items && kind.shape(0) == items, "one kind per point");
+    require(effort > 0.0 && std::isfinite(effort), "a finite effort");
+    const std::vector<double> nowhere(rules.view.k * points.view.dims);
+    const bckm::WithoutGil release;
+    const std::function<bool()> stop = bckm::StopCheck(seconds);
+    bckm::RelaxedClustering clustering(points.view, rules.view, soft.view, label.data(),
+                                       nowhere.data(), true, true);
+    bckm::AnnealResult result;
+    const auto write = [&] { std::copy(result.label.begin(), result.label.end(), label.data()); };
+    try {
+        bckm::mix(clustering, {mass_kind.data(), kind.data()}, {effort, enough, seed, seconds},
+                  stop, result);
+    } catch (...) {  // Ctrl-C: the best labels by then are not lost
+        write();
+        throw;
+    }
+    write();
+    return result;
+}
+
 void add_all(nb::module_& module) {
     nb::class_<RulesView>(module, "Rules")
         .def(nb::init<Integers, Integers, Integers, Integers, Integers, Integers, Integers, Vector,
@@ -148,6 +175,8 @@ void add_all(nb::module_& module) {
     module.def("anneal", anneal, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(),
                "centers"_a, "fixed"_a, "hot"_a, "cold"_a, "cycles"_a, "effort"_a, "seed"_a,
                "seconds"_a);
+    module.def("mix", mix, "points"_a, "rules"_a, "soft"_a, "label"_a.noconvert(), "mass_kind"_a,
+               "kind"_a, "effort"_a, "enough"_a, "seed"_a, "seconds"_a);
 }
 
 }  // namespace

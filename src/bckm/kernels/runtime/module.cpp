@@ -73,10 +73,26 @@ bckm::SweepResult sweep(const PointsView& points, Matrix centers, Vector prices,
                        {fixed.data(), slope.data()}, keep_labels, threads, contenders);
 }
 
+// Checks bounds; upper ones no larger than they need be.
+std::vector<std::int64_t> upper_bounds(const Integers& lower, const Integers& upper,
+                                       std::int64_t units) {
+    require(lower.shape(0) == upper.shape(0), "bounds must have one number per cluster");
+    std::vector<std::int64_t> out;
+    std::int64_t least = 0, most = 0;
+    for (std::size_t i = 0; i < lower.shape(0); ++i) {
+        require(0 <= lower.data()[i] && lower.data()[i] <= upper.data()[i], "0 <= lower <= upper");
+        least += lower.data()[i];
+        out.push_back(std::max(lower.data()[i], std::min(upper.data()[i], units)));
+        most += out.back();
+    }
+    require(least <= units && units <= most, "the bounds do not admit the samples");
+    return out;
+}
+
 bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector prices, Labels label,
                           Floats slack, Integers lower, Integers upper, std::int64_t budget,
                           double seconds, int threads, bool exact_prices,
-                          const bckm::Contenders* contenders) {
+                          const bckm::Contenders* contenders, std::int64_t most_rounds) {
     check_threads(threads);
     const auto k = static_cast<std::int64_t>(centers.shape(0));
     const std::int64_t n = points.view.n;
@@ -85,26 +101,47 @@ bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector price
     require(static_cast<std::int64_t>(slack.shape(0)) == n, "one slack per point");
     require(contenders == nullptr || contenders->size() == n, "one list of contenders per point");
     require(n <= std::numeric_limits<std::uint32_t>::max(), "fewer points");
-    require(lower.shape(0) == prices.shape(0) && upper.shape(0) == prices.shape(0),
-            "bounds must have one number per cluster");
-    std::vector<std::int64_t> held(k, 0), at_most(k);
-    std::int64_t least = 0, most = 0, units = 0;
+    require(lower.shape(0) == prices.shape(0), "bounds must have one number per cluster");
+    std::vector<std::int64_t> held(k, 0);
+    std::int64_t units = 0;
     for (std::int64_t j = 0; j < n; ++j) held[label.data()[j]] += points.view.units(j);
     for (const std::int64_t h : held) units += h;
-    for (std::int64_t i = 0; i < k; ++i) {
-        require(0 <= lower.data()[i] && lower.data()[i] <= upper.data()[i], "0 <= lower <= upper");
-        least += lower.data()[i];
-        at_most[i] = std::max(lower.data()[i], std::min(upper.data()[i], units));
-        most += at_most[i];
-    }
-    require(least <= units && units <= most, "the bounds do not admit the samples");
+    const std::vector<std::int64_t> at_most = upper_bounds(lower, upper, units);
     const bckm::WithoutGil release;
     const bckm::PricedCenters priced(centers.data(), prices.data(), k, points.view.dims);
     const std::function<bool()> stop = bckm::StopCheck(seconds);
     const bckm::StopScope scope(stop);
     return bckm::settle(points.view, priced, label.data(), slack.data(), held.data(), lower.data(),
                         at_most.data(), std::clamp<std::int64_t>(budget, 1, n + 1), exact_prices,
-                        threads, stop, contenders);
+                        threads, stop, contenders, most_rounds);
+}
+
+bckm::SettleResult settle_few(const PointsView& points, Matrix centers, Vector prices, Labels label,
+                              Floats slack, Out table, Out tabled, Integers lower, Integers upper,
+                              double seconds, int threads) {
+    check_threads(threads);
+    const auto k = static_cast<std::int64_t>(centers.shape(0));
+    const std::int64_t n = points.view.n;
+    check_prices(points, centers, prices);
+    require(static_cast<std::int64_t>(label.shape(0)) == n &&
+                static_cast<std::int64_t>(slack.shape(0)) == n,
+            "one label and one slack per point");
+    require(points.view.supply == nullptr, "each point must be one sample");
+    require(static_cast<std::int64_t>(table.shape(0)) == n &&
+                static_cast<std::int64_t>(table.shape(1)) == bckm::padded(k),
+            "a table of all points and all clusters, padded to a multiple of eight");
+    require(tabled.shape(0) == centers.shape(0) && tabled.shape(1) == centers.shape(1),
+            "the centers of the table");
+    require(n <= std::numeric_limits<std::int32_t>::max(), "fewer points");
+    require(lower.shape(0) == prices.shape(0), "bounds must have one number per cluster");
+    const std::vector<std::int64_t> at_most = upper_bounds(lower, upper, n);
+    const bckm::WithoutGil release;
+    const bckm::PricedCenters priced(centers.data(), prices.data(), k, points.view.dims);
+    const std::function<bool()> stop = bckm::StopCheck(seconds);
+    const bckm::StopScope scope(stop);
+    return bckm::settle_few(points.view, priced, label.data(), slack.data(),
+                            {table.data(), tabled.data()}, lower.data(), at_most.data(), threads,
+                            stop);
 }
 
 std::optional<Column<double>> newton_step(const PointsView& points, Vector prices, Labels label,
@@ -347,10 +384,15 @@ void add_transport(nb::module_& module) {
         .def_ro("rows", &SettleResult::rows)
         .def_ro("paths", &SettleResult::paths)
         .def_ro("rounds", &SettleResult::rounds)
+        .def_ro("regret", &SettleResult::regret)
         .def_ro("stopped", &SettleResult::stopped);
     module.def("settle", settle, "points"_a, "centers"_a, "prices"_a, "label"_a.noconvert(),
                "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a,
-               "exact_prices"_a = false, "contenders"_a.none() = nb::none());
+               "exact_prices"_a = false, "contenders"_a.none() = nb::none(),
+               "most_rounds"_a = std::numeric_limits<std::int64_t>::max());
+    module.def("settle_few", settle_few, "points"_a, "centers"_a, "prices"_a, "label"_a.noconvert(),
+               "slack"_a.noconvert(), "table"_a.noconvert(), "tabled"_a.noconvert(), "lower"_a,
+               "upper"_a, "seconds"_a, "threads"_a);
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+"""Mixed groups against the exchange method and random assignment."""
