@@ -29,6 +29,7 @@ def hostile_study(turn: int = 0) -> bckm.Study:
         fixed={46: words[13]},
         forbidden=[(47, words[14])],
         cluster_names=words[13:17],
+        stay=bckm.Stay([p % 4 if p < 12 else -1 for p in range(n)], at_most=12),
     )
     far = np.argsort(X[:, 0])
     lost = [(int(far[p]), int(far[-1 - p])) for p in range(30) if far[p] > 47 < far[-1 - p]]

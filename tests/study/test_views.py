@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -376,15 +379,104 @@ def test_neighbors_have_other_colors(k, seed):
         for j in np.argsort(square[i])[:2]:
             assert styles[i] != styles[j]
         assert styles[i].color != styles[int(square[i].argmin())].color
-    if k == 50:  # 48 styles
+    if k == 50:
         assert len(set(styles)) >= 40
 
 
+# what people see who lack one kind of cones, of linear red, green and blue (Machado and others,
+# 2009, doi:10.1109/TVCG.2009.113)
+SEEN = {
+    "all": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+
+
+def lab(colors, seen):
+    """Colors in CIE Lab, where the distance is about the difference that is seen."""
+    value = np.array([[int(c[at : at + 2], 16) for at in (1, 3, 5)] for c in colors]) / 255
+    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(linear @ np.array(seen).T, 0, 1)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    xyz = linear @ np.array(to_xyz).T / [0.9505, 1.0, 1.089]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    x, y, z = f.T
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=1)
+
+
+@pytest.mark.parametrize("colors", [views.COLORS, views.DARK_COLORS])
+@pytest.mark.parametrize("seen", SEEN)
+def test_styles_are_told_apart_by_color_or_by_marker(colors, seen):
+    styles = views.palette(np.zeros((24, 2)))
+    assert len(set(styles)) == 24
+    place = lab(colors, SEEN[seen])
+    far = np.sqrt(((place[:, None] - place[None]) ** 2).sum(2))
+    same = np.array([[a.marker == b.marker for a in styles] for b in styles])
+    np.fill_diagonal(same, False)
+    assert far[same].min() > 11
+    if seen == "all":
+        np.fill_diagonal(far, np.inf)
+        assert far.min() > 8
+
+
+def test_the_page_has_the_same_colors_and_markers():
+    script = Path(bckm.__file__).parent / "app/static/map/colors.js"
+    source = script.read_text(encoding="utf-8")
+    found = re.findall(r"#[0-9a-f]{6}", source)
+    assert found[:48] == [*views.COLORS, *views.DARK_COLORS]
+    assert "SHAPES[(hue + round) % 8]" in source
+
+
+@pytest.mark.parametrize(
+    ("names", "unit"),
+    [
+        (["x_km", "y_km"], "km"),
+        (["North (m)", "East (m)"], "m"),
+        (["pos_x_miles", "pos_y_mi"], "mi"),
+        (["x", "y"], ""),
+        (["x_km", "y_m"], ""),
+        (["height_cm", "width_cm"], ""),
+    ],
+)
+def test_the_unit_of_places_is_told_by_their_columns(names, unit):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 9, (30, 2))
+    study = bckm.Study.of(bckm.kmeans(X, 2, random_state=0, n_init=1), X, feature_names=names)
+    found = views.plane(study)
+    assert (found.unit, found.length) == (unit, 1.0 if unit else 0.0)
+
+
+def test_a_map_has_a_scale_where_it_is_the_same_everywhere():
+    rng = np.random.default_rng(0)
+    for low, high, known in ((48.0, 49.0, True), (-1.0, 2.0, True), (35.0, 70.0, False)):
+        X = np.stack([rng.uniform(low, high, 40), rng.uniform(0, 3, 40)], axis=1)
+        found = views.plane(
+            bckm.Study.of(bckm.kmeans(X, 2, metric="latlon", random_state=0, n_init=1), X)
+        )
+        assert (found.unit == "km") == known
+        if known:
+            middle = (X[:, 0].min() + X[:, 0].max()) / 2
+            assert found.length == pytest.approx(111.195 * np.cos(np.radians(middle)), rel=1e-4)
+
+
 def test_few_clusters_take_colors_in_order():
-    for k in range(1, 7):
+    for k in (1, 2, 8, 24):
         styles = views.palette(np.zeros((k, 2)))
         assert [one.color for one in styles] == list(views.COLORS[:k])
-        assert [one.marker for one in styles] == list(views.MARKERS[:k])
+        assert [one.marker for one in styles[:8]] == list(views.MARKERS[:k])
     assert views.palette(np.empty((0, 2))) == []
     assert len(views.palette([[np.nan, np.nan], [1.0, 2.0]])) == 2
 

@@ -92,8 +92,12 @@ def test_old_line_ends():
 
 def test_encodings():
     data = "id,name\n1,Ana\n2,Müller\n".encode("cp1252")
-    with pytest.raises(TableError, match=r"not UTF-8: line 3 has the byte 0xFC.*--encoding cp1252"):
-        read(data)
+    found = read(data)
+    assert found.texts("name") == ["Ana", "Müller"]
+    assert "cp1252" in found.assumed[0]
+    damaged = "id,name\n1,Anä\n2,Müller\n3,Ä".encode()[:-1]
+    with pytest.raises(TableError, match=r"not UTF-8: line 4 has the byte 0xC3.*--encoding cp1252"):
+        read(damaged)
     table = read(data, encoding="cp1252")
     assert table.texts("name") == ["Ana", "Müller"]
     assert written(table) == data
@@ -117,7 +121,6 @@ def test_encodings():
         ("a,b\n1,2\n3\n", "line 3 .* has 1 cell, but the header has 2 columns"),
         ("a,b\n1,2\n\n3,4,5\n6\n", r"line 4 .* has 3 cells.*\(and so do 1 other lines\)"),
         ('a,b\n"x\ny",2\n3\n', "line 4 .* has 1 cell"),
-        ("a,b,a\n1,2,3\n", "columns 1 and 3 of standard input are both named 'a'"),
         ("1,2\n3,4\n", "first line .* holds numbers .*add a line with column names"),
         ('a,b\n1,"2\n3,4\n', "line 2 of standard input: a quoted cell is not closed"),
         ('a,b\n1,"2"x\n', "line 2 of standard input: a quoted cell is not closed"),

@@ -128,7 +128,6 @@ class TestExcel:
         [
             ([], "sheet 's' of standard input is empty"),
             ([["a", "b"]], "no rows of data"),
-            ([["a", "a"], [1, 2]], "both named 'a'"),
             ([[1, 2], [3, 4]], "holds numbers"),
         ],
     )

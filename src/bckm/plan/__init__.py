@@ -6,13 +6,15 @@ arguments of `bckm.kmeans`.
 """
 
 from bckm.plan._compile import Asked, AskedRules, compile_plan, compile_rules
-from bckm.plan._model import FIT, Clause, Plan, PlanError
+from bckm.plan._model import FIT, STRENGTHS, Clause, Plan, PlanError
+from bckm.plan._previous import match_ids
 from bckm.plan._short import SHORT, clauses_of, names_of
-from bckm.plan._toml import read_plan, write_plan
+from bckm.plan._toml import plan_of_text, plan_text, read_plan, write_plan
 
 __all__ = [
     "FIT",
     "SHORT",
+    "STRENGTHS",
     "Asked",
     "AskedRules",
     "Clause",
@@ -21,7 +23,10 @@ __all__ = [
     "clauses_of",
     "compile_plan",
     "compile_rules",
+    "match_ids",
     "names_of",
+    "plan_of_text",
+    "plan_text",
     "read_plan",
     "write_plan",
 ]

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.note import Note, few
 from bckm._core.types import FloatArray, IntArray
 from bckm.plan._model import Plan, PlanError, near
-from bckm.tables import Table, TableError
+from bckm.tables import Problem, ProblemsError, Table, TableError
 from bckm.tables.cells import no_number, whole_text
 from bckm.tables.errors import some
 
@@ -36,12 +37,17 @@ class Reader:
     """A table, the ids of its rows if it has any, and notes for the person."""
 
     def __init__(
-        self, table: Table, ids: list[str] | None, cluster_names: tuple[str | int, ...]
+        self,
+        table: Table,
+        ids: list[str] | None,
+        cluster_names: tuple[str | int, ...],
+        id_column: str | None = None,
     ) -> None:
+        self.id_column = id_column
         self.table, self.ids, self.cluster_names = table, ids, cluster_names
         self.n_clusters = len(cluster_names)
         self._labels = {str(name): label for label, name in enumerate(cluster_names)}
-        self.notes: list[str] = []
+        self.notes: list[str] = list(table.assumed)
         self.by = "position" if ids is None else "sample_id"
         self.n_rows = table.n_rows
         self.names: Sequence[Any] = range(table.n_rows) if ids is None else ids
@@ -72,7 +78,7 @@ class Reader:
                 f"{self.n_rows - 1}. Did you forget --id COLUMN?"
             )
         # what spreadsheets lose: zeros in front, spaces, capitals
-        alike = [name for name in self.ids if _bare(name) == _bare(one)]
+        alike = [name for name in self.ids if bare(name) == bare(one)]
         if alike:
             return (
                 f"no row has the id {one!r}; did you mean {alike[0]!r}? Ids are compared as text."
@@ -90,48 +96,56 @@ class Reader:
             others = words - {value.lower()}
             if _NO.get(value.lower()) is not None and others <= {_NO[value.lower()]}:
                 del found[value]
-                self.notes.append(
-                    f"column {column!r} flags rows: those with {value!r} are in no group."
-                )
+                text = f"column {column!r} flags rows: those with {value!r} are in no group."
+                self.notes.append(Note(text, "flags", column=column, value=value))
         return {value: rows for value, rows in found.items() if len(rows) > 1}
 
     def label(self, cluster: str | int) -> int:
         """The label of a cluster, by its name."""
         if (name := str(cluster)) not in self._labels:
-            raise PlanError(f"there is no cluster {name!r}; {self._known_clusters}.")
+            raise PlanError(f"there is no cluster {name!r}; {self.known_clusters}.")
         return self._labels[name]
 
     def clusters(self, column: str) -> IntArray:
         """Labels of the clusters that a column names; -1 where there is none."""
         found = np.full(self.n_rows, -1)
-        for row, text in enumerate(self.table.texts(column)):
+        wrong = []
+        texts = self.table.texts(column)
+        for row, text in enumerate(texts):
             if text is None:
                 continue
-            label = self._labels.get(text, self._labels.get(whole_text(text), -1))
-            if label < 0 and whole_text(text) != "-1" and not no_number(text):
-                raise TableError(
-                    f"column {column!r} must hold clusters or be empty; {self.table.place(row)} "
-                    f"has {text!r}, but {self._known_clusters}."
-                )
-            found[row] = label
+            found[row] = self.label_of(text)
+            if found[row] < 0 and whole_text(text) != "-1" and not no_number(text):
+                wrong.append(row)
+        if wrong:
+            also = f" (and so do {len(wrong) - 1} other rows)" if len(wrong) > 1 else ""
+            message = (
+                f"column {column!r} must hold clusters or be empty; {self.table.place(wrong[0])} "
+                f"has {texts[wrong[0]]!r}{also}, but {self.known_clusters}."
+            )
+            raise ProblemsError([Problem("cluster", column, tuple(wrong), message)], self.table)
         return found
 
+    def label_of(self, text: str) -> int:
+        """The label of a cluster by its name in a table; -1 if there is none."""
+        return self._labels.get(text, self._labels.get(whole_text(text), -1))
+
     @property
-    def _known_clusters(self) -> str:
+    def known_clusters(self) -> str:
+        """Which clusters there are, in words."""
         names = self.cluster_names
         if isinstance(names[0], int):
             return f"clusters are numbered {names[0]} to {names[-1]}"
         return f"the clusters are {some(list(map(str, names)), _SHOWN)}"
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
+    """An id without what spreadsheets lose: zeros in front, spaces, capitals."""
     return name.strip().lstrip("0").casefold()
 
 
-def read_features(
-    plan: Plan, read: Reader, aside: Sequence[str]
-) -> tuple[FloatArray, tuple[str, ...]]:
-    """Columns that samples are clustered by, (n, d), and their names."""
+def feature_names(plan: Plan, read: Reader, aside: Sequence[str]) -> tuple[str, ...]:
+    """Columns that samples are clustered by."""
     table = read.table
     names = tuple(map(table.column, plan.columns))
     places = plan.metric in ("latlon", "haversine")
@@ -149,14 +163,20 @@ def read_features(
                 f"--columns. Its columns are: {some(table.names)}."
             )
         read.notes += _left_out(others, set(names), table)
-        read.notes.append(
+        text = (
             f"clustered by {some(names, _SHOWN)}: every numeric column that no rule uses "
             "(use --columns to choose others)."
         )
-    return np.column_stack([_feature(name, plan, read) for name in names]), names
+        read.notes.append(Note(text, "features", names=few(names, _SHOWN)))
+    return names
 
 
-def _left_out(others: Collection[str], names: Collection[str], table: Table) -> list[str]:
+def read_features(names: Sequence[str], plan: Plan, read: Reader) -> FloatArray:
+    """Numbers that samples are clustered by, (n, d)."""
+    return np.column_stack([_feature(name, plan, read) for name in names])
+
+
+def _left_out(others: Collection[str], names: Collection[str], table: Table) -> list[Note]:
     """Columns that are numbers but for some cells: somebody may miss them."""
     found = []
     for name in table.names:
@@ -168,7 +188,8 @@ def _left_out(others: Collection[str], names: Collection[str], table: Table) -> 
             try:
                 table.numbers(name)
             except TableError as error:
-                found.append(f"not clustered by {name!r}: {error}")
+                text = f"not clustered by {name!r}: {error}"
+                found.append(Note(text, "no_feature", column=name))
     return found
 
 
@@ -183,23 +204,14 @@ def _is_number(text: str) -> bool:
 def _feature(name: str, plan: Plan, read: Reader) -> FloatArray:
     how = plan.missing or "error"
     if how == "error":
-        try:
-            return read.table.numbers(name)
-        except TableError as error:
-            if not read.table.has_missing(name) or not read.table.is_numeric(name):
-                raise
-            raise TableError(
-                f"{error} To fill missing values: --missing median (or mean)."
-            ) from None
+        return read.table.numbers(name)
     values = read.table.numbers(name, missing="nan")
     empty = np.isnan(values)
     if empty.all():
         raise TableError(f"column {name!r} contains no numbers.")
     if empty.any():
         middle = float(np.nanmedian(values) if how == "median" else np.nanmean(values))
-        values = np.where(empty, middle, values)
-        read.notes.append(
-            f"{int(empty.sum())} missing values of {name!r} were replaced by the {how}, "
-            f"{middle:.6g}."
-        )
+        values, n = np.where(empty, middle, values), int(empty.sum())
+        text = f"{n} missing values of {name!r} were replaced by the {how}, {middle:.6g}."
+        read.notes.append(Note(text, f"filled.{how}", n=n, column=name, value=middle))
     return values

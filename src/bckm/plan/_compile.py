@@ -10,18 +10,29 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm._core.terminal import clean
 from bckm._core.types import FloatArray
 from bckm.constraints import Constraints
 from bckm.constraints.links import Link
 from bckm.constraints.read_links import label_links
 from bckm.constraints.statements import Capacity, Quota, Stay
-from bckm.plan._columns import Reader, read_features
+from bckm.plan._columns import Reader, feature_names, read_features
 from bckm.plan._links import read_links_file
 from bckm.plan._model import Clause, Plan, PlanError
 from bckm.plan._partners import note_of_partners, read_partners
+from bckm.plan._previous import read_previous
+from bckm.plan._problems import column_problems, has_problem
 from bckm.problem.scaling import Scaling
-from bckm.tables import Table, TableError
+from bckm.tables import (
+    NoFileError,
+    OptionError,
+    Problem,
+    ProblemsError,
+    Table,
+    TableError,
+    UnknownColumnError,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -103,7 +114,8 @@ def compile_rules(plan: Plan, table: Table) -> AskedRules:
     >>> compile_rules(plan, table).constraints
     Constraints(cannot_link=2, by='sample_id', cluster_names=2)
     """
-    return _compiled(plan, _reader(plan, table))
+    read = _reader(plan, table)
+    return _compiled(plan, read, column_problems(plan, table, ()))
 
 
 def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Asked:
@@ -134,8 +146,9 @@ def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Aske
     (('x',), [0.0, 1.0, 9.0], 'standard')
     """
     read = _reader(plan, table)
-    rules = _compiled(plan, read)
-    X, names = read_features(plan, read, aside)  # noqa: N806
+    names = feature_names(plan, read, aside)
+    rules = _compiled(plan, read, column_problems(plan, table, names))
+    X = read_features(names, plan, read)  # noqa: N806
     weight = None
     if plan.weight is not None:
         weight = table.numbers(plan.weight)
@@ -150,7 +163,7 @@ def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Aske
     return Asked(
         X=X,
         feature_names=names,
-        scaling=Scaling.of(X, plan.scale or "none"),
+        scaling=Scaling.of(X, plan.scale or _default_scale(plan, read)),
         n_clusters=rules.n_clusters,
         constraints=rules.constraints,
         sample_id=rules.sample_id,
@@ -158,6 +171,21 @@ def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Aske
         metric=plan.metric or "euclidean",
         notes=tuple(read.notes),
     )
+
+
+def _default_scale(plan: Plan, read: Reader) -> str:
+    """How to scale if nobody says so; of mixed groups, what else was decided for the person."""
+    if plan.fit.get("objective", "compact") == "compact":
+        return "none"
+    text = (
+        "columns were divided by their standard deviation, so that all of them are mixed alike "
+        "(--scale none keeps their units)."
+    )
+    read.notes.append(Note(text, "scaled"))
+    if not any(clause.kind == "size" for clause in plan.clauses):
+        text = "clusters are as equal in size as the rules admit (use --size to choose)."
+        read.notes.append(Note(text, "equal"))
+    return "standard"
 
 
 def _reader(plan: Plan, table: Table) -> Reader:
@@ -178,11 +206,26 @@ def _reader(plan: Plan, table: Table) -> Reader:
         raise PlanError(f"{plan.metric} needs unscaled {unit}; drop scale {plan.scale!r}.")
     for name in (*plan.used, *plan.columns):
         table.column(name)  # an unknown one is refused before anything is read
-    return Reader(table, None if plan.id is None else table.ids(plan.id), tuple(names))
+    # without a usable id, rules are read as far as they go, so that all problems are told at once
+    ids = None if plan.id is None else [text or "" for text in table.texts(plan.id)]
+    return Reader(table, ids, tuple(names), plan.id)
 
 
-def _compiled(plan: Plan, read: Reader) -> AskedRules:
-    rules = [_rules(clause, read) for clause in plan.clauses]
+def _compiled(plan: Plan, read: Reader, problems: Sequence[Problem]) -> AskedRules:
+    rules, found = [], list(problems)
+    for clause in plan.clauses:
+        if clause.kind == "capacity" and has_problem(clause.column, problems):
+            continue
+        try:
+            rules.append(_rules(clause, read))
+        except (OptionError, NoFileError, UnknownColumnError):
+            raise
+        except ProblemsError as error:
+            found += error.problems
+        except TableError as error:
+            found.append(Problem("rule", clause.column, (), str(error)))
+    if found:
+        raise ProblemsError(found, read.table)
     named = Constraints(by=read.by, cluster_names=read.cluster_names)
     try:
         constraints = reduce(and_, rules, named)
@@ -238,11 +281,12 @@ def _per_cluster(bound: Any, read: Reader) -> Any:
 def _capacity(clause: Clause, read: Reader) -> Constraints:
     assert clause.column is not None
     values = read.table.numbers(clause.column)
-    lower, upper = clause.keys.get("min"), clause.keys.get("max")
+    lower, upper = (_per_cluster(clause.keys.get(side), read) for side in ("min", "max"))
     if lower is not None and np.max(lower) <= 0 <= values.min():
         lower = None  # always so
         if upper is None:
-            read.notes.append(f"capacity {clause.column!r}: lower bound 0 is always met; ignored.")
+            text = f"capacity {clause.column!r}: lower bound 0 is always met; ignored."
+            read.notes.append(Note(text, "always", column=clause.column))
             return Constraints(by=read.by)
     capacity = Capacity(read.named(values.tolist()), lower, upper)
     return Constraints(capacities={clean(clause.column): capacity}, by=read.by)
@@ -260,7 +304,8 @@ def _sets(clause: Clause, read: Reader) -> list[Link]:
     if "partners" in clause.keys:
         pairs = read_partners(clause.keys["partners"], read)
         if not pairs:
-            read.notes.append(f"{_called(clause)}: no row names another row; ignored.")
+            text = f"{_called(clause)}: no row names another row; ignored."
+            read.notes.append(Note(text, "no_partners", column=clause.keys["partners"]))
         return pairs
     if clause.column is None:
         return [Link(read.samples(clause.keys["ids"]))]
@@ -268,7 +313,8 @@ def _sets(clause: Clause, read: Reader) -> list[Link]:
     if note := note_of_partners(clause.kind, clause.column, read):
         read.notes.append(note)
     if not groups:
-        read.notes.append(f"{_called(clause)}: no two rows share a value; ignored.")
+        text = f"{_called(clause)}: no two rows share a value; ignored."
+        read.notes.append(Note(text, "no_groups", column=clause.column))
     return [
         Link([read.names[row] for row in rows], f"{clean(clause.column)} {value!r}")
         for value, rows in groups.items()
@@ -292,9 +338,7 @@ def _renamed(link: Link, names: Sequence[Any]) -> Link:
 
 def _quota(clause: Clause, read: Reader) -> Constraints:
     assert clause.column is not None
-    bounds = {key: value for key, value in clause.keys.items() if key != "column"}
-    for key in clause.soft:
-        del bounds[key]
+    bounds = {key: value for key, value in clause.stated.items() if key != "column"}
     values = read.named(read.table.texts(clause.column))
     return Constraints(quotas=Quota(values, **bounds, name=clean(clause.column)), by=read.by)
 
@@ -325,8 +369,8 @@ def _forbidden(clause: Clause, read: Reader) -> Constraints:
 
 
 def _stay(clause: Clause, read: Reader) -> Constraints:
-    assert clause.column is not None
-    before = read.named(read.clusters(clause.column).tolist())
+    found = read_previous(clause, read) if clause.column is None else read.clusters(clause.column)
+    before = read.named(found.tolist())
     stay = Stay(before, at_most=clause.keys.get("at_most"), **clause.soft)
     return Constraints(stay=stay, by=read.by)
 

@@ -28,7 +28,7 @@ class PlanError(BckmError, ValueError):
     ... except PlanError as error:
     ...     print(error)
     capacity: unknown key 'maximum'; did you mean 'max'? Keys: column, min, max, confidence, \
-price.
+price, strength.
     """
 
 
@@ -120,7 +120,24 @@ def _categories(value: Any) -> Any:
     return _number(value)
 
 
-_SOFT: dict[str, Callable[[Any], Any]] = {"confidence": _number, "price": _number}
+def _strength(value: Any) -> Any:
+    """A word, or a confidence."""
+    if isinstance(value, str):
+        if value not in STRENGTHS:
+            raise ValueError(f"must be a number or one of {', '.join(STRENGTHS)}")
+        return value
+    if _number(value) < 0:
+        raise ValueError("must be at least 0")
+    return value
+
+
+# words for how much a rule matters, as confidences; what must hold is hard
+STRENGTHS = {"must": math.inf, "strong": 10.0, "nice": 1.0, "slight": 0.1}
+_SOFT: dict[str, Callable[[Any], Any]] = {
+    "confidence": _number,
+    "price": _number,
+    "strength": _strength,
+}
 _OF_COLUMN: dict[str, Callable[[Any], Any]] = {"column": _text, **_SOFT}
 _CLUSTER = {"id": _id, "cluster": _each(_cluster), **_SOFT}
 _QUOTA = dict.fromkeys(("share_min", "share_max", "count_min", "count_max"), _categories)
@@ -136,7 +153,13 @@ KINDS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "links": {"file": _text},
     "fixed": {"column": _text, **_CLUSTER},
     "forbidden": _CLUSTER,
-    "stay": {"column": _text, "at_most": _whole, **_SOFT},
+    "stay": {
+        "column": _text,
+        "file": _text,
+        "label_column": _text,
+        "at_most": _whole,
+        **_SOFT,
+    },
 }
 _NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each of these at least one
     "size": (("min", "max"),),
@@ -148,11 +171,15 @@ _NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each of these at least
     "links": (("file",),),
     "fixed": (("column", "id"),),
     "forbidden": (("id",), ("cluster",)),
-    "stay": (("column",), ("at_most", "confidence", "price")),
+    "stay": (("column", "file"), ("at_most", "confidence", "price", "strength")),
 }
 _BOUNDS = ("size", "capacity", "quota", "stay")
 _EXCLUSIVE = (
     ("confidence", "price"),
+    ("confidence", "strength"),
+    ("price", "strength"),
+    ("column", "file"),
+    ("column", "label_column"),
     ("column", "ids"),
     ("column", "partners"),
     ("ids", "partners"),
@@ -211,11 +238,22 @@ class Clause:
     @property
     def soft(self) -> dict[str, float]:
         """Penalty of a violation, for `Constraints.soft`; empty for a hard rule."""
+        strength = self.keys.get("strength")
+        if strength is not None:
+            confidence = STRENGTHS.get(strength, strength)
+            return {} if confidence == math.inf else {"confidence": confidence}
         return {key: self.keys[key] for key in _SOFT if key in self.keys}
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """What it says beside how much it matters."""
+        return {key: value for key, value in self.keys.items() if key not in _SOFT}
 
     @property
     def about(self) -> tuple[str, str | None] | None:
         """What it bounds, if that is bounded once: another clause about it replaces this one."""
+        if self.kind == "stay":
+            return (self.kind, None)
         return (self.kind, self.column) if self.kind in _BOUNDS else None
 
     @property

@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.note import Note, few
 from bckm._core.terminal import clean
 from bckm.constraints.links import Link
 from bckm.plan._columns import Reader
+from bckm.tables import Problem, ProblemsError
 from bckm.tables.cells import no_number, text_of
 from bckm.tables.errors import some
 
 _BETWEEN = re.compile(r"[;,]")
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
+_SHOWN = 5
 MOST = 0.9  # share of the values that must be ids to take a column for one of partners
 
 
@@ -28,17 +31,28 @@ def read_partners(column: str, read: Reader) -> list[Link]:
     pairs: dict[frozenset[int], tuple[int, int]] = {}
     place = {name: row for row, name in enumerate(read.names)}
     themselves = 0
+    unknown: list[tuple[int, str]] = []
     texts = read.table.texts(column)
     for row, cell in enumerate(read.table.cells(column)):
         named = _named(cell, texts[row], read.known)
-        where = f"column {column!r}, {read.table.place(row)}: "
-        for sample in read.samples(named, where):
-            other = place[sample]
+        for one in named:
+            if one not in read.known:
+                unknown.append((row, one))
+                continue
+            other = place[read.known[one]]
             themselves += other == row
             if other != row:
                 pairs.setdefault(frozenset((row, other)), (row, other))
+    if unknown:
+        row, one = unknown[0]
+        others = list(dict.fromkeys(other for _, other in unknown if other != one))
+        more = f" Also unknown: {some(others, _SHOWN)}." if others else ""
+        message = f"column {column!r}, {read.table.place(row)}: {read.unknown(one)}{more}"
+        rows = tuple(dict.fromkeys(row for row, _ in unknown))
+        raise ProblemsError([Problem("id unknown", column, rows, message)], read.table)
     if themselves:
-        read.notes.append(f"column {column!r}: {themselves} rows name themselves; ignored.")
+        text = f"column {column!r}: {themselves} rows name themselves; ignored."
+        read.notes.append(Note(text, "themselves", column=column, n=themselves))
     return [Link([read.names[a], read.names[b]], clean(column)) for a, b in pairs.values()]
 
 
@@ -55,7 +69,7 @@ def _named(cell: Any, text: str | None, known: Mapping[str, Any]) -> list[str]:
     return [one.strip() for one in _BETWEEN.split(text) if one.strip()] or [text]
 
 
-def note_of_partners(kind: str, column: str, read: Reader) -> str | None:
+def note_of_partners(kind: str, column: str, read: Reader) -> Note | None:
     """What to say where a column of groups looks like one of partners; None where it does not.
 
     That is so if nearly all values are ids, and not of rows that hold themselves, as where groups
@@ -80,8 +94,9 @@ def note_of_partners(kind: str, column: str, read: Reader) -> str | None:
         if len(numbers) < 3 or (counted and shared) or 2 * once < len(values):
             return None
     option = "--together-with" if kind == "together" else "--apart-from"
-    return (
+    text = (
         f"{kind} {column!r}: its values are ids of other rows ({some(found, 3)}). Rows with the "
         f"same id are kept {kind}, wherever the row with that id goes; to link to that row, use "
         f"{option} {column} (partners = ... in a rules file)."
     )
+    return Note(text, f"partners.{kind}", column=column, samples=few(found, 3))

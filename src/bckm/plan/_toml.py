@@ -36,15 +36,40 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     (3, ['size', 'apart'])
     """
     file = Path(path)
-    where = f"{clean(file.name)}: "
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{clean(file.name)}: must be UTF-8 text: {error}.") from None
+    return plan_of_text(text, source=clean(file.name), folder=file.parent)
+
+
+def plan_of_text(
+    text: str, *, source: str = "the rules", folder: str | os.PathLike[str] = "."
+) -> Plan:
+    r"""Read a plan from the text of a TOML file.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    source : str
+        Name of the text in messages.
+    folder : str or path
+        File names in it are relative to this folder.
+
+    Examples
+    --------
+    >>> from bckm.plan import plan_of_text
+    >>> plan_of_text("clusters = 3").clusters
+    3
+    """
+    where = f"{source}: "
+    try:
+        found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PlanError(f"{where}not valid TOML: {error}.") from None
     except RecursionError:
         raise PlanError(f"{where}not a rules file: nested too deeply.") from None
-    except UnicodeDecodeError as error:
-        raise PlanError(f"{where}must be UTF-8 text: {error}.") from None
     settings: dict[str, Any] = {}
     clauses: list[Clause] = []
     for name, value in found.items():
@@ -55,7 +80,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         elif name in KINDS:
             for at, one in enumerate(value if isinstance(value, list) else [value], 1):
                 number = f"[[{name}]] {at}, " if isinstance(value, list) else ""
-                clauses.append(_relative(Clause.read(name, one, f"{where}{number}"), file.parent))
+                clauses.append(_relative(Clause.read(name, one, f"{where}{number}"), Path(folder)))
         else:
             known = (*SETTINGS, "fit", *KINDS)
             raise PlanError(
@@ -117,6 +142,27 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     <BLANKLINE>
     """
     file = Path(path)
+    with atomic(file, "w") as handle:
+        handle.write(plan_text(plan, folder=file.parent))
+
+
+def plan_text(plan: Plan, *, folder: str | os.PathLike[str] = ".") -> str:
+    """Return a plan as the text of a TOML file.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    folder : str or path
+        Folder of the file; names of files in it are relative to that.
+
+    Examples
+    --------
+    >>> from bckm.plan import Plan, plan_of_text, plan_text
+    >>> plan = Plan(clusters=3, columns=("x", "y"))
+    >>> plan_of_text(plan_text(plan)) == plan
+    True
+    """
     lines = ["# Rules for bckm: bckm fit DATA --rules THIS_FILE"]
     for one in fields(plan):
         value = getattr(plan, one.name)
@@ -127,10 +173,9 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     for clause in plan.clauses:
         keys = dict(clause.keys)
         if "file" in keys:
-            keys["file"] = Path(os.path.relpath(keys["file"], file.parent)).as_posix()
+            keys["file"] = Path(os.path.relpath(keys["file"], folder)).as_posix()
         lines += ["", f"[[{clause.kind}]]", *(_line(name, value) for name, value in keys.items())]
-    with atomic(file, "w") as handle:
-        handle.write("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
 def _line(name: str, value: Any) -> str:

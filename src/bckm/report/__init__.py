@@ -109,6 +109,9 @@ def summary(study: Study) -> dict[str, Any]:
         a cluster has no bound); ``rules`` (each ``kind``, ``soft``, ``asked``, ``kept``);
         ``broken`` (violated hard rules, in words); ``violated`` (violated soft rules, each with
         ``message``, ``penalty`` and ``saved``, null if no single move could meet the rule);
+        ``moved`` (null without previous clusters; each ``sample``, ``before``, null for a new one,
+        and ``after``); ``mixed`` (null unless groups are to be alike: ``means`` of each group,
+        ``overall``, ``spread``, ``least_spread``, ``deviation``, of each of ``features``);
         ``seconds``, ``iterations``, ``solver``; ``settings``, ``versions``.
 
     Examples

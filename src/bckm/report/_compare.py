@@ -166,8 +166,8 @@ def comparison_of(studies: Sequence[Study], names: Sequence[str] | None) -> Comp
     if not comparable:
         learned = any(one.metric == LEARNED for one in studies)
         remarks.append(
-            "Objectives are not compared: data, scaling or metric differ, so the units differ too."
-            + (" A learned metric has a space of its own." * learned)
+            "Objectives are not compared: data, scaling, metric or aim differ, so the units differ "
+            "too." + (" A learned metric has a space of its own." * learned)
         )
     for i, j in combinations(range(len(studies)), 2):
         shared = _shared(studies[i], studies[j])
@@ -192,8 +192,15 @@ def _same_scale(studies: Sequence[Study]) -> bool:
         one.X.shape == first.X.shape
         and same_metric(one.result.metric, first.result.metric)
         and np.array_equal(one.scaling.factor, first.scaling.factor)
+        and _aim(one) == _aim(first)
         for one in studies[1:]
     )
+
+
+def _aim(study: Study) -> tuple[bool, bool]:
+    """Whether groups are to be alike, and in their variances, too."""
+    mixed = study.result.mixed
+    return mixed is not None, mixed is not None and mixed.variances
 
 
 def same_metric(one: Metric, other: Metric) -> bool:

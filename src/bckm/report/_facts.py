@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -17,6 +18,7 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.constraints.rules import CannotLink, Fixed, Forbidden, MustLink
 from bckm.fit.result import SoftViolation
 from bckm.metric.named import LEARNED
+from bckm.report._mixed import figures_of_mixed, told_of_mixed
 from bckm.report._sentences import Words, bare
 from bckm.report._topics import Checked, check_rules
 from bckm.report.words import (
@@ -123,6 +125,16 @@ class Facts:
             versions=_versions(study.settings),
         )
 
+    @cached_property
+    def plane(self) -> views.Plane:
+        """Samples and centers in two dimensions."""
+        return views.plane(self.study)
+
+    @cached_property
+    def styles(self) -> list[views.Style]:
+        """Color and marker of each cluster, the same in all pictures and tables."""
+        return views.palette(self.plane.centers)
+
     def total(self, *, soft: bool) -> tuple[int, int]:
         """How many single rules were asked and kept."""
         found = [topic for topic in self.checked.topics if topic.soft == soft]
@@ -162,6 +174,8 @@ class Facts:
         result = self.study.result
         message = result.status.message
         told = [f"{message[:1].upper()}{message[1:]}."]
+        if result.mixed is not None:
+            return [*told, *told_of_mixed(self.study)]
         optimal = result.assignment_status is Status.OPTIMAL
         if optimal or (self.gap is not None and self.gap <= TINY):
             told.append("The last assignment is proven to be the best for these centers.")
@@ -179,9 +193,12 @@ class Facts:
         """The numbers of the fit, with what they are called."""
         result = self.study.result
         told = [(f"Inertia{self.space}", number(result.inertia))]
+        if result.mixed is not None:
+            told = figures_of_mixed(self.study)
         if self.total(soft=True)[0]:
             told += [("Penalty", number(result.penalty)), ("Objective", number(result.objective))]
-        told.append(("Gap of the last step", gap_told(self.gap)))
+        if result.mixed is None:
+            told.append(("Gap of the last step", gap_told(self.gap)))
         told += [
             ("Iterations", f"{result.n_iter:,}"),
             ("Time", seconds(result.seconds)),
@@ -192,25 +209,27 @@ class Facts:
     @property
     def tiles(self) -> list[tuple[str, str]]:
         """Of the numbers of the fit those that say how good it is, and how long it took."""
-        return [one for one in self.figures if one[0] not in ("Iterations", "Solver")]
+        told = [one for one in self.figures if one[0] not in ("Iterations", "Solver")]
+        return told if self.study.result.mixed is not None else [self.typical, *told]
 
     @property
-    def meaning(self) -> str:
-        """What the inertia is, for a reader without statistics."""
-        unit = {
-            "euclidean": "in squared units of the features",
-            "latlon": "in km²",
-            "haversine": "in squared radii of the sphere",
-            LEARNED: "in the learned space, which varies in total as much as the data",
-        }.get(self.study.metric, "after scaling each row to length 1")
-        if self.study.scaling.kind != "none" and not self.space:
-            unit = "in squared units of the scaled features"
-        of = "" if self.study.sample_weight is None else ", times their weights"
-        return (
-            "Inertia: sum of the squared distances of all samples to the center of their "
-            f"cluster{of}, {unit}; lower is better."
-            + (" Bounds, penalties and prices are those of the learned space." * bool(self.space))
-        )
+    def typical(self) -> tuple[str, str]:
+        """How far samples are from their centers: the first number for a planner."""
+        study = self.study
+        mass = study.n_samples if study.sample_weight is None else float(study.sample_weight.sum())
+        far = float(np.sqrt(study.result.inertia / mass)) if mass > 0 else 0.0
+        unit = f" {self.unit}" if self.unit else ""
+        return "Typical distance to the center", f"{number(float(f'{far:.3g}'))}{unit}"
+
+    @property
+    def unit(self) -> str:
+        """The unit of distances, where it is known: of places."""
+        study = self.study
+        if study.metric == "latlon":
+            return "km"
+        if study.X.shape[1] != 2 or study.metric != "euclidean" or study.scaling.kind != "none":
+            return ""
+        return self.plane.unit if self.plane.kind == "columns" else ""
 
     @property
     def space(self) -> str:
@@ -239,7 +258,7 @@ class Facts:
         for key, value in study.settings.items():
             if key == "notes" and isinstance(value, list | tuple):
                 continue  # told as sentences
-            if key not in ("versions", "command") and value is not None:
+            if key not in ("versions", "command", "rules") and value is not None:
                 told.append((str(key), (Told(written(value)),)))
         metric = {
             "euclidean": "Euclidean distance",
@@ -292,8 +311,10 @@ def saved_told(one: SoftViolation, never: str = "no single move could meet it") 
 
 
 def gap_of(study: Study) -> float | None:
-    """Gap of the last assignment; None where there is no bound."""
+    """Gap of the last assignment; None where there is no bound, or no assignment."""
     result = study.result
+    if result.mixed is not None:
+        return None
     known = np.isfinite(result.lower_bound) and np.isfinite(result.objective)
     return float(result.gap) if known else None
 

@@ -8,51 +8,76 @@ import numpy as np
 
 from bckm._core.html import Child, Element, el
 from bckm._core.names import Name
-from bckm.report._charts import LINES, amount_chart, convergence_chart, plane_chart
+from bckm.report._amounts import bound_writer, writer
+from bckm.report._bars import amount_chart
+from bckm.report._course_chart import convergence_chart
 from bckm.report._facts import Facts
 from bckm.report._parts import Part, scrolled
+from bckm.report._plane_chart import TIPS, plane_chart
 from bckm.report._style import heat_class
-from bckm.report.words import counted, measured, share, signed
+from bckm.report.words import between, counted, measured, number, share, signed
 from bckm.study import views
 
 FEATURES = 30  # rows of the profile before the rest is folded away
 CHARTS = 24  # pictures of amounts
+FLAT = 1e-9  # a smaller improvement is none
+LINKS = 300  # links drawn
+STEPS = 3  # fewer make no course
 TALL, WIDE = 14, 10  # more clusters and at most so many features: one row for each cluster
 
 
 def amounts(facts: Facts) -> Part:
-    """What clusters hold, against what they may."""
-    drawn = facts.amounts[:CHARTS]
-    figures = []
-    for one in drawn:
-        name = "Sizes" if one.kind == "size" else Name(one.name)
-        soft = el("span", "soft", class_="tag") if one.soft else None
-        figures.append(el("figure", el("h3", name, soft), amount_chart(one)))
+    """What clusters hold, against what they may; a sentence where all hold the same."""
+    told = [one for one in facts.amounts if _even(one)]
+    drawn = [one for one in facts.amounts if not _even(one)][:CHARTS]
+    figures = [el("figure", el("h3", _titled(one)), amount_chart(one)) for one in drawn]
     legend = el(
         "p",
         el("span", el("span", class_="key box"), "allowed"),
         el("span", "▲ out of bounds") if any(one.broken.any() for one in drawn) else None,
         class_="legend muted",
     )
-    bounded = any(one.bounded for one in drawn)
-    more = len(facts.amounts) - len(drawn)
+    bounded = any(one.bounded for one in facts.amounts)
+    more = len(facts.amounts) - len(drawn) - len(told)
     return Part(
         "amounts",
         "Sizes and loads against their bounds" if bounded else "Sizes",
         [
-            legend if bounded else None,
-            el("div", figures, class_="charts"),
+            [el("p", _titled(one), ": ", _same(one)) for one in told],
+            legend if any(one.bounded for one in drawn) else None,
+            el("div", figures, class_="charts") if figures else None,
             el("p", f"{counted(more, 'more amount')} not shown.") if more else None,
         ],
     )
 
 
-def plane(facts: Facts) -> Part:
-    """Samples and clusters in two dimensions."""
+def _titled(amount: views.Amount) -> Child:
+    name = "Sizes" if amount.kind == "size" else Name(amount.name)
+    return [name, el("span", "soft", class_="tag") if amount.soft else None]
+
+
+def _even(amount: views.Amount) -> bool:
+    """Whether all clusters hold and may hold the same, within their bounds: nothing to draw."""
+    every = (amount.values, *amount.limits)
+    return not amount.broken.any() and all(bool((one == one[0]).all()) for one in every)
+
+
+def _same(amount: views.Amount) -> str:
+    told = f"{writer(amount)(float(amount.values[0]))} in every cluster"
+    if not amount.bounded:
+        return f"{told}."
+    low, high = (float(bound[0]) for bound in amount.limits)
+    return f"{told} (allowed: {between(low, high, bound_writer(amount))})."
+
+
+def plane(facts: Facts) -> Part | None:
+    """Samples and clusters in two dimensions; of groups that are alike that shows nothing."""
     study = facts.study
-    plane = views.plane(study)
-    links = views.links(study, LINES)
-    drawn, shown = plane_chart(study, plane, links)
+    if study.result.mixed is not None:
+        return None
+    plane = facts.plane
+    links = views.links(study, LINKS)
+    drawn = plane_chart(study, plane, facts.styles, links)
     keys = {
         "columns": "The two features, unscaled.",
         "map": "Map: longitude to the right, latitude up.",
@@ -64,11 +89,10 @@ def plane(facts: Facts) -> Part:
         told += f"they show {share(sum(plane.explained))} of the variance."
     elif plane.kind == "pca":
         told += "the rest is not shown."
-    if shown < study.n_samples:
-        told += f" {shown:,} of {counted(study.n_samples, 'sample')} shown."
-    if links.left_out:
-        first = "" if all(one.kept for one in links) else "; violated ones come first"
-        told += f" {counted(links.left_out, 'more link')} not shown{first}."
+    if drawn.samples < study.n_samples:
+        told += f" {drawn.samples:,} of {counted(study.n_samples, 'sample')} shown."
+    told += _not_drawn(len(links) + links.left_out, drawn.links, links)
+    named = "; point at a sample to see its name" if drawn.samples <= TIPS else ""
     legend: list[Child] = []
     for kind, kept, class_, word in (
         ("together", True, "key", "together"),
@@ -76,24 +100,37 @@ def plane(facts: Facts) -> Part:
         ("together", False, "key wrong", "together, violated"),
         ("apart", False, "key dash wrong", "apart, violated"),
     ):
-        if any(one.kind == kind and one.kept == kept for one in links):
+        if any(one.kind == kind and one.kept == kept for one in drawn.links):
             legend.append(el("span", el("span", class_=class_), word))
     return Part(
         "plane",
-        "Clusters in the plane",
+        "Clusters on the map" if plane.kind == "map" else "Clusters in the plane",
         [
             el(
                 "figure",
-                drawn,
-                el("figcaption", told, " Names mark the cluster centers."),
+                drawn.picture,
+                el("figcaption", f"{told} Names mark the cluster centers{named}."),
                 el("figcaption", legend, class_="legend") if legend else None,
             ),
         ],
     )
 
 
-def profile(facts: Facts) -> Part:
-    """Means of features by cluster."""
+def _not_drawn(total: int, drawn: Sequence[views.DrawnLink], links: views.Links) -> str:
+    """Which links are left out, and why."""
+    hidden = total - len(drawn)
+    if not hidden:
+        return ""
+    why = "so many lines would hide the samples"
+    if all(one.kept for one in links):  # violated ones come first
+        return f" {counted(total, 'link')}, all met, are not drawn: {why}."
+    return f" Of {counted(total, 'link')} {len(drawn):,} violated ones are drawn: {why}."
+
+
+def profile(facts: Facts) -> Part | None:
+    """Means of features by cluster; what groups are that should be alike is told elsewhere."""
+    if facts.study.result.mixed is not None:
+        return None
     order = facts.strongest
     label = (
         "Mean of each feature in each cluster; below it, how many standard deviations it is above "
@@ -153,20 +190,28 @@ def _cell(profile: views.Profile, i: int, j: int) -> Element:
 
 
 def course(facts: Facts) -> Part | None:
-    """How the fit went."""
-    course = views.convergence(facts.study.result)
-    if not course.iteration.size:
+    """How the fit went; a sentence where there is no course to draw."""
+    result = facts.study.result
+    course = views.convergence(result)
+    many = course.iteration.size
+    if not many or result.mixed is not None:
         return None
-    bound = bool(np.isfinite(course.bound).any())
+    first, last = float(course.objective[0]), float(course.objective[-1])
+    falls = first - last > FLAT * abs(first)
+    if many < STEPS or not falls:
+        steps = "one step" if many == 1 else f"{many:,} steps"
+        told = f"The best start took {steps} to {number(last)}"
+        told += ", no better than the first" if many > 1 and not falls else ""
+        return Part("course", "Convergence", el("p", f"{told}; there is no course to draw."))
     keys: list[Child] = []
     if "assign" in course.kind:
         keys.append(el("span", el("span", class_="key ring"), "samples assigned to centers"))
         keys.append(el("span", el("span", class_="key ball"), "centers moved to the means"))
     if "moves" in course.kind:
         keys.append(el("span", el("span", class_="key gem"), "single samples moved"))
-    if bound:
+    if bool(np.isfinite(course.bound).any()):
         keys.append(el("span", el("span", class_="key wrong"), "lower bound of the assignment"))
-    told = f"Inertia plus penalty{facts.space} of the best start, step by step."
     legend = el("figcaption", keys, class_="legend")
+    told = f"Inertia plus penalty{facts.space} of the best start, step by step; lower is better."
     figure = el("figure", convergence_chart(course), legend, el("figcaption", told))
     return Part("course", "Convergence", [figure])

@@ -22,6 +22,8 @@ from bckm.report._learned import (
     weight_rows,
     weights_told,
 )
+from bckm.report._meanings import meanings
+from bckm.report._mixed import spread_in_deviations
 from bckm.report._topics import Topic
 from bckm.report.words import between, measured, number, share, signed
 from bckm.study import views
@@ -29,6 +31,7 @@ from bckm.study import views
 SHOWN = 10  # sentences about rules of one kind
 LOSSES = 50  # violated rules
 FEATURES = 20  # rows of the profile
+MOVES = 50  # samples that moved
 CLUSTERS = 12  # columns of the profile
 COMMAND = 4_000  # characters of the command
 # a colon before a space, and an underscore within a word, mean nothing; a dot within one or two
@@ -74,7 +77,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) 
 def markdown_of(facts: Facts) -> str:
     """The whole report."""
     lines = [f"# {_told([Name(facts.study.title)])}", "", f"**{facts.headline}**", ""]
-    for part in (_asked, _came_out, _rules, _amounts, _learned, _profile, _repeat):
+    for part in (_asked, _came_out, _rules, _alike, _amounts, _moved, _learned, _profile, _repeat):
         lines += [*part(facts), ""]
     text = "\n".join(lines)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
@@ -102,24 +105,28 @@ def _topic(topic: Topic) -> list[str]:
 def _came_out(facts: Facts) -> list[str]:
     lines = ["## Result", "", *facts.ending, ""]
     lines += table(["", ""], ([name, _told([one])] for name, one in facts.tiles))
-    lines += [facts.meaning, ""]
+    lines += [*(f"- {name}: {one}" for name, one in meanings(facts)), ""]
     loads = [one for one in facts.amounts if one.kind in ("load", "count")][:4]
     loaded = [held(load) for load in loads]
-    head = ["Cluster", "Distinctive features", "Closest to the center", "Size"]
-    head += [_told([Name(one.name)]) for one in loads]
+    compact = facts.study.result.mixed is None  # of mixed groups no center is meant
+    head = ["Cluster", *(["Distinctive features", "Closest to the center"] if compact else [])]
+    head += ["Size", *[_told([Name(one.name)]) for one in loads]]
     rows = (
         [
             _told([one.name]),
-            _features(one),
-            "; ".join(_told([member]) for member in one.members) or "–",
+            *([_features(one), _nearest(one)] if compact else []),
             number(one.size),
             *[load[one.number] for load in loaded],
-            share(one.share),
-            number(float(f"{one.distance:.3g}")),
+            *([share(one.share), number(float(f"{one.distance:.3g}"))] if compact else []),
         ]
         for one in facts.clusters
     )
-    return lines + table([*head, "Share of inertia", "Distance"], rows, 3 + len(loads))
+    last = ["Share of inertia", "Distance"] if compact else []
+    return lines + table([*head, *last], rows, 1 + len(last) + len(loads))
+
+
+def _nearest(one: Cluster) -> str:
+    return "; ".join(_told([member]) for member in one.members) or "–"
 
 
 def _features(one: Cluster) -> str:
@@ -166,6 +173,42 @@ def _amounts(facts: Facts) -> list[str]:
     return lines + table(["Amount", "Least", "Most", "Allowed", "Beyond"], rows)
 
 
+def _alike(facts: Facts) -> list[str]:
+    """How alike groups are that are to be alike."""
+    mixing = views.mixing(facts.study)
+    if mixing is None:
+        return []
+    apart = spread_in_deviations(mixing)
+    shown = facts.clusters[:CLUSTERS]
+    rows = []
+    for j in np.argsort(-apart, kind="stable")[:FEATURES].tolist():
+        values = [mixing.spread[j], mixing.overall[j], *mixing.means[: len(shown), j]]
+        told = [measured(float(one), float(mixing.deviation[j])) for one in values]
+        rows.append([_told([Name(mixing.features[j])]), *told])
+    head = ["Feature", "Difference", "All", *[_told([one.name]) for one in shown]]
+    lines = ["## How alike the groups are", ""]
+    lines += ["Mean of each feature in each group; difference: largest less least mean.", ""]
+    return lines + table(head, rows, len(head) - 1)
+
+
+def _moved(facts: Facts) -> list[str]:
+    """Who is in another cluster than before."""
+    found = views.moves(facts.study)
+    if not found:
+        return []
+    names = [_told([one.name]) for one in facts.clusters]
+    rows = (
+        [
+            _told([Name(facts.study.name(one.sample))]),
+            "new" if one.before < 0 else names[one.before],
+            names[one.after],
+        ]
+        for one in found[:MOVES]
+    )
+    more = [f"… and {len(found) - MOVES:,} more."] if len(found) > MOVES else []
+    return ["## Moved from where to where", "", *table(["Sample", "From", "To"], rows), *more]
+
+
 def _called(one: views.Amount) -> str:
     return _told([Name(one.name), " (soft)" if one.soft and "(soft)" not in one.name else ""])
 
@@ -200,7 +243,7 @@ def _learned(facts: Facts) -> list[str]:
 
 def _profile(facts: Facts) -> list[str]:
     profile, k = facts.profile, facts.study.n_clusters
-    if k > CLUSTERS:
+    if k > CLUSTERS or facts.study.result.mixed is not None:
         return []
     lines = ["## Profile of each cluster", ""]
     clusters = [_told([one.name]) for one in facts.clusters]

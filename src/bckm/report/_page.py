@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from bckm._core.html import Child, Element, el
 from bckm._core.names import Name, Told, visible
 from bckm.report import _figures
+from bckm.report._alike import alike
 from bckm.report._amounts import bound_writer, held
-from bckm.report._charts import color_class
 from bckm.report._facts import PENALTY_AND_SAVED, Facts, saved_told, written
 from bckm.report._learned import learned_part
+from bckm.report._meanings import meanings
+from bckm.report._members import members, moved
 from bckm.report._parts import Part, bullets, table
 from bckm.report._style import stylesheet
-from bckm.report._svg import mark
+from bckm.report._svg import swatch
 from bckm.report._topics import Topic
 from bckm.report.words import between, counted, listed, number, share
 from bckm.study import views
@@ -21,6 +23,7 @@ from bckm.study import views
 SHOWN = 5  # sentences before the rest is folded away
 LOSSES = 20  # violated rules before the rest is folded away
 ROWS = 25  # clusters in the table before the rest is folded away
+SHORT = 30  # letters of names in one line
 LOADS = 4  # columns of the table of clusters for loads
 LABELS = "Labels, and thus cluster numbers, start at 0."
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -67,8 +70,11 @@ def _parts(facts: Facts) -> list[Part | None]:
         _asked(facts),
         _came_out(facts),
         _rules(facts),
+        alike(facts),
         _figures.amounts(facts),
         _figures.plane(facts),
+        moved(facts),
+        members(facts),
         learned_part(facts),
         _figures.profile(facts),
         _figures.course(facts),
@@ -90,7 +96,7 @@ def _cards(facts: Facts) -> Element:
         told.append(("Rules met", f"{kept:,} of {asked:,}"))
     if wishes:
         told.append(("Soft rules met", f"{fulfilled:,} of {wishes:,}"))
-    told.append(facts.figures[0])
+    told.append(facts.tiles[0])
     return el(
         "dl", [el("div", el("dt", name), el("dd", one)) for name, one in told], class_="cards"
     )
@@ -152,49 +158,52 @@ def _came_out(facts: Facts) -> Part:
         [el("div", el("dt", name), el("dd", one)) for name, one in facts.tiles],
         class_="cards",
     )
-    loads = [one for one in facts.amounts if one.kind in ("load", "count")][:LOADS]
-    size, named = facts.amounts[0], facts.study.sample_id is not None
-    few = 3 if facts.study.n_clusters <= 12 else 2  # many clusters need short rows
-    head: list[tuple[Child, str | None]] = [("Cluster", None)]
-    head += [((_title(size), _bounds(size)), "n"), ("Distinctive features", "wide-text")]
-    head += [((_title(one), _bounds(one)), "n") for one in loads]
-    head += [("Inertia", "n"), ("Distance", "n"), ("Closest to the center", "names")]
-    styles = views.palette(views.plane(facts.study).centers)
-    sizes, *loaded = [_held(one) for one in (size, *loads)]
-    rows: list[list[Child]] = [
-        [
-            (_swatch(styles[i]), one.name),
-            sizes[i],
-            _features(one.features[:few]),
-            *[load[i] for load in loaded],
-            share(one.share),
-            number(float(f"{one.distance:.3g}")),
-            _lines(one.members[:few]) if named else ", ".join(one.members),
-        ]
-        for i, one in enumerate(facts.clusters)
-    ]
-    caption = (
-        "Each cluster, with its bounds in small print. Inertia: its share of the total. Distance: "
-        "root mean squared distance to the center"
-        f"{' in km' if facts.study.metric == 'latlon' else ''}"
-        f"{facts.space or (', after scaling' if facts.study.scaling.kind != 'none' else '')}."
-    )
     ending = el("p", " ".join(facts.ending))
-    small = el("p", f"{facts.meaning} {_steps(facts)}", class_="muted label")
+    words = el(
+        "details",
+        el("summary", "What these numbers mean"),
+        el("dl", [[el("dt", a), el("dd", b)] for a, b in meanings(facts)], class_="facts"),
+    )
+    return Part("result", "Result", [ending, figures, words, *_clusters(facts)])
+
+
+def _clusters(facts: Facts) -> list[Child]:
+    """A row for each cluster; of mixed groups no center is meant, and none stands out."""
+    study = facts.study
+    size = facts.amounts[0]
+    loads = [one for one in facts.amounts if one.kind in ("load", "count")][:LOADS]
+    sizes, *loaded = [_held(one) for one in (size, *loads)]
+    compact = study.result.mixed is None
+    place = facts.plane.kind == "map" or bool(
+        facts.plane.unit
+    )  # coordinates distinguish no cluster
+    few = 3 if study.n_clusters <= 12 else 2  # many clusters need short rows
+    head: list[tuple[Child, str | None]] = [("Cluster", None), ((_title(size), _bounds(size)), "n")]
+    head += [("Distinctive features", "wide-text")] if compact and not place else []
+    head += [((_title(one), _bounds(one)), "n") for one in loads]
+    if compact:
+        unit = el("small", facts.unit) if facts.unit else None
+        head += [("Share of inertia", "n"), (("Distance", unit), "n")]
+        head += [("Closest to the center", "names")]
+    rows: list[list[Child]] = []
+    for i, one in enumerate(facts.clusters):
+        row: list[Child] = [(swatch(facts.styles[i]), one.name), sizes[i]]
+        row += [_features(one.features[:few])] if compact and not place else []
+        row += [load[i] for load in loaded]
+        if compact:
+            row += [share(one.share), number(float(f"{one.distance:.3g}"))]
+            row.append(_nearest(one.members, few))
+        rows.append(row)
+    caption = "Each cluster, with its bounds in small print."
+    if compact:
+        scaled = ", after scaling" if study.scaling.kind != "none" else ""
+        caption += f" Distance: typical distance to the center{facts.space or scaled}."
     first = ROWS if len(rows) > ROWS + 5 else len(rows)
-    body: list[Child] = [ending, figures, small, table(head, rows[:first], caption, "sheet")]
+    body: list[Child] = [table(head, rows[:first], caption, "sheet")]
     if rows[first:]:
         more = counted(len(rows) - first, "more cluster")
         body.append(el("details", el("summary", more), table(head, rows[first:], caption, "sheet")))
-    return Part("result", "Result", body)
-
-
-def _steps(facts: Facts) -> str:
-    """What the other tiles mean."""
-    told = "Gap: how far the last assignment can be above the best one for these centers."
-    if not facts.total(soft=True)[0]:
-        return told
-    return f"Penalty: cost of violated soft rules. Objective: inertia plus penalty. {told}"
+    return body
 
 
 def _title(amount: views.Amount) -> str:
@@ -221,19 +230,11 @@ def _held(amount: views.Amount) -> list[list[Child]]:
     ]
 
 
-def _lines(names: Sequence[str]) -> Child:
-    return [el("div", name) for name in names] or "–"
-
-
-def _swatch(style: views.Style) -> Element:
-    kind = "dots" if style.marker == "o" else "marks"
-    return el(
-        "svg",
-        el("path", d=mark(7, 7, style.marker, 4.2)),
-        viewBox="0 0 14 14",
-        class_=f"swatch {kind} {color_class(style)}",
-        aria_hidden="true",
-    )
+def _nearest(names: Sequence[str], few: int) -> Child:
+    """Names in one line where they are short, else one below the other."""
+    if sum(map(len, names)) <= SHORT:
+        return [[", " if at else "", name] for at, name in enumerate(names)] or "–"
+    return [el("div", name) for name in names[:few]]
 
 
 def _features(found: Sequence[tuple[str, str, float]]) -> Child:

@@ -6,7 +6,6 @@ from bckm._core.html import Css
 from bckm.study import views
 
 _DARK_GROUND = "#12171c"
-_CONTRAST = 5.0  # of marks on the dark ground
 _LIGHT_WORDS = (
     "--ground:#fff;--soft:#f5f7f9;--ink:#1c2733;--muted:#566270;--line:#dfe4e9;--accent:#1f5fa8;"
     "--band:#dcebdc;--edge:#5d8a5d;--good:#2c6a35;--wrong:#b84a00;--halo:#fff;color-scheme:light;"
@@ -52,6 +51,7 @@ p{margin:0 0 .8rem;max-width:46rem}
 .muted,small,figcaption{color:var(--muted)}
 small,figcaption,.label{font-size:.875rem}
 .label{margin-bottom:.4rem}
+details+.label,figure+.label{margin-top:1rem}
 section{padding:2.2rem 0 0;margin:0}
 a{color:var(--accent)}
 a:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:2px solid var(--accent);
@@ -81,6 +81,9 @@ border-radius:1rem;padding:0 .5rem;margin-left:.4rem;color:var(--muted);vertical
 .alarm{border:2px solid var(--wrong);border-radius:.6rem;padding:.9rem 1rem;margin:0 0 1rem}
 details{margin:.5rem 0 0}
 summary{cursor:pointer;color:var(--accent);font-size:.9rem}
+.members{columns:9rem;column-gap:1.2rem;margin:.5rem 0 .8rem;padding:0;list-style:none;
+font-size:.9rem}
+.members li{break-inside:avoid}
 .scroll{overflow-x:auto;margin:0 0 .8rem;-webkit-overflow-scrolling:touch}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
 th,td{padding:.42rem .75rem;border-bottom:1px solid var(--line);text-align:left;
@@ -99,6 +102,7 @@ th.wide-text{font-weight:400}thead th.wide-text{font-weight:600}
 .heat td small{color:inherit;font-size:.75rem}
 .sheet th[scope=row],.sheet thead th:first-child{position:sticky;left:0;background:var(--ground);
 z-index:1}
+.sheet th[scope=row]{min-width:5.5rem}
 .heat th[scope=row]{min-width:6.5rem;max-width:14rem}
 .heat .all{background:var(--soft)}
 .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));
@@ -112,6 +116,7 @@ svg.swatch{display:inline-block;width:.95rem;height:.95rem;vertical-align:-.1rem
 text{font-family:inherit;fill:var(--muted);font-size:11.5px}
 .axis{font-size:12px}
 .value{fill:var(--ink);font-size:11px;stroke:var(--halo);stroke-width:2.5px;paint-order:stroke}
+.within{fill:var(--ground);stroke:none}
 .grid{stroke:var(--line);stroke-width:1}
 .frame{fill:none;stroke:var(--line)}
 .band{fill:var(--band)}
@@ -131,6 +136,11 @@ text{font-family:inherit;fill:var(--muted);font-size:11.5px}
 .lost{stroke:var(--wrong);stroke-width:2;opacity:1}
 .link.lost.many{stroke-width:1;opacity:.6}
 .apart.lost{stroke-dasharray:5 3}
+.past,.gone{fill:none;stroke:currentColor;stroke-width:1.6}
+.past{stroke-dasharray:2 4}
+.faint{color:var(--muted);opacity:.4}
+.moved.dots path{stroke-width:9px}
+.ruler{stroke:var(--ink);stroke-width:1.4}
 .hub{fill:var(--ground);stroke:currentColor;stroke-width:2}
 .hubs{fill:var(--ink);font-size:11px;font-weight:600}
 .crowd .hubs{font-size:7.5px}
@@ -186,39 +196,12 @@ figure,.topic,.cards div,tr,.alarm{break-inside:avoid}h2,h3{break-after:avoid}
 def stylesheet() -> Css:
     """The whole stylesheet."""
     light = "".join(f".c{i}{{color:{one}}}" for i, one in enumerate(views.COLORS))
-    dark = "".join(f".c{i}{{color:{lighter(one)}}}" for i, one in enumerate(views.COLORS))
+    dark = "".join(f".c{i}{{color:{one}}}" for i, one in enumerate(views.DARK_COLORS))
     return Css(
         f":root{{{_LIGHT_WORDS}}}{_RULES}{light}{_heat(_HEAT_LIGHT)}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{_DARK_WORDS}}}{dark}"
         f"{_heat(_HEAT_DARK)}}}"
     )
-
-
-def lighter(color: str) -> str:
-    """A color mixed with as much white as a dark ground needs.
-
-    Examples
-    --------
-    >>> from bckm.report._style import lighter
-    >>> lighter("#ffcc00"), lighter("#000000")
-    ('#ffcc00', '#878787')
-    """
-    parts = _parts(color)
-    for step in range(101):
-        mixed = [round(one + (255 - one) * step / 100) for one in parts]
-        if _luminance(mixed) + 0.05 >= _CONTRAST * (_luminance(_parts(_DARK_GROUND)) + 0.05):
-            break
-    return "#" + "".join(f"{one:02x}" for one in mixed)
-
-
-def _parts(color: str) -> list[int]:
-    return [int(color[at : at + 2], 16) for at in (1, 3, 5)]
-
-
-def _luminance(parts: list[int]) -> float:
-    """As accessibility guidelines define it."""
-    linear = [one / 3294.6 if one <= 10 else ((one / 255 + 0.055) / 1.055) ** 2.4 for one in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def _heat(shades: dict[str, tuple[str, str]]) -> str:

@@ -54,12 +54,44 @@ def summary_of(facts: Facts) -> dict[str, Any]:
             {"message": plain(sentence), "penalty": _json(one.penalty), "saved": _json(one.saved)}
             for sentence, one in facts.violated
         ],
+        "moved": _moved(study),
+        "mixed": _mixed(study),
         "seconds": _json(result.seconds),
         "iterations": result.n_iter,
         "solver": result.solver,
         "settings": _json(dict(study.settings)),
         "versions": facts.versions,
     }
+
+
+def _moved(study: Study) -> list[dict[str, Any]] | None:
+    """Who is in another cluster than before, by names."""
+    found = views.moves(study)
+    if found is None:
+        return None
+    return [
+        {
+            "sample": study.name(one.sample),
+            "before": None if one.before < 0 else study.cluster_names[one.before],
+            "after": study.cluster_names[one.after],
+        }
+        for one in found
+    ]
+
+
+def _mixed(study: Study) -> dict[str, Any] | None:
+    """How alike groups are that are to be alike."""
+    mixing = views.mixing(study)
+    if mixing is None:
+        return None
+    values = {
+        "means": mixing.means,
+        "overall": mixing.overall,
+        "spread": mixing.spread,
+        "least_spread": mixing.least_spread,
+        "deviation": mixing.deviation,
+    }
+    return {name: _json(one) for name, one in values.items()}
 
 
 def _learned(study: Study) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bckm._core.html import Child, Element, el
 from bckm._core.types import FloatArray
+from bckm.study import views
 
 
 def short(value: float) -> str:
@@ -148,3 +149,20 @@ def mark(x: float, y: float, marker: str, radius: float) -> str:
         return f"M{short(x)} {short(y)}h0"
     dx, dy, *steps = (radius * float(step) for step in _MARKS[marker].split())
     return f"M{short(x + dx)} {short(y + dy)}l{' '.join(map(short, steps))}z"
+
+
+def color_class(style: views.Style) -> str:
+    """The class of the stylesheet with the color of a cluster."""
+    return f"c{views.COLORS.index(style.color)}"
+
+
+def swatch(style: views.Style) -> Element:
+    """The mark of a cluster in a line of text."""
+    kind = "dots" if style.marker == "o" else "marks"
+    return el(
+        "svg",
+        el("path", d=mark(7, 7, style.marker, 4.2)),
+        viewBox="0 0 14 14",
+        class_=f"swatch {kind} {color_class(style)}",
+        aria_hidden="true",
+    )

@@ -16,6 +16,7 @@ from bckm.study import views
 CLUSTERS = 20  # rows of the table
 LOSSES = 5  # violated rules
 BAR = 16  # cells of a bar
+AMOUNTS = 24  # columns of the table, or tables
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -59,23 +60,37 @@ def _pairs(figures: Sequence[tuple[str, str]], width: int) -> list[str]:
 
 
 def _clusters(facts: Facts, width: int, blocks: bool) -> list[str]:
-    """A table of sizes and loads, each with a bar against its bounds."""
-    used = [one for one in facts.amounts if one.kind != "share"][:3]
-    columns = [_column(one, blocks) for one in used]
+    """Sizes, loads and shares: with bars as far as they fit side by side, then without."""
     rows = facts.study.n_clusters
     shown = rows if rows <= CLUSTERS + 2 else CLUSTERS
-    first = ["cluster", *[plain([one.name]) for one in facts.clusters[:shown]]]
-    table = [_aligned(first)]
-    for column in columns:
-        wide = max(map(len, column))
-        if len(table[0][0]) + wide + 2 > width and len(table) > 1:
+    first = _aligned(["cluster", *[plain([one.name]) for one in facts.clusters[:shown]]])
+    used = facts.amounts[:AMOUNTS]
+    barred = [one for one in used if one.kind != "share"]
+    tables: list[list[list[str]]] = [[first]]
+    for one in barred[:3]:
+        column = _column(one, blocks)
+        if len(tables[0]) > 1 and _wide([*tables[0], column]) > width:
             break
-        table.append(column)
-        width -= wide + 2
-    lines = ["  ".join(column[at] for column in table) for at in range(shown + 1)]
-    if shown < rows:
-        lines.append(f"… and {counted(rows - shown, 'more cluster')}")
-    return [*lines, ""]
+        tables[0].append(column)
+    done = len(tables[0]) - 1
+    rest = [one for one in used if one not in barred[:done]]
+    for column in [_column(one, blocks, bars=False) for one in rest]:
+        if len(tables) == 1 or _wide([*tables[-1], column]) > width:
+            tables.append([first])
+        tables[-1].append(column)
+    lines = []
+    for table in tables:
+        lines += ["  ".join(column[at] for column in table) for at in range(shown + 1)]
+        if shown < rows:
+            lines.append(f"… and {counted(rows - shown, 'more cluster')}")
+        lines.append("")
+    if len(facts.amounts) > AMOUNTS:
+        lines += [f"… and {len(facts.amounts) - AMOUNTS} more bounded quantities", ""]
+    return lines
+
+
+def _wide(table: Sequence[Sequence[str]]) -> int:
+    return sum(len(column[0]) + 2 for column in table) - 2
 
 
 def _aligned(cells: Sequence[str], left: bool = False) -> list[str]:
@@ -83,17 +98,18 @@ def _aligned(cells: Sequence[str], left: bool = False) -> list[str]:
     return [cell.ljust(wide) if left else cell.rjust(wide) for cell in cells]
 
 
-def _column(one: views.Amount, blocks: bool) -> list[str]:
+def _column(one: views.Amount, blocks: bool, *, bars: bool = True) -> list[str]:
     """Numbers, bars and bounds of an amount, with its name on top."""
     k = one.values.size if one.values.size <= CLUSTERS + 2 else CLUSTERS
     low, high = one.limits
     known = np.concatenate([one.values, high[np.isfinite(high)], [0.0]])
     most = float(known.max()) or 1.0
     numbers = _aligned(held(one)[:k])
-    bars = [_bar(one.values[i] / most, high[i] / most, blocks) for i in range(k)]
+    drawn = [_bar(one.values[i] / most, high[i] / most, blocks) if bars else "" for i in range(k)]
     bounds = [between(low[i], high[i], bound_writer(one)) if one.bounded else "" for i in range(k)]
     flags = [" ▲" if wrong else "" for wrong in one.broken[:k]]
-    rows = [f"{a} {b} {c}{d}" for a, b, c, d in zip(numbers, bars, bounds, flags, strict=True)]
+    parts = zip(numbers, drawn, bounds, flags, strict=True)
+    rows = [f"{a} {b} {c}{d}" if bars else f"{a} {c}{d}" for a, b, c, d in parts]
     return _aligned([plain([Name(shorten(one.name, 24))]), *rows], left=True)
 
 

@@ -50,6 +50,8 @@ class Study:
         Title of the report.
     settings : mapping of str to JSON values
         What is needed to reproduce the fit: seed, solver, versions, source of the data.
+    page : mapping or None
+        What ``bckm app`` needs to go on: the file of the table, and what was said on the page.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class Study:
     sample_weight: FloatArray | None = None
     title: str = "Clusters"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    page: Mapping[str, Any] | None = None
 
     @classmethod
     def of(

@@ -4,7 +4,11 @@
 came from. Packages that a format needs are imported only when it is used.
 """
 
-from bckm.tables._files import Written, read_table, write_table
+from bckm.tables._files import Written, names_table, read_table, write_table
+from bckm.tables._look import kind_of, look_over
+from bckm.tables._mark import mark_problems
+from bckm.tables._problems import Problem, ProblemsError, Remedy
+from bckm.tables._reading import Reading
 from bckm.tables._table import FORMATS, Table
 from bckm.tables.errors import NoFileError, OptionError, TableError, UnknownColumnError
 
@@ -12,10 +16,18 @@ __all__ = [
     "FORMATS",
     "NoFileError",
     "OptionError",
+    "Problem",
+    "ProblemsError",
+    "Reading",
+    "Remedy",
     "Table",
     "TableError",
     "UnknownColumnError",
     "Written",
+    "kind_of",
+    "look_over",
+    "mark_problems",
+    "names_table",
     "read_table",
     "write_table",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,6 +15,7 @@ import numpy as np
 from bckm.tables._formulas import guarded, unguarded
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import check_memory
+from bckm.tables._shape import asked_index, header_index, kept_rows, told_of_titles
 from bckm.tables._table import Table
 from bckm.tables._text import Encoding, decoded, without_nul
 from bckm.tables.cells import Cells, listed, text_of
@@ -41,6 +43,12 @@ class _Records:
     rows: list[list[str]]
     lines: list[int]
 
+    def at(self, rows: int | Sequence[int]) -> _Records:
+        """From a row on, or some of the rows."""
+        if isinstance(rows, int):
+            return _Records(self.rows[rows:], self.lines[rows:])
+        return _Records([self.rows[i] for i in rows], [self.lines[i] for i in rows])
+
 
 def read_csv(
     data: bytes,
@@ -49,6 +57,8 @@ def read_csv(
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    header_row: int | None = None,
+    drop_rows: Sequence[int] = (),
     likely: str = ",",
 ) -> Table:
     """A table of texts.
@@ -57,13 +67,21 @@ def read_csv(
     nothing else can be seen.
     """
     text, kept = decoded(data, source, encoding)
+    assumed = kept.assumed
     check_memory(_memory_of(text), source)
     layout = _layout(text, kept, _delimiter(delimiter), likely)
     records = _trimmed(_records(text, layout, source))
+    if drop_rows:
+        records = records.at(kept_rows(records.lines, drop_rows, source, "line"))
     if not records.rows:
         raise TableError(f"{source} is empty; it should start with a line of column names.")
+    if header_row is not None:
+        records = records.at(asked_index(records.lines, header_row, source))
+    elif first := header_index(records.rows, records.lines):
+        assumed += told_of_titles(records.lines, first)
+        records = records.at(first)
     header, rows = records.rows[0], records.rows[1:]
-    names = checked_names(unguarded(header), source)
+    names, said = checked_names(unguarded(header), source)
     if not rows:
         raise TableError(
             f"{source} has a line of column names ({', '.join(map(shown, names[:5]))}"
@@ -83,6 +101,7 @@ def read_csv(
         origin=layout,
         lines=np.array(records.lines[1:]),
         decimal=sign,
+        assumed=(*assumed, *said),
     )
 
 
@@ -114,7 +133,7 @@ def _layout(text: str, kept: Encoding, delimiter: str | None, likely: str) -> La
 
 
 def _sniffed(text: str, likely: str) -> str:
-    """The delimiter by which the first records agree with the header, with most columns."""
+    """The delimiter by which most of the first records have the same number of columns."""
     best, chosen = (0.0, 1, False), likely
     for delimiter in _DELIMITERS:
         reader = csv.reader(io.StringIO(text[:200_000], newline=""), delimiter=delimiter)
@@ -122,12 +141,13 @@ def _sniffed(text: str, likely: str) -> str:
             widths = [len(row) for row in islice(reader, _SAMPLE) if row]
         except csv.Error:
             continue
-        if not widths or widths[0] < 2:
-            continue
         if len(widths) > 2 and len(text) > 200_000:
             widths = widths[:-1]  # may be cut
-        agreeing = sum(width == widths[0] for width in widths[1:]) / max(len(widths) - 1, 1)
-        score = (agreeing, widths[0], delimiter == likely)
+        often = Counter(widths)
+        common = max(often, key=lambda width: (often[width], width), default=0)
+        if common < 2:
+            continue
+        score = (often[common] / len(widths), common, delimiter == likely)
         if score > best:
             best, chosen = score, delimiter
     return chosen
@@ -185,7 +205,8 @@ def _check_widths(records: _Records, width: int, source: str) -> None:
     remedy = (
         "quote cells that contain the delimiter, or set --delimiter"
         if n > width
-        else "add the missing cells, or set --delimiter"
+        else f"add the missing cells, leave the line out (--drop-rows {records.lines[i]}), or set "
+        "--delimiter"
     )
     raise TableError(
         f"line {records.lines[i]} of {source} has {n} cell{'s' if n != 1 else ''}, but the header "

@@ -17,7 +17,9 @@ from bckm._core.memory import uncollected
 from bckm._core.terminal import clean, say
 from bckm._storage.atomic import atomic
 from bckm.tables._csv import csv_bytes, read_csv
-from bckm.tables._limits import LIMIT, read_all, read_file, unzipped
+from bckm.tables._limits import LIMIT, read_file, read_pipe, unzipped
+from bckm.tables._reading import Reading
+from bckm.tables._shape import kept_rows, without_totals
 from bckm.tables._table import FORMATS, Table
 from bckm.tables.errors import NoFileError, OptionError, TableError, near
 
@@ -37,7 +39,14 @@ _SUFFIXES = {
     ".npz": "npz",
 }
 _TEXTS = ("csv", "tsv", "text", "jsonl")
-_HAVE = {"sheet": ("xlsx",), "encoding": _TEXTS, "delimiter": ("csv", "tsv", "text")}
+_WITH_HEADER = ("csv", "tsv", "text", "xlsx")
+_HAVE = {  # what only some kinds of files have, and what it is called
+    "sheet": (("xlsx",), "sheets"),
+    "encoding": (_TEXTS, "encoding"),
+    "delimiter": (("csv", "tsv", "text"), "delimiter"),
+    "header_row": (_WITH_HEADER, "row of column names"),
+    "totals": (_WITH_HEADER, "row of sums"),
+}
 
 
 @dataclass(frozen=True)
@@ -63,38 +72,30 @@ class Written:
 
 def read_table(
     path: str | os.PathLike[str],
+    reading: Reading | None = None,
     *,
-    format: str | None = None,  # noqa: A002
-    sheet: str | int | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
     read_limit: int | None = None,
     stdin: IO[bytes] | None = None,
+    **options: Any,
 ) -> Table:
     r"""Read a table from a file.
+
+    What had to be assumed, such as a title above the column names, is said in `Table.assumed`.
 
     Parameters
     ----------
     path : str or path
         The file; its suffix determines the format. ``-`` is standard input, whose format is
         detected from its content.
-    format : {"csv", "tsv", "parquet", "xlsx", "jsonl", "npz"}, optional
-        File format, if the suffix does not determine it.
-    sheet : str or int, optional
-        Sheet of a spreadsheet, by name or number from 1; by default the first.
-    encoding : str, optional
-        Encoding of a text file; by default from the byte order mark, else UTF-8.
-    delimiter : str, optional
-        Delimiter of a CSV file; by default detected among comma, semicolon, tab and bar.
-    decimal : {".", ","}, optional
-        Decimal separator in text cells; by default a point, or a comma where a file that does not
-        use commas as delimiters clearly has decimal commas.
+    reading : Reading, optional
+        How to read it; by default this is found out.
     read_limit : int, optional
         Largest accepted size in bytes after unpacking, 1e9 by default: small packed files can
         grow beyond the available memory.
     stdin : binary file, optional
         Stream to read for ``-`` instead of standard input.
+    **options
+        Attributes of `Reading` that differ from it, for example ``sheet="May"``.
 
     Examples
     --------
@@ -104,48 +105,65 @@ def read_table(
     >>> table.source, table.texts("id"), table.numbers("weight").tolist()
     ('standard input', ['007', '008'], [3.5, 4.0])
     """
-    if format is not None and format not in FORMATS:
-        raise OptionError(f"format must be one of {', '.join(FORMATS)}; got {format!r}.")
-    if decimal not in (None, ".", ","):
-        raise OptionError(f"decimal must be . or ,; got {decimal!r}.")
+    how = (reading or Reading()).changed(options)
     limit = LIMIT if read_limit is None else read_limit
     source, data, said = _loaded(path, stdin, limit)
     if data.startswith(b"\x1f\x8b"):
         data = unzipped(data, limit, source)
-    kind = format or _checked_kind(said or _sniffed(data), data, source)
+    kind = how.format or _checked_kind(said or _sniffed(data), data, source)
     if not data:
         raise TableError(f"{source} is empty.")
-    _refuse_unused(kind, source, sheet=sheet, encoding=encoding, delimiter=delimiter)
-    asked = {"sheet": sheet, "encoding": encoding, "decimal": decimal, "limit": limit}
+    _refuse_unused(kind, source, how)
     with uncollected():
-        return _read(kind, data, source, delimiter, asked)
+        table = _read(kind, data, source, how, limit)
+        return _prepared(table, how, kind)
 
 
-def _read(
-    kind: str, data: bytes, source: str, delimiter: str | None, asked: dict[str, Any]
-) -> Table:
+def _read(kind: str, data: bytes, source: str, how: Reading, limit: int) -> Table:
     if kind in ("csv", "tsv", "text"):
         return read_csv(
             data,
             source,
-            encoding=asked["encoding"],
-            delimiter=delimiter,
-            decimal=asked["decimal"],
+            encoding=how.encoding,
+            delimiter=how.delimiter,
+            decimal=how.decimal,
+            header_row=how.header_row,
+            drop_rows=how.drop_rows,
             likely="\t" if kind == "tsv" else ",",
         )
-    table: Table = _module(kind).read(data, source, **asked)
+    rows = {} if kind != "xlsx" else {"header_row": how.header_row, "drop_rows": how.drop_rows}
+    table: Table = _module(kind).read(
+        data,
+        source,
+        sheet=how.sheet,
+        encoding=how.encoding,
+        decimal=how.decimal,
+        limit=limit,
+        **rows,
+    )
     return table
 
 
-def _refuse_unused(kind: str, source: str, **asked: object) -> None:
+def _prepared(table: Table, how: Reading, kind: str) -> Table:
+    """Without rows that are to be left out, and with numbers for missing ones."""
+    if kind in _WITH_HEADER:
+        table = without_totals(table, how.totals)
+    elif how.drop_rows:
+        lines = [table.line(row) for row in range(table.n_rows)]
+        table = table.taken(kept_rows(lines, how.drop_rows, table.source, "row"))
+    if not how.fills:
+        return table
+    return table.with_fills(how.fills)
+
+
+def _refuse_unused(kind: str, source: str, how: Reading) -> None:
     """Refuse what was asked of a kind of file that does not have it."""
-    for name, value in asked.items():
-        if value is not None and kind not in _HAVE[name]:
+    for name, (kinds, word) in _HAVE.items():
+        if getattr(how, name) is not None and kind not in kinds:
             told = {"jsonl": "a JSON lines", "text": "a CSV", "npz": "an NPZ", "xlsx": "an Excel"}
             called = told.get(kind, f"a {kind.upper() if kind != 'parquet' else 'Parquet'}")
             raise OptionError(
-                f"{source} is {called} file, which has no {name}{'s' if name == 'sheet' else ''}; "
-                f"drop --{name}."
+                f"{source} is {called} file, which has no {word}; drop --{name.replace('_', '-')}."
             )
 
 
@@ -160,7 +178,7 @@ def _loaded(
     """What messages call the file, its bytes, and the kind its name says."""
     if os.fspath(path) == "-":
         stream = sys.stdin.buffer if stdin is None else stdin
-        return "standard input", read_all(stream, limit, "standard input"), None
+        return "standard input", read_pipe(stream, limit, "standard input"), None
     file = Path(path)
     try:
         source = clean(file.name)
@@ -190,6 +208,18 @@ def _kind_of(file: Path) -> str | None:
         kind = _SUFFIXES.get(suffixes[-1]) if suffixes else None
         return kind if kind in _TEXTS else None
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+def names_table(path: str) -> bool:
+    """Return whether a text ends as names of tables do, such as ``.xlsx`` or ``.csv.gz``.
+
+    Examples
+    --------
+    >>> from bckm.tables import names_table
+    >>> names_table("last week.xlsx"), names_table("van")
+    (True, False)
+    """
+    return _kind_of(Path(path)) is not None
 
 
 def _sniffed(data: bytes) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bckm.tables._limits import LIMIT, check_size
-from bckm.tables._table import Table, typed_cells
+from bckm.tables._table import Table
 from bckm.tables._text import Encoding, decoded
 from bckm.tables.cells import text_of
 from bckm.tables.errors import TableError, shown
@@ -68,7 +68,7 @@ def to_bytes(table: Table) -> bytes:
     """The file; keys that an object did not have, it still has not."""
     kept = table.origin if table.format == "jsonl" else None
     new = table.names if kept is None else [n for n in table.names if n in table.added]
-    columns = {name: typed_cells(table, name) for name in new}
+    columns = {name: table.typed(name) for name in new}
     lines = []
     for i in range(table.n_rows):
         before = {} if kept is None else kept[i]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import select
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -40,6 +41,25 @@ def check_memory(needed: float, source: str) -> None:
 def read_all(stream: IO[bytes] | gzip.GzipFile, limit: int, source: str) -> bytes:
     """Everything that a stream holds, if that is not too much; a pipe may have no end."""
     return b"".join(_limited(iter(lambda: stream.read(_PIECE), b""), limit, source))
+
+
+def read_pipe(stream: IO[bytes], limit: int, source: str) -> bytes:
+    """Everything that a pipe or a terminal sends until its end, if that is not too much.
+
+    A signal that comes just before `read` blocks would be heard only with the next data, which may
+    never come: so it is waited for in short turns, between which Python hears signals.
+    """
+    try:
+        select.select([stream], [], [], 0)
+    except (OSError, ValueError):  # not a file of the system, or a system that cannot wait for one
+        return read_all(stream, limit, source)
+
+    def piece() -> bytes:
+        while not select.select([stream], [], [], 0.2)[0]:
+            pass
+        return os.read(stream.fileno(), _PIECE)
+
+    return b"".join(_limited(iter(piece, b""), limit, source))
 
 
 def read_file(path: str | os.PathLike[str], limit: int, source: str) -> bytes:

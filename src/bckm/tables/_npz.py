@@ -14,7 +14,7 @@ import numpy as np
 
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, members
-from bckm.tables._table import Table, typed_cells
+from bckm.tables._table import Table
 from bckm.tables._text import expressible, without_nul
 from bckm.tables.cells import is_text, text_of
 from bckm.tables.errors import TableError, shown
@@ -192,7 +192,7 @@ def _array(table: Table, name: str) -> Array:
     cells = table.cells(name)
     if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
         return cells
-    cells = typed_cells(table, name)
+    cells = table.typed(name)
     present = [cell for cell in cells if cell is not None]
     if present and all(isinstance(cell, bool | int | float | np.number) for cell in present):
         full = [np.nan if cell is None else cell for cell in cells]

@@ -40,6 +40,29 @@ class Parsed:
     truth: bool = False
     doubt: str = ""
 
+    def gaps(self, cells: Cells) -> BoolArray:
+        """Which cells may be filled: those that say nothing, or words such as "unknown".
+
+        A cell with a digit does say a number, though in another way ("47,7", "12 kg", a day).
+        """
+        found = self.missing.copy()
+        for i in np.flatnonzero(self.bad).tolist():
+            found[i] = not any(letter.isdigit() for letter in str(cells[i]))
+        return found
+
+    def filled(self, how: str, cells: Cells) -> Parsed:
+        """With "mean", "median" or a number in the `gaps`."""
+        gaps = self.gaps(cells)
+        known = self.values[np.isfinite(self.values)]
+        if how in ("mean", "median"):
+            if not known.size:
+                return self
+            value = float(np.mean(known) if how == "mean" else np.median(known))
+        else:
+            value = float(how)
+        values = np.where(gaps, value, self.values)
+        return Parsed(values, self.missing & ~gaps, self.bad & ~gaps, doubt=self.doubt)
+
     @property
     def numeric(self) -> bool:
         """Whether every cell that says something is a number, and one does."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, check_size
-from bckm.tables._table import Table, typed_cells
+from bckm.tables._table import Table
 from bckm.tables._text import expressible
 from bckm.tables.cells import Cells, text_of
 from bckm.tables.errors import TableError, needed, shown
@@ -32,7 +32,7 @@ def read(
         raise TableError(
             f"{source} is not a Parquet file or is damaged: {shown(str(error), 80)}."
         ) from error
-    names = checked_names(held.column_names, source, numbers=True)
+    names = checked_names(held.column_names, source, numbers=True)[0]
     if held.num_rows == 0 or not names:
         raise TableError(f"{source} has no rows of data.")
     return Table(
@@ -162,7 +162,7 @@ def _array(arrow: Any, table: Table, name: str) -> Any:
     cells = table.cells(name)
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
         return arrow.array(cells)
-    cells = typed_cells(table, name)
+    cells = table.typed(name)
     try:
         if {type(cell) for cell in cells} - {type(None)} > {bool}:
             raise TypeError("true would become 1")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm._core.types import FloatArray, IntArray
 from bckm.tables._numbers import Parsed, has_decimal_commas, parse
-from bckm.tables.cells import Cells, listed, text_of, texts_of, typed
+from bckm.tables._problems import id_problems, number_problems
+from bckm.tables.cells import Cells, listed, texts_of, typed
 from bckm.tables.errors import TableError, UnknownColumnError, shown
 
 FORMATS = ("csv", "tsv", "parquet", "xlsx", "jsonl", "npz")
-_SHOWN = 3  # rows in a message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,6 +35,9 @@ class Table:
         Format of the file it came from or will be written to.
     source : str
         Name of the table in messages: the file name.
+    assumed : tuple of str
+        What was assumed when the file was read, in sentences: a title above the column names, a
+        row of sums left out, an encoding.
 
     Examples
     --------
@@ -55,6 +58,8 @@ class Table:
     lines: Sequence[int] | IntArray | None = None  # where each row begins in the file
     decimal: str = "."
     added: frozenset[str] = frozenset()  # columns that did not come from the file
+    assumed: tuple[str, ...] = ()
+    fills: Mapping[str, str] = field(default_factory=dict)  # what stands for missing numbers
     _known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     @classmethod
@@ -143,6 +148,32 @@ class Table:
         name = self.column(name)
         return list(self._once("texts", name, lambda: texts_of(self.cells(name))))
 
+    def typed(self, name: str) -> list[Any]:
+        """Return the values of a column for files that know types.
+
+        Texts of a CSV file become numbers if all of them are how programs write numbers, also with
+        decimal commas; the id ``007`` and telephone numbers stay text.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> table = Table.of({"id": ["007", "008"], "kg": ["3.5", ""]})
+        >>> table.typed("id"), table.typed("kg")
+        (['007', '008'], [3.5, None])
+        """
+        name = self.column(name)
+        cells = listed(self.cells(name))
+        if self.format not in ("csv", "tsv") or name in self.added:
+            return cells
+        if self.decimal_sign() == "," and not self.parsed(name).doubt:
+            pointed = [
+                c.replace(",", ".") if isinstance(c, str) and "." not in c else c for c in cells
+            ]
+            numbers = typed(pointed)
+            if numbers != pointed and "," in "".join(c for c in cells if isinstance(c, str)):
+                return numbers
+        return typed(cells)
+
     def numbers(self, name: str, missing: Literal["error", "nan"] = "error") -> FloatArray:
         """Return the values of a column as float64.
 
@@ -160,14 +191,9 @@ class Table:
         [3.5, 4.0]
         """
         name = self.column(name)
-        parsed = self._parsed(name)
-        if parsed.bad.any():
-            raise TableError(self._not_numbers(name, parsed))
-        if parsed.doubt:
-            raise TableError(f"column {shown(name)} of {self.source}: {parsed.doubt}.")
-        if missing == "error" and parsed.missing.any():
-            raise TableError(self._missing_numbers(name, parsed))
-        return parsed.values.copy()
+        for problem in number_problems(self, name, missing=missing == "nan"):
+            raise TableError(problem.message)
+        return self.parsed(name).values.copy()
 
     def is_numeric(self, name: str) -> bool:
         """Return whether every non-empty cell is a number, and there is at least one.
@@ -181,7 +207,7 @@ class Table:
         >>> table.is_numeric("a"), table.is_numeric("b")
         (True, False)
         """
-        return self._parsed(self.column(name)).numeric
+        return self.parsed(self.column(name)).numeric
 
     def has_missing(self, name: str) -> bool:
         """Return whether a cell is empty or, in a column of numbers, NA or the like.
@@ -195,7 +221,7 @@ class Table:
         """
         name = self.column(name)
         if self.is_numeric(name):
-            return bool(self._parsed(name).missing.any())
+            return bool(self.parsed(name).missing.any())
         return None in self.texts(name)
 
     def ids(self, name: str) -> list[str]:
@@ -211,26 +237,9 @@ class Table:
 row 3; ids must be unique.
         """
         name = self.column(name)
-        texts = self.texts(name)
-        where = f"column {shown(name)} of {self.source}"
-        present = [text for text in texts if text is not None]
-        if len(present) < len(texts):
-            gaps = [i for i, text in enumerate(texts) if text is None]
-            raise TableError(
-                f"{where}: the id is missing in {self._places(gaps)}; every row needs one."
-            )
-        if len(set(present)) < len(present):
-            twice, most = next((t, c) for t, c in Counter(present).items() if c > 1)
-            a = present.index(twice)
-            b = present.index(twice, a + 1)
-            often = f", {most} times in total" if most > 2 else ""
-            others = sum(c > 1 for c in Counter(present).values()) - 1
-            more = f" ({others} other ids are repeated too)" if others else ""
-            raise TableError(
-                f"{where}: the id {shown(twice)} appears in {self.place(a)} and {self.place(b)}"
-                f"{often}{more}; ids must be unique."
-            )
-        return present
+        for problem in id_problems(self, name):
+            raise TableError(problem.message)
+        return [text for text in self.texts(name) if text is not None]
 
     def with_columns(self, columns: Mapping[str, Cells]) -> Self:
         """Return a table with columns appended; a column of the same name is replaced in place.
@@ -256,6 +265,64 @@ row 3; ids must be unique.
             _known={},
         )
 
+    def taken(self, rows: Sequence[int], assumed: Sequence[str] = ()) -> Self:
+        """Return a table of some of the rows, by position.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"id": ["a", "b", "c"]}).taken([0, 2]).cells("id")
+        ['a', 'c']
+        """
+        origin = self.origin
+        if self.format == "jsonl" and origin is not None:
+            origin = [origin[row] for row in rows]
+        elif self.format in ("parquet", "npz"):
+            origin = None  # it holds all rows
+        columns = {name: listed(self.cells(name)) for name in self.names}
+        return replace(
+            self,
+            n_rows=len(rows),
+            columns={name: [cells[row] for row in rows] for name, cells in columns.items()},
+            origin=origin,
+            lines=[self.line(row) for row in rows],
+            assumed=(*self.assumed, *assumed),
+            _known={},
+        )
+
+    def with_fills(self, fills: Mapping[str, str]) -> Self:
+        """Return a table in which missing numbers are filled; cells stay as they are.
+
+        Parameters
+        ----------
+        fills : mapping of str to {"mean", "median"} or number as text
+            What stands for cells that are empty or hold words, for each column to fill. A cell
+            with a digit, such as "47,7" or "12 kg", is never filled: it says a number.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> table = Table.of({"kg": ["3", "", "5"]}).with_fills({"kg": "mean"})
+        >>> table.numbers("kg").tolist(), table.assumed
+        ([3.0, 4.0, 5.0], ("1 cell of column 'kg' was filled with the mean, 4.",))
+        """
+        named = {self.column(name): how for name, how in fills.items()}
+        filled = replace(self, fills={**self.fills, **named}, _known={})
+        said = []
+        for name, how in named.items():
+            gaps = self.parsed(name).gaps(self.cells(name))
+            if gaps.any() and np.isfinite(filled.parsed(name).values[gaps]).all():
+                value, n = float(filled.parsed(name).values[gaps][0]), int(gaps.sum())
+                cells, was = ("1 cell", "was") if n == 1 else (f"{n} cells", "were")
+                by = f"the {how}, {value:.6g}" if how in ("mean", "median") else f"{value:.6g}"
+                text = f"{cells} of column {shown(name)} {was} filled with {by}."
+                said.append(
+                    Note(text, f"filled.{how}", n=n, column=name, value=value)
+                    if how in ("mean", "median")
+                    else Note(text, "filled", n=n, column=name, value=value)
+                )
+        return replace(filled, assumed=(*self.assumed, *said))
+
     def place(self, row: int) -> str:
         """Describe where a row (from 0) is, counting from 1.
 
@@ -265,11 +332,22 @@ row 3; ids must be unique.
         >>> Table.of({"id": ["a", "b"]}).place(1)
         'row 2'
         """
-        if self.lines is None:
-            return f"row {row + 1}"
+        if self.lines is None or self.format in ("parquet", "npz"):
+            return f"row {self.line(row)}"
         line = self.lines[row]
         where = f"row {line} of the sheet" if self.format == "xlsx" else f"line {line}"
         return f"row {row + 1} ({where})"
+
+    def line(self, row: int) -> int:
+        """Return the number of a row (from 0) in the file, as `Reading.drop_rows` has it.
+
+        Examples
+        --------
+        >>> from bckm.tables import Table
+        >>> Table.of({"id": ["a", "b"]}).line(1)
+        2
+        """
+        return row + 1 if self.lines is None else int(self.lines[row])
 
     def decimal_sign(self) -> str:
         """Decimal separator in the text of the file: a point or a comma.
@@ -290,10 +368,15 @@ row 3; ids must be unique.
             self._known[key] = make()
         return self._known[key]
 
-    def _parsed(self, name: str) -> Parsed:
-        parsed: Parsed = self._once(
-            "numbers", name, lambda: parse(self.cells(name), self.decimal, self._comma_column)
-        )
+    def parsed(self, name: str) -> Parsed:
+        """Return a column read as numbers, with what is missing and what is no number."""
+        name = self.column(name)
+
+        def read() -> Parsed:
+            found = parse(self.cells(name), self.decimal, self._comma_column)
+            return found.filled(self.fills[name], self.cells(name)) if name in self.fills else found
+
+        parsed: Parsed = self._once("numbers", name, read)
         return parsed
 
     def _comma_column(self) -> str | None:
@@ -305,53 +388,3 @@ row 3; ids must be unique.
 
         found: str | None = self._once("commas", "", look)
         return found
-
-    def _places(self, rows: Sequence[int]) -> str:
-        some = ", ".join(self.place(row) for row in rows[:_SHOWN])
-        return some + (f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else "")
-
-    def _not_numbers(self, name: str, parsed: Parsed) -> str:
-        rows = np.flatnonzero(parsed.bad).tolist()
-        cells = self.cells(name)
-        told = [f"{self.place(row)} has {_told(cells[row])}" for row in rows[:_SHOWN]]
-        one = len(rows) == 1
-        more = f", and so on in {len(rows) - _SHOWN} more rows" if len(rows) > _SHOWN else ""
-        which = "which is not a number" if one else "which are not numbers"
-        return (
-            f"column {shown(name)} of {self.source}: {', '.join(told)}, {which}{more}; "
-            f"{_remedy([cells[row] for row in rows], one, self.decimal)}."
-        )
-
-    def _missing_numbers(self, name: str, parsed: Parsed) -> str:
-        rows = np.flatnonzero(parsed.missing).tolist()
-        if len(rows) == self.n_rows:
-            return f"column {shown(name)} of {self.source} is empty; choose another column."
-        return (
-            f"column {shown(name)} of {self.source} has no number in {len(rows)} of {self.n_rows} "
-            f"rows: {self._places(rows)}; fill them in, remove the rows, or choose another column."
-        )
-
-
-def _told(value: Any) -> str:
-    return shown(value if isinstance(value, str) else text_of(value) or str(value))
-
-
-def _remedy(values: Sequence[Any], one: bool, decimal: str) -> str:
-    """What to do about values that are no numbers."""
-    texts = [value.strip() for value in values if isinstance(value, str)]
-    if len(texts) == len(values) and decimal != ",":
-        if has_decimal_commas(texts):
-            return "if these are decimal commas, use --decimal ,"
-        if all("," in text and text.replace(",", "").replace(".", "").isdigit() for text in texts):
-            return "remove the thousands separators"
-    if decimal == "," and any("." in text for text in texts):
-        return "the decimal separator is a comma, so remove thousands separators"
-    it = ("it", "the cell", "another column") if one else ("them", "the cells", "other columns")
-    return f"correct {it[0]}, leave {it[1]} empty, or choose {it[2]}"
-
-
-def typed_cells(table: Table, name: str) -> list[Any]:
-    """Values of a column for files that know types: texts that are numbers become numbers."""
-    cells = listed(table.cells(name))
-    plain = table.format in ("csv", "tsv") and name not in table.added
-    return typed(cells) if plain else cells

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
+from bckm._core.note import Note
 from bckm.tables.errors import OptionError, TableError
 
 _BOMS = (  # the longer ones first: UTF-32 begins like UTF-16
@@ -22,6 +23,7 @@ class Encoding:
 
     name: str = "utf-8"
     bom: bytes = b""
+    assumed: tuple[str, ...] = ()  # what is to be said of it
 
     def bytes_of(self, text: str) -> bytes:
         """The text as bytes; in UTF-8 if the encoding cannot express it."""
@@ -40,7 +42,11 @@ def decoded(data: bytes, source: str, encoding: str | None) -> tuple[str, Encodi
     try:
         text = data[len(kept.bom) :].decode(kept.name)
     except UnicodeDecodeError as error:
-        raise TableError(_not_decoded(data, source, error, kept, encoding)) from None
+        if encoding is not None or bom or not _is_windows(data):
+            raise TableError(_not_decoded(data, source, error, kept, encoding)) from None
+        said = "read as cp1252, a Windows encoding, since it is not UTF-8 (--encoding)."
+        kept = Encoding("cp1252", assumed=(Note(said, "windows"),))
+        text = data.decode("cp1252")
     at = text.find("\0")
     if at >= 0:
         line = text.count("\n", 0, at) + 1
@@ -66,6 +72,24 @@ def _asked(encoding: str, bom: bytes, found: str | None) -> Encoding:
         return Encoding(found, bom)
     name = name.removesuffix("-sig")
     return Encoding(f"{name}-le" if name in ("utf-16", "utf-32") else name)
+
+
+def _is_windows(data: bytes) -> bool:
+    """Whether bytes that are not UTF-8 are text as Windows wrote it, and not damaged UTF-8."""
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    if any(one < " " and one not in "\t\n\r\f\v" for one in set(text)):
+        return False
+    strange = sum(data.count(byte) for byte in map(_byte, range(128, 256)))
+    # UTF-8 has two bytes or more for a letter, in an order that other text has by accident alone
+    whole = [one for one in data.decode("utf-8", "ignore") if one > "\x7f"]
+    return 2 * sum(len(one.encode()) for one in whole) < strange
+
+
+def _byte(code: int) -> bytes:
+    return bytes([code])
 
 
 def _said(name: str) -> str:

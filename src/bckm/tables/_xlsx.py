@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import io
-import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any
 
-import numpy as np
-
 from bckm.tables._extent import n_cells
-from bckm.tables._formulas import risky
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, check_memory, check_size, members
-from bckm.tables._table import Table, typed_cells
-from bckm.tables._text import expressible
+from bckm.tables._shape import asked_index, header_index, kept_rows, told_of_titles
+from bckm.tables._table import Table
 from bckm.tables.cells import Cells, text_of
 from bckm.tables.errors import OptionError, TableError, near, needed, shown, there_is_no
+from bckm.tables.workbook import LONGEST, MOST_COLUMNS, MOST_ROWS, Sheet, Workbook
 
-_MOST_ROWS = 1_048_576  # of a sheet, with the header
-_MOST_COLUMNS = 16_384
-_LONGEST = 32_767  # characters of a cell
-_MOST_DIGITS = 10**15  # a cell keeps 15 digits of a number
-_SHOWN_WIDTH = 40
 _CELL = 48  # bytes of one, in the reader and here
-_FIRST_DAY = date(1900, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -44,6 +32,8 @@ def read(
     *,
     sheet: str | int | None = None,
     decimal: str | None = None,
+    header_row: int | None = None,
+    drop_rows: Sequence[int] = (),
     limit: int = LIMIT,
     **_: Any,
 ) -> Table:
@@ -57,12 +47,23 @@ def read(
     full = [i for i, row in enumerate(rows) if any(cell not in ("", None) for cell in row)]
     if not full:
         raise TableError(f"{where} is empty; it should start with a row of column names.")
-    header = [text_of(cell) or "" for cell in rows[full[0]]]
-    body = [rows[i] for i in full[1:]]
+    lines = [first + i for i in full]
+    assumed: tuple[str, ...] = ()
+    if drop_rows:
+        kept = kept_rows(lines, drop_rows, where, "row")
+        full, lines = [full[i] for i in kept], [lines[i] for i in kept]
+    if not full:
+        raise TableError(f"{where} is empty; it should start with a row of column names.")
+    if header_row is not None:
+        top = asked_index(lines, header_row, where, "row")
+    elif top := header_index([rows[i] for i in full], lines):
+        assumed = told_of_titles(lines, top, "row")
+    header = [text_of(cell) or "" for cell in rows[full[top]]]
+    body = [rows[i] for i in full[top + 1 :]]
     if not body:
         raise TableError(f"{where} has a row of column names but no rows of data.")
     used = [j for j, name in enumerate(header) if name or any(row[j] != "" for row in body)]
-    names = checked_names([header[j] for j in used], where)
+    names, said = checked_names([header[j] for j in used], where)
     columns = {name: [_value(row[j]) for row in body] for name, j in zip(names, used, strict=True)}
     return Table(
         names,
@@ -71,8 +72,9 @@ def read(
         source,
         columns,
         origin=_Sheet(title),
-        lines=[first + i for i in full[1:]],
+        lines=lines[top + 1 :],
         decimal=decimal or ".",
+        assumed=(*assumed, *said),
     )
 
 
@@ -138,98 +140,42 @@ def _value(cell: Any) -> Any:
 
 def to_bytes(table: Table) -> bytes:
     """A workbook of one sheet in which every text is a text: no formulas, no links."""
-    if table.n_rows >= _MOST_ROWS:
+    book = Workbook()
+    put_table(book, table)
+    return book.bytes()
+
+
+def put_table(book: Workbook, table: Table) -> Sheet:
+    """Add a sheet with a table, its column names in the first row."""
+    if table.n_rows >= MOST_ROWS:
         raise TableError(
-            f"a sheet can hold {_MOST_ROWS - 1:,} rows below its header; there are "
+            f"a sheet can hold {MOST_ROWS - 1:,} rows below its header; there are "
             f"{table.n_rows:,}. Write CSV or Parquet."
         )
-    if len(table.names) > _MOST_COLUMNS:
+    if len(table.names) > MOST_COLUMNS:
         raise TableError(
-            f"a sheet can hold {_MOST_COLUMNS:,} columns; there are {len(table.names):,}. Write "
+            f"a sheet can hold {MOST_COLUMNS:,} columns; there are {len(table.names):,}. Write "
             "CSV or Parquet."
         )
-    xlsxwriter = needed("xlsxwriter", "Excel files")
-    out = io.BytesIO()
-    book = xlsxwriter.Workbook(out, {"in_memory": True})
-    title = table.origin.title if isinstance(table.origin, _Sheet) else "data"
-    try:
-        sheet = book.add_worksheet(title)
-    except xlsxwriter.exceptions.XlsxWriterException:  # .ods allows more names
-        sheet = book.add_worksheet("data")
-    put = _writer(book, sheet)
-    bold = book.add_format({"bold": True})
+    sheet = book.sheet(table.origin.title if isinstance(table.origin, _Sheet) else "data")
+    columns = []
     for j, name in enumerate(table.names):
-        cells = typed_cells(table, name)
+        cells = table.typed(name)
         _check_lengths(name, cells)
-        sheet.set_column(j, j, _width(name, cells))
-        sheet.write_string(0, j, _letters(name), bold)
+        sheet.put(0, j, name, "header")
         for i, cell in enumerate(cells, 1):
-            put(i, j, cell)
-    sheet.freeze_panes(1, 0)
-    book.close()
-    return out.getvalue()
+            sheet.put(i, j, cell)
+        columns.append([name, *cells[:100]])
+    sheet.widths(columns)
+    sheet.freeze(1)
+    return sheet
 
 
 def _check_lengths(name: str, cells: Cells) -> None:
     for i, cell in enumerate([name, *cells]):
-        if isinstance(cell, str) and len(cell) > _LONGEST:
+        if isinstance(cell, str) and len(cell) > LONGEST:
             where = f"row {i} of column {shown(name)}" if i else f"the column name {shown(name)}"
             raise TableError(
-                f"{where} has {len(cell):,} characters, but an Excel cell can hold {_LONGEST:,}; "
+                f"{where} has {len(cell):,} characters, but an Excel cell can hold {LONGEST:,}; "
                 "write CSV or Parquet."
             )
-
-
-def _width(name: str, cells: Cells) -> int:
-    """As wide as what the first rows hold."""
-    longest = max(len(str(each)) for each in [name, *cells[:100]])
-    return min(max(longest + 2, 8), _SHOWN_WIDTH)
-
-
-def _letters(text: str) -> str:
-    """Without halves of surrogate pairs and what else is no character of XML."""
-    return re.sub("[\ufffe\uffff]", "\ufffd", expressible(text))
-
-
-def _writer(book: Any, sheet: Any) -> Callable[[int, int, Any], None]:
-    """Puts a value into a cell, as what it is."""
-    day = book.add_format({"num_format": "yyyy-mm-dd"})
-    moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-    clock = book.add_format({"num_format": "hh:mm:ss"})
-    span = book.add_format({"num_format": "[h]:mm:ss"})
-    # else a program computes the text as soon as somebody edits the cell
-    quoted = book.add_format({"quote_prefix": True})
-
-    def text(i: int, j: int, value: str) -> None:
-        sheet.write_string(i, j, _letters(value), quoted if risky(value) else None)
-
-    def put(i: int, j: int, value: Any) -> None:
-        if isinstance(value, np.generic):
-            value = value.item() if value.dtype.kind in "biuf" else text_of(value)
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            return
-        if isinstance(value, str):
-            text(i, j, value)
-        elif isinstance(value, bool):
-            sheet.write_boolean(i, j, value)
-        elif isinstance(value, int | float | Decimal) and _exact(value):
-            sheet.write_number(i, j, float(value))
-        elif isinstance(value, datetime) and value.tzinfo is None and value.date() >= _FIRST_DAY:
-            sheet.write_datetime(i, j, value, moment)
-        elif isinstance(value, date) and not isinstance(value, datetime) and value >= _FIRST_DAY:
-            sheet.write_datetime(i, j, value, day)
-        elif isinstance(value, time) and value.tzinfo is None:
-            sheet.write_datetime(i, j, value, clock)
-        elif isinstance(value, timedelta) and value >= timedelta():
-            sheet.write_datetime(i, j, value, span)
-        else:
-            text(i, j, text_of(value) or "")
-
-    return put
-
-
-def _exact(value: float | Decimal) -> bool:
-    """Whether a cell can hold the number without loss that matters."""
-    if isinstance(value, int):
-        return abs(value) < _MOST_DIGITS
-    return math.isfinite(value)

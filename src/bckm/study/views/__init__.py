@@ -15,11 +15,24 @@ from bckm.study.views._course import (
 )
 from bckm.study.views._features import FeatureWeights, feature_weights
 from bckm.study.views._links import DrawnLink, Links, links, shown
+from bckm.study.views._mixing import Mixing, mixing
+from bckm.study.views._moves import Move, moves
 from bckm.study.views._plane import Plane, plane
-from bckm.study.views._style import COLORS, MARKERS, WRONG, Style, clean, matched, palette, thinned
+from bckm.study.views._style import (
+    COLORS,
+    DARK_COLORS,
+    MARKERS,
+    WRONG,
+    Style,
+    clean,
+    matched,
+    palette,
+    thinned,
+)
 
 __all__ = [
     "COLORS",
+    "DARK_COLORS",
     "MARKERS",
     "WRONG",
     "Amount",
@@ -27,6 +40,8 @@ __all__ = [
     "DrawnLink",
     "FeatureWeights",
     "Links",
+    "Mixing",
+    "Move",
     "Plane",
     "Profile",
     "Silhouette",
@@ -37,6 +52,8 @@ __all__ = [
     "feature_weights",
     "links",
     "matched",
+    "mixing",
+    "moves",
     "palette",
     "plane",
     "profile",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from bckm._core.types import FloatArray
 from bckm.metric.named import LEARNED
 from bckm.study import Study
+from bckm.study.views._lengths import degree_length, length_unit, words_of
 
 LATITUDE = frozenset(["lat", "latitude", "latitud", "latitudine", "breite", "breitengrad"])
 LONGITUDE = frozenset(
@@ -43,6 +43,10 @@ class Plane:
         axes have different units.
     explained : tuple of two floats, or None
         Shares of the variance, for "pca".
+    unit, length : str, float
+        Length of a unit of x, for a scale bar: on a map in km; in the plane in the unit that the
+        names of both columns tell, as in "x_km". Empty and 0 if distances have no unit, or not
+        the same everywhere in the picture.
 
     Examples
     --------
@@ -62,6 +66,8 @@ class Plane:
     kind: str
     aspect: float | None = None
     explained: tuple[float, float] | None = None
+    unit: str = ""
+    length: float = 0.0
 
 
 def plane(study: Study) -> Plane:
@@ -106,7 +112,7 @@ def coordinates(study: Study) -> tuple[int, int] | None:
     """Columns of latitude and longitude, if the two features are clearly these."""
     if study.X.shape[1] != 2 or study.metric in ("cosine", "haversine"):
         return None
-    words = [set(re.split(r"[\W_\d]+", name.lower())) for name in study.feature_names]
+    words = [set(words_of(name)) for name in study.feature_names]
     for latitude, longitude in ((0, 1), (1, 0)):
         if words[latitude] & LATITUDE and words[longitude] & LONGITUDE:
             most = np.abs(study.X).max(axis=0)
@@ -139,7 +145,9 @@ def _map(study: Study, latitude: int, longitude: int) -> Plane:
         # a center lies between samples, or with rounding just before the first of them
         gap = 360.0 - np.ptp(points[:, 0])
         centers[:, 0] = _from(centers[:, 0], points[:, 0].min() - gap / 2)
-    middle = (points[:, 1].min() + points[:, 1].max()) / 2
+    south, north = float(points[:, 1].min()), float(points[:, 1].max())
+    middle = (south + north) / 2
+    length = 0.0 if study.metric == "haversine" else degree_length((south, north))
     names = study.feature_names
     plain = coordinates(study) is None  # names that say nothing
     return Plane(
@@ -149,6 +157,8 @@ def _map(study: Study, latitude: int, longitude: int) -> Plane:
         "latitude" if plain else names[latitude],
         "map",
         1.0 / max(float(np.cos(np.radians(middle))), _POLAR),
+        unit="km" if length else "",
+        length=length,
     )
 
 
@@ -179,13 +189,17 @@ def _columns(study: Study) -> Plane:
         centers, unit = study.result.embedded, np.ones(2)
         names = tuple(f"{name} (direction)" for name in names)
     x, y = np.ptp(points, axis=0) / unit
+    aspect = float(unit[0] / unit[1]) if _comparable(x, y) else None
+    told = length_unit(names) if aspect == 1.0 and study.metric != "cosine" else ""
     return Plane(
         np.asarray(points, float),
         np.asarray(centers, float),
         names[0],
         names[1],
         "columns",
-        float(unit[0] / unit[1]) if _comparable(x, y) else None,
+        aspect,
+        unit=told,
+        length=1.0 if told else 0.0,
     )
 
 

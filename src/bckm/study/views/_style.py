@@ -10,11 +10,20 @@ import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
 
-# After Okabe and Ito, which people with any color vision can tell apart; orange and sky blue are
-# darker here, so that all have a contrast of 3 : 1 on white, yellow is left out, and vermilion is
-# kept for what is wrong.
-COLORS = ("#00558c", "#c48700", "#00805c", "#b35f93", "#4a9ccb", "#2b2b2b")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Eight hues that people with any color vision can tell apart, after Okabe and Ito, in three
+# lightnesses; each with a contrast of 3 : 1 on white, and in `DARK_COLORS` on a dark ground. Yellow
+# is left out, and vermilion is kept for what is wrong. The page of `bckm app` has the same list.
+COLORS = (
+    *("#00558c", "#c48700", "#00805c", "#b35f93", "#4a9ccb", "#7a4b1e", "#6a51c8", "#7d8a00"),
+    *("#2f7bff", "#a8641f", "#2f9e44", "#e0559d", "#128b99", "#8f7a66", "#a05ce0", "#5c6b73"),
+    *("#00285a", "#7a5200", "#00462f", "#7a1f57", "#1a5f78", "#3d2614", "#3a1f8a", "#4b5300"),
+)
+DARK_COLORS = (
+    *("#5fa8e8", "#f2b632", "#35c08f", "#e29ac8", "#a5dcfa", "#c89b6d", "#a896f5", "#c6d24a"),
+    *("#3b7ddb", "#e8a06a", "#7ddf8e", "#ff85c2", "#4fdede", "#cdbfb2", "#cfa0ff", "#a3b3be"),
+    *("#9dbdff", "#b98a2c", "#1f9a6e", "#c0619c", "#4a9db8", "#a07f63", "#7f6ddb", "#98a526"),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "*", "X")
 WRONG = "#bd3a00"  # broken links, amounts beyond their bounds
 _SWEEPS, _MANY = 8, 1_000
 
@@ -39,9 +48,10 @@ class Style:
 def palette(centers: Any) -> list[Style]:
     """Choose colors and markers that distinguish neighboring clusters.
 
-    There are six colors and eight markers. The first clusters take them in order; beyond that, each
-    color is reused for clusters that are far from each other, with different markers where
-    possible. Figures should not rely on this alone, but also label the clusters.
+    There are 24 colors and eight markers. The first 24 clusters take colors in order, and similar
+    colors have different markers; beyond that, each color is reused for clusters that are far from
+    each other, with different markers where possible. Figures should not rely on this alone, but
+    also label the clusters.
 
     Parameters
     ----------
@@ -66,7 +76,11 @@ def palette(centers: Any) -> list[Style]:
     span = np.ptp(places, axis=0) if len(places) else 1.0
     places = places / np.where(span > 0, span, 1.0)  # as the axes of a picture do
     color = _spread(places, np.zeros((len(places), 0), np.int64), len(COLORS))
-    marker = _spread(places, color[:, None], len(MARKERS))
+    if len(places) <= len(COLORS):
+        hue = len(MARKERS)
+        marker = (color % hue + color // hue) % hue  # one hue, another marker
+    else:
+        marker = _spread(places, color[:, None], len(MARKERS))
     return [Style(COLORS[c], MARKERS[m]) for c, m in zip(color, marker, strict=True)]
 
 
