@@ -369,7 +369,7 @@ def test_excel_in_and_out(run, customers, tmp_path):
 
 @pytest.mark.skipif(bool(missing), reason=missing)
 def test_a_killed_fit_goes_on_from_its_checkpoint(run, customers, tmp_path):
-    limit = ("--search", "global", "--time-limit", 0.3, "--checkpoint", "fit.ckpt")
+    limit = ("--search", "global", "--time-limit", 0.8, "--checkpoint", "fit.ckpt")
     args = ("fit", customers, "-k", 9, "--size", "30:36", *FEATURES)
     assert run(*args, *limit).code == 4
     assert (tmp_path / "fit.ckpt").exists()

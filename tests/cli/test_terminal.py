@@ -193,7 +193,7 @@ def test_nothing_in_a_bug_or_a_warning_is_obeyed(run, customers, monkeypatch):
         warnings.warn(EVIL, RuntimeWarning, stacklevel=1)
         raise ZeroDivisionError(EVIL)
 
-    monkeypatch.setattr("bckm.fit.kmeans.kmeans", broken)
+    monkeypatch.setattr("bckm.plan.run.kmeans", broken)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         answer = run("fit", customers, "-k", 2, "--columns", "x_km")

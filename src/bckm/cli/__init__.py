@@ -19,6 +19,7 @@ import click
 from bckm._core.terminal import clean, say
 from bckm.cli._errors import BAD_DATA, BUG, KILLED, PIPE_CLOSED, no_memory
 from bckm.cli._outputs import utf8
+from bckm.cli.app import app
 from bckm.cli.check import check
 from bckm.cli.compare import compare
 from bckm.cli.completion import completion
@@ -82,7 +83,7 @@ def cli() -> None:
     """
 
 
-for command in (fit, check, verify, show, compare, demo, completion):
+for command in (fit, app, check, verify, show, compare, demo, completion):
     cli.add_command(command)
 
 

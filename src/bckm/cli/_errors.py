@@ -14,6 +14,9 @@ BUG = 70  # not 1, which is an answer of verify
 KILLED, PIPE_CLOSED = 130, 141  # as shells say it: 128 and the number of the signal
 
 
+_MARK = "\nTo get the table with these cells marked: bckm fit ... --mark problems.xlsx"
+
+
 class Failure(click.ClickException):
     """A sentence on standard error and an exit code."""
 
@@ -41,12 +44,21 @@ def no_memory(error: MemoryError) -> str:
 def told() -> Iterator[None]:
     """Turn errors about plans, tables and files into sentences with exit codes."""
     from bckm.exceptions import DamagedFileError, UndecidedError
-    from bckm.tables import NoFileError, OptionError, TableError, UnknownColumnError
+    from bckm.tables import (
+        NoFileError,
+        OptionError,
+        ProblemsError,
+        TableError,
+        UnknownColumnError,
+    )
 
     try:
         yield
     except (UnknownColumnError, NoFileError, OptionError) as error:
         raise Failure(str(error), USAGE) from error
+    except ProblemsError as error:
+        more = "" if len(error.problems) == 1 else _MARK
+        raise Failure(f"{error}{more}", BAD_DATA) from error
     except (TableError, DamagedFileError) as error:
         raise Failure(str(error), BAD_DATA) from error
     except (ValueError, OverflowError) as error:  # a plan, or what it asks of the library

@@ -12,7 +12,7 @@ from bckm.fit.parameters import PARAMETERS
 
 if TYPE_CHECKING:
     from bckm.plan import Plan
-    from bckm.tables import Table
+    from bckm.tables import Reading, Table
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,9 +89,35 @@ reading_options = _all(
         help="Format of DATA. Default: by file name.",
     ),
     click.option("--sheet", help="Sheet of a workbook, by name or number. Default: the first."),
-    click.option("--encoding", help="Encoding of a CSV file. Default: UTF-8."),
+    click.option("--encoding", help="Encoding of a CSV file. Default: UTF-8, else cp1252."),
     click.option("--delimiter", help="Delimiter of a CSV file. Default: detected."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal separator."),
+    click.option(
+        "--header-row",
+        metavar="LINE",
+        type=click.IntRange(1),
+        help="Line, or row of the sheet, with the column names. Default: the first one that is no "
+        "title.",
+    ),
+    click.option(
+        "--drop-rows",
+        metavar="LINE,LINE,...",
+        multiple=True,
+        help="Lines, or rows of the sheet, to leave out, numbered as in the file.",
+    ),
+    click.option(
+        "--totals",
+        type=click.Choice(["drop", "keep"]),
+        help="Leave out a last row that sums up the others, or keep it. Default: drop, if it "
+        "clearly does.",
+    ),
+    click.option(
+        "--fill",
+        metavar="COLUMN:HOW",
+        multiple=True,
+        shell_complete=_columns_of,
+        help="Fill cells without a number: kg:0, kg:mean, kg:median.",
+    ),
     click.option(
         "--read-limit",
         metavar="SIZE",
@@ -101,25 +127,28 @@ reading_options = _all(
 )
 
 rule_options = _all(
-    click.option("-k", "--clusters", type=click.IntRange(1), help="Number of clusters."),
     click.option(
-        "--cluster-names",
-        metavar="A,B,...",
-        multiple=True,
-        help="Names of the clusters. Default: 1, 2, 3, ...",
+        "-k",
+        "--clusters",
+        metavar="NUMBER|A,B,...",
+        help='Number of clusters, or their names: 8, "Van 1,Van 2,Van 3". Default names: 1, 2, 3.',
+    ),
+    click.option(  # before names could be given by --clusters
+        "--cluster-names", metavar="A,B,...", multiple=True, hidden=True
     ),
     click.option(
         "--size",
-        metavar="MIN:MAX",
-        help="Rows in each cluster: 40:60, 40:, :60, 50, 10%:20% of all rows, or one of these per "
-        "cluster: 40:60,20:30.",
+        metavar="MAX|MIN:MAX",
+        help="Rows in each cluster: 60 (at most 60), 40:60, 40:, 50:50 (exactly 50), 10%:20% of "
+        "all rows, or one of these per cluster: 40:60,20:30.",
     ),
     click.option(
         "--capacity",
-        metavar="COLUMN:MIN:MAX",
+        metavar="COLUMN:MAX|COLUMN:MIN:MAX",
         multiple=True,
         shell_complete=_columns_of,
-        help="Sum of a column in each cluster: weight:0:500, weight::500.",
+        help="Sum of a column in each cluster: kg:600 (at most 600), kg:400:600, kg:400:, or one "
+        "bound per cluster: kg:600,600,450.",
     ),
     _column("--together", "Rows with the same value go to the same cluster.", multiple=True),
     _column("--apart", "Rows with the same value go to different clusters.", multiple=True),
@@ -138,8 +167,17 @@ rule_options = _all(
     _column("--fixed", "Fixed cluster of each row, by name; empty: any cluster."),
     click.option(
         "--stay",
-        metavar="COLUMN:MOVES",
-        help="Previous clusters, and how many rows may leave theirs.",
+        metavar="FILE:MOVES|COLUMN:MOVES",
+        help="Previous clusters, and how many rows may leave theirs: last-week.xlsx:5 (matched by "
+        "--id; its column of clusters is found, or told: last-week.xlsx:van:5), or a column of "
+        "DATA: van:5.",
+    ),
+    click.option(
+        "--nice",
+        metavar="RULE=VALUE[@STRENGTH]",
+        multiple=True,
+        help="A wish instead of a rule: together=household, size=40:60@strong, stay=van@slight. "
+        "Strength: strong, nice (default), slight, or a number (nice is 1, strong is 10).",
     ),
     click.option(
         "--links",
@@ -158,6 +196,13 @@ rule_options = _all(
 
 feature_options = _all(
     click.option(
+        "--mixed",
+        is_flag=True,
+        help="Clusters that are alike, each a mix of everything, for classes and teams; the same "
+        "as --objective mixed.",
+    ),
+    fit_option("objective"),
+    click.option(
         "--columns",
         metavar="A,B,...",
         multiple=True,
@@ -168,7 +213,7 @@ feature_options = _all(
         "--scale",
         type=click.Choice(["none", "standard", "robust"]),
         help="Put columns on comparable scales: by mean and standard deviation, or by median and "
-        "quartiles. Default: none.",
+        "quartiles. Default: none; of mixed clusters standard.",
     ),
     fit_option("metric"),
     click.option(
@@ -182,7 +227,11 @@ feature_options = _all(
 # check and verify take, and do not show, what fit takes: a command is easily edited to another one
 unused_options = _all(
     click.option("--columns", multiple=True, hidden=True),
-    *(click.option(f"--{name}", hidden=True) for name in ("scale", "metric", "missing", "weight")),
+    *(
+        click.option(f"--{name}", hidden=True)
+        for name in ("scale", "metric", "missing", "weight", "objective")
+    ),
+    click.option("--mixed", is_flag=True, hidden=True),
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -193,15 +242,59 @@ def read_data(data: str, given: dict[str, Any]) -> Table:
     """The table that a command is about."""
     from bckm.tables import read_table
 
-    return read_table(
-        data,
+    return read_table(data, reading_of(given), read_limit=given["read_limit"])
+
+
+def reading_of(given: dict[str, Any]) -> Reading:
+    """How DATA is to be read, as options say."""
+    from bckm.tables import OptionError, Reading
+
+    rows, fills = [], {}
+    for text in ",".join(given["drop_rows"]).split(",") if given["drop_rows"] else ():
+        if not text.strip().isdecimal():
+            raise OptionError(f"--drop-rows {text.strip()!r}: must be numbers such as 5,17.")
+        rows.append(int(text))
+    for text in given["fill"]:
+        column, colon, how = text.rpartition(":")
+        if not colon or not column:
+            raise OptionError(f"--fill {text!r}: must be COLUMN:HOW, such as kg:0 or kg:mean.")
+        fills[column] = how.strip()
+    return Reading(
         format=given["format_"],
         sheet=given["sheet"],
         encoding=given["encoding"],
         delimiter=given["delimiter"],
         decimal=given["decimal"],
-        read_limit=given["read_limit"],
+        header_row=given["header_row"],
+        drop_rows=tuple(rows),
+        fills=fills,
+        totals=given["totals"],
     )
+
+
+def _clusters(given: dict[str, Any]) -> tuple[int | None, tuple[str, ...]]:
+    """How many clusters, if a number is given, and their names, if names are."""
+    from bckm.plan import PlanError, names_of
+
+    names, text = names_of(given["cluster_names"], "--cluster-names"), given["clusters"]
+    if text is None:
+        return None, names
+    if text.strip().lstrip("+-").isdecimal():
+        if int(text) < 1:
+            raise PlanError(f"--clusters {text}: there must be at least 1.")
+        return int(text), names
+    found = names_of([text], "--clusters")
+    if len(found) < 2:
+        raise PlanError(
+            f"--clusters {text!r}: must be a number, or names with commas between, such as "
+            "'Van 1,Van 2'."
+        )
+    if len(set(found)) < len(found):
+        raise PlanError(f"--clusters {text!r}: names must be different.")
+    if names:
+        raise PlanError("give names of clusters by --clusters or --cluster-names, not both.")
+    # with their number, so that a rules file with another number is overridden
+    return len(found), tuple(name.strip() for name in found)
 
 
 def plan_of(given: dict[str, Any]) -> Plan:
@@ -214,9 +307,12 @@ def plan_of(given: dict[str, Any]) -> Plan:
     asked = {kind: given[kind] for kind in SHORT if given[kind] is not None}
     texts = {kind: [one] if isinstance(one, str) else one for kind, one in asked.items()}
     fit = {name: given[name] for name in FIT if given.get(name) is not None}
+    clusters, names = _clusters(given)
+    if given.get("mixed"):
+        fit = {"objective": "mixed", **fit}
     plan = Plan(
-        clusters=given["clusters"],
-        cluster_names=names_of(given["cluster_names"], "--cluster-names"),
+        clusters=clusters,
+        cluster_names=names,
         id=given["id"],
         columns=names_of(given.get("columns") or ()),
         **{name: given.get(name) for name in ("scale", "metric", "missing", "weight")},

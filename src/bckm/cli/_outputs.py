@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _WRITTEN = {"xls": "xlsx", "xlsm": "xlsx", "ods": "xlsx"}  # what can be read but not written
 _REPORTS = (".html", ".htm", ".md", ".markdown")
+_ENDINGS = {"--lists": (".xlsx", ".html"), "--mark": (".xlsx",)}
 _STREAMS = ("--out", "--centers", "--summary", "--json")  # what may go to standard output
 
 
@@ -56,6 +57,8 @@ def ensure_writable(inputs: list[str], outputs: list[tuple[str, str | None]]) ->
             continue
         if option == "--report" and not path.lower().endswith(_REPORTS):
             raise Failure(f"--report {told}: must end in .html or .md.", USAGE)
+        if option in _ENDINGS and not path.lower().endswith(_ENDINGS[option]):
+            raise Failure(f"{option} {told}: must end in {' or '.join(_ENDINGS[option])}.", USAGE)
         suffix = Path(path).suffix.lower().removeprefix(".")
         if option in ("--out", "--centers") and suffix in _WRITTEN:
             raise Failure(

@@ -13,14 +13,30 @@ from bckm._core.terminal import clean, say
 if TYPE_CHECKING:
     from bckm.fit.result import Step
 
+_PHASES = {  # of `bckm.kmeans`; search is told step by step
+    "metric": "learning the metric",
+    "rules": "checking whether the rules can be met",
+    "seeding": "choosing the first centers",
+    "assignment": "assigning all rows for the first time",
+}
 EVERY = 2.0  # seconds between two lines where there is no terminal
 
 
 class Progress:
     """Hears of phases and steps; this one says nothing."""
 
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
     def phase(self, words: str) -> None:
         """Something new begins."""
+
+    def begins(self, word: str) -> None:
+        """The fit has come to one of its phases; what comes again with each start is told once."""
+        words = _PHASES.get(word)
+        if words is not None and words not in self._told:
+            self._told.add(words)
+            self.phase(words)
 
     def part(self, words: str) -> None:
         """How far something long has come."""
@@ -36,6 +52,7 @@ class Lines(Progress):
     """Plain lines: phases at once, steps now and then."""
 
     def __init__(self, time_limit: float | None) -> None:
+        super().__init__()
         self._outlook = Outlook(time_limit)
         self._last = time.monotonic()
 
@@ -72,6 +89,7 @@ class Bar(Progress):
     def __init__(self, time_limit: float | None) -> None:
         from tqdm import tqdm
 
+        super().__init__()
         self._outlook = Outlook(time_limit)
         self._said = ""
         # the text is ours: tqdm's own estimate knows only equal steps

@@ -25,6 +25,8 @@ WRITTEN = 2**18  # rows that are written at a time
 _SHOWN = 5  # column names in a note
 _NEEDS = {  # what needs all rows in memory
     "report": "--report",
+    "lists": "--lists",
+    "mark": "--mark",
     "save": "--save",
     "title": "--title",
 }
@@ -195,6 +197,7 @@ def _kmeans(
             random_state=plan.fit.get("seed", 0),
             n_jobs=given["jobs"],
             on_step=progress.step,
+            on_phase=progress.begins,
             checkpoint=given["checkpoint"],
             **settings,
         )

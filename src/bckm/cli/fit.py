@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import platform
 import shlex
 import signal
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bckm._core.terminal import say
-from bckm.cli._errors import INFEASIBLE, STOPPED, USAGE, Failure, told
+from bckm._core.terminal import clean, say
+from bckm.cli._errors import BAD_DATA, INFEASIBLE, STOPPED, USAGE, Failure, told
 from bckm.cli._options import (
     feature_options,
     fit_option,
@@ -40,13 +38,12 @@ from bckm.cli._outputs import (
 from bckm.cli._progress import Progress, progress_to
 from bckm.cli._stream import stream, stream_path, streams
 from bckm.cli.check import tell
-from bckm.fit.parameters import PARAMETERS
 
 if TYPE_CHECKING:
-    from bckm.fit.result import Result
-    from bckm.plan import Asked, Plan
+    from bckm.plan import Plan
+    from bckm.plan.run import Run
     from bckm.study import Study
-    from bckm.tables import Table
+    from bckm.tables import Problem, Table
 
 _EPILOG = """
 \b
@@ -59,6 +56,9 @@ Examples:
 """
 
 _PATH = click.Path(dir_okay=False, allow_dash=True)
+QUICK = 30.0  # seconds of a fit after which nobody is told to take longer
+SEARCHED = (50, 20_000)  # samples for which a longer search finds something, and in a minute
+UNKNOWN = 0.5  # a gap beyond which the bound says nothing
 FAR = 0.05  # gap of the last assignment from which on a person is told
 
 
@@ -72,11 +72,23 @@ FAR = 0.05  # gap of the last assignment from which on a person is told
 @click.option(
     "--label-column", default="cluster", show_default=True, help="Name of the new column."
 )
+@click.option(
+    "--lists",
+    type=_PATH,
+    multiple=True,
+    help="Write a list per cluster: .xlsx with a sheet for each, or .html with a page for each, to "
+    "print.",
+)
 @click.option("--report", type=_PATH, multiple=True, help="Write a report (.html or .md).")
 @click.option("--save", type=_PATH, help="Save everything in one file, for show and compare.")
 @click.option("--centers", type=_PATH, help="Write a table of the cluster centers.")
 @click.option("--summary", type=_PATH, help="Write the key figures as JSON.")
 @click.option("--write-rules", type=_PATH, help="Write the options as a rules file (TOML).")
+@click.option(
+    "--mark",
+    type=_PATH,
+    help="Where DATA has problems, write it as .xlsx with these cells marked.",
+)
 @click.option("--title", help="Title of the report.")
 @fit_option("random_state")
 @fit_option("time_limit")
@@ -142,9 +154,10 @@ def fit(ctx: click.Context, /, data: str, **given: Any) -> None:
 def _check_outputs(data: str, plan: Plan, given: dict[str, Any]) -> None:
     names = ("out", "save", "centers", "summary", "write_rules", "checkpoint")
     outputs = [(f"--{name.replace('_', '-')}", given[name]) for name in names]
-    outputs += [("--report", path) for path in given["report"]]
+    outputs += [(f"--{name}", path) for name in ("report", "lists") for path in given[name]]
+    outputs += [("--mark", given["mark"])]
     outputs += [("--json", "-")] if given["as_json"] else []
-    links = [clause.keys["file"] for clause in plan.clauses if clause.kind == "links"]
+    links = [clause.keys["file"] for clause in plan.clauses if "file" in clause.keys]
     ensure_writable([data, *links, *([given["rules"]] if given["rules"] else [])], outputs)
 
 
@@ -177,25 +190,26 @@ def _fitted(
     from bckm.exceptions import InfeasibleError
     from bckm.feasibility import Feasibility, Verdict
     from bckm.metric.learn import NothingToLearn
-    from bckm.metric.named import LEARNED
-    from bckm.plan import compile_plan
-    from bckm.study import Study
+    from bckm.plan.run import fitted
 
     progress.phase("reading the rules")
     _check_label_column(given["label_column"], plan)
     if given["out"] == "-":
         ensure_shown(table)
-    asked = compile_plan(plan, table, aside=[given["label_column"]])
-    if asked.metric == LEARNED:
-        progress.phase("learning the metric")
-    else:
-        progress.phase("checking whether the rules can be met")
+    run = _compiled(plan, table, given)
+    notes = run.asked.notes
     if given["checkpoint"] and Path(given["checkpoint"]).exists():
         progress.phase(f"resuming from {given['checkpoint']}")
-    defaults = {name: PARAMETERS[name].default for name in ("solver", "search")}
-    settings = {"seed": 0, **defaults, **plan.fit}
     try:
-        result = _kmeans(asked, settings, given, progress)
+        study = fitted(
+            run,
+            title=given["title"],
+            command=shlex.join(["bckm", *sys.argv[1:]]),
+            n_jobs=given["jobs"],
+            on_step=progress.step,
+            on_phase=progress.begins,
+            checkpoint=given["checkpoint"],
+        )
     except NothingToLearn:
         raise Failure(
             "--metric learned: there is nothing to learn from, since no two rows are known to "
@@ -206,32 +220,34 @@ def _fitted(
     except InfeasibleError as error:
         progress.close()
         if not given["quiet"]:
-            say_notes(asked.notes)
+            say_notes(notes)
         tell(Feasibility(Verdict.INFEASIBLE, None, error), given["as_json"], err=_piped(given))
         ctx.exit(INFEASIBLE)
-    study = Study.of(
-        result,
-        asked.X,
-        asked.constraints,
-        feature_names=asked.feature_names,
-        sample_id=asked.sample_id,
-        sample_weight=asked.sample_weight,
-        scaling=asked.scaling,
-        title=f"Clusters of {table.source}" if given["title"] is None else given["title"],
-        settings={
-            "source": table.source,
-            "command": shlex.join(["bckm", *sys.argv[1:]]),
-            "date": time.strftime("%Y-%m-%d"),
-            **settings,
-            "notes": list(asked.notes),
-            "versions": _versions(),
-        },
-    )
     return study, (
-        *asked.notes,
+        *notes,
         *_replaced(given["label_column"], table),
-        *_far_from_proven(result),
+        *_more_to_be_had(study, plan),
     )
+
+
+def _compiled(plan: Plan, table: Table, given: dict[str, Any]) -> Run:
+    """What the plan asks of the table; where columns have problems, they are marked if asked."""
+    from bckm.plan.run import compiled
+    from bckm.tables import ProblemsError, look_over, mark_problems
+
+    try:
+        run = compiled(plan, table, aside=[given["label_column"]])
+    except ProblemsError as error:
+        if given["mark"] is not None:
+            others = [one for one in look_over(table) if not _told_of(one, error.problems)]
+            mark_problems(table, [*error.problems, *others], given["mark"])
+            raise Failure(f"{error}\nWritten: problems {clean(given['mark'])}", BAD_DATA) from error
+        raise
+    return run
+
+
+def _told_of(one: Problem, problems: Sequence[Problem]) -> bool:
+    return any((one.kind, one.column) == (other.kind, other.column) for other in problems)
 
 
 def _check_label_column(column: str, plan: Plan) -> None:
@@ -251,60 +267,44 @@ def _replaced(column: str, table: Table) -> list[str]:
     return [f"column {column!r} of the table was replaced by the new clusters (--label-column)."]
 
 
-def _far_from_proven(result: Result) -> list[str]:
-    if result.gap <= FAR or result.assignment_status == "optimal":
+def _more_to_be_had(study: Study, plan: Plan) -> list[str]:
+    """Whether a longer search may find better clusters."""
+    from bckm.report.words import seconds
+
+    result, search = study.result, study.settings["search"]
+    if result.mixed is not None:
+        return []
+    if result.gap > FAR and result.assignment_status != "optimal":
+        proven = f"the last assignment is only proven to be within {result.gap:.0%} of the best"
+        if result.gap > UNKNOWN:
+            proven = "how far the last assignment is from the best is not known"
+        return [
+            f"better clusters may well exist: {proven}. Try --search global --time-limit 60, or "
+            "--n-init 10."
+        ]
+    small = SEARCHED[0] <= study.n_samples <= SEARCHED[1]
+    quick = result.seconds < QUICK and not result.status.stopped
+    if search == "global" or not small or not quick or not plan.clauses:
         return []
     return [
-        f"better clusters may well exist: the last assignment is only proven to be within "
-        f"{result.gap:.0%} of the best. Try --search global --time-limit 60, or --n-init 10."
+        f"this took {seconds(result.seconds)}; --search global --time-limit 60 goes on, and "
+        "may find better clusters."
     ]
-
-
-def _kmeans(
-    asked: Asked, settings: dict[str, Any], given: dict[str, Any], progress: Progress
-) -> Result:
-    from bckm.fit.kmeans import kmeans
-    from bckm.plan import FIT
-
-    return kmeans(
-        asked.scaled,
-        asked.n_clusters,
-        asked.constraints,
-        metric=asked.metric,
-        sample_weight=asked.sample_weight,
-        sample_id=asked.sample_id,
-        random_state=settings["seed"],
-        n_jobs=given["jobs"],
-        on_step=progress.step,
-        checkpoint=given["checkpoint"],
-        **{name: settings[name] for name in FIT if name != "seed" and name in settings},
-    )
-
-
-def _versions() -> dict[str, str]:
-    import numpy
-    import scipy
-
-    import bckm
-
-    return {
-        "bckm": bckm.__version__,
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-    }
 
 
 def _written(study: Study, table: Table, plan: Plan, given: dict[str, Any]) -> Outputs:
     """Write what is asked for: the clusters first, since they took the longest."""
     from bckm import report
     from bckm.archive import save
+    from bckm.lists import write_lists
     from bckm.plan import write_plan
 
     outputs, column = Outputs(), given["label_column"]
     outputs.write("labels", given["out"], labels_writer(table, column, study))
     outputs.write("everything", given["save"], lambda path: save(study, path))
     outputs.write("centers", given["centers"], centers_writer(study, table, column))
+    for path in given["lists"]:
+        outputs.write("lists", path, lambda one: write_lists(study, table, one))
     for path in given["report"]:
         outputs.write("report", path, lambda one: report.write(study, one))
     for path in (given["summary"], "-" if given["as_json"] else None):

@@ -47,25 +47,37 @@ def load_study(path: str) -> Study:
     multiple=True,
     help="Write a report (.html or .md).",
 )
+@click.option(
+    "--lists",
+    type=click.Path(dir_okay=False),
+    multiple=True,
+    help="Write a list per cluster (.xlsx or .html), of ids and features.",
+)
 @click.option("--markdown", is_flag=True, help="Print the full report as Markdown.")
 @json_option
-def show(saved: str, report: tuple[str, ...], markdown: bool, as_json: bool) -> None:
+def show(
+    saved: str, report: tuple[str, ...], lists: tuple[str, ...], markdown: bool, as_json: bool
+) -> None:
     """Show a result saved by 'bckm fit --save', on standard output or as a report."""
-    ensure_writable([saved], [("--report", path) for path in report])
+    files = [("--report", path) for path in report] + [("--lists", path) for path in lists]
+    ensure_writable([saved], [*files])
     if as_json and markdown:
         raise Failure("--json and --markdown cannot both go to standard output.", USAGE)
     with told():
         import bckm.report as reports
+        from bckm.lists import write_lists
 
         study, outputs = load_study(saved), Outputs()
         if as_json:
             write_json(reports.summary(study))
         elif markdown:
             say(reports.markdown(study).removesuffix("\n"))
-        elif not report:
+        elif not files:
             say(reports.text(study, blocks=utf8(sys.stdout)).removesuffix("\n"))
         for path in report:
             outputs.write("report", path, lambda one: reports.write(study, one))
+        for path in lists:
+            outputs.write("lists", path, lambda one: write_lists(study, None, one))
     for line in outputs.told:
         say(f"Written: {line}", err=True)
     outputs.finish()

@@ -1,0 +1,78 @@
+"""What the page hears when something is wrong: a kind, a sentence, never a traceback."""
+
+from __future__ import annotations
+
+import secrets
+import traceback
+from typing import Any
+
+from bckm._core.terminal import clean, say
+from bckm.exceptions import BckmError, InfeasibleError, UndecidedError
+
+INSTALL = "the page needs Starlette and uvicorn: pip install 'bckm[app]'"
+STATUS = {
+    "bad_input": 400,
+    "forbidden": 403,
+    "not_found": 404,
+    "busy": 409,
+    "stale": 409,
+    "too_large": 413,
+    "infeasible": 422,
+    "undecided": 422,
+    "internal": 500,
+}
+
+
+class Refused(Exception):  # noqa: N818 - an answer
+    """An answer that is no success.
+
+    Parameters
+    ----------
+    kind : str
+        One of `STATUS`.
+    message : str
+        A sentence for the person.
+    **more
+        What else the page may use, for example the card that is meant.
+    """
+
+    def __init__(self, kind: str, message: str, **more: Any) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.more = kind, message, more
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.kind, self.message, self.more)
+
+    @property
+    def status(self) -> int:
+        """Status code of the answer."""
+        return STATUS[self.kind]
+
+    def tree(self) -> dict[str, Any]:
+        """The body of the answer."""
+        return {"error": {"kind": self.kind, "message": self.message, **self.more}}
+
+
+def _again(kind: str, message: str, more: dict[str, Any]) -> Refused:
+    return Refused(kind, message, **more)
+
+
+def refusal(error: BaseException) -> Refused:
+    """An exception as an answer; what nobody expected is told on the terminal alone."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, InfeasibleError):
+        return Refused("infeasible", clean(str(error)))
+    if isinstance(error, UndecidedError):
+        return Refused("undecided", clean(str(error)))
+    if isinstance(error, MemoryError):
+        return Refused("too_large", "there is not enough memory for this on this computer.")
+    if isinstance(error, KeyboardInterrupt):
+        return Refused("busy", "stopped before there was a result.")
+    if isinstance(error, BckmError | ValueError | OverflowError):
+        return Refused("bad_input", clean(str(error)))
+    number = secrets.token_hex(4)
+    told = "".join(traceback.format_exception(error))
+    say(f"Error {number} in bckm app:\n{told}", err=True)
+    message = f"something went wrong inside bckm (number {number}, see the terminal)."
+    return Refused("internal", message, id=number)

@@ -1,0 +1,411 @@
+"""The one session of a server: the table, what is asked, versions, and the job in hand."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import bckm
+from bckm.app import points as shown
+from bckm.app.cards import Rules, Setup
+from bckm.app.demo import DEMOS, demo
+from bckm.app.errors import Refused, refusal
+from bckm.app.folder import Folder, label
+from bckm.app.jobs import Task, open_table
+from bckm.app.previous import Previous, read_previous
+from bckm.app.security import FILE_LIMIT, JSON_LIMIT
+from bckm.app.versions import Version, changed
+from bckm.app.worker import WARM, Worker
+from bckm.plan import Clause
+from bckm.study import Study
+from bckm.tables import Reading, Table
+
+SEARCHES = ("auto", "local", "global", "none")
+_NOT_OPEN = "open a table first."
+
+
+class Job:
+    """A fit in hand: the last of what it told, for all who look."""
+
+    def __init__(self, number: int) -> None:
+        self.number, self.began = number, time.time()
+        self.last: dict[str, tuple[int, Any]] = {}
+        self.end: tuple[str, Any] | None = None
+        self._count = 0
+
+    def hear(self, what: str, value: Any) -> None:
+        """Keep what the child tells."""
+        self._count += 1
+        self.last[what] = (self._count, value)
+
+    def tree(self) -> dict[str, Any]:
+        """What a tab that comes late needs to know."""
+        return {"job": self.number, "began": self.began, "ended": self.end is not None}
+
+
+class Session:
+    """All that the page changes; each change has a number, the revision."""
+
+    def __init__(self) -> None:
+        self.folder = Folder()
+        self.fits, self.checks = Worker(), Worker()
+        self.lock = threading.RLock()
+        self.revision = 0
+        self.asked, self._asked_by = 0, ""  # changes of what is asked, and whose was the last
+        self._jobs = 0
+        self.job: Job | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self.table: Table | None = None
+        self.path, self.name = "", ""
+        self.reading = Reading()
+        self.setup: Setup | None = None
+        self.rules = Rules()
+        self.verdict: dict[str, Any] | None = None
+        self.files: dict[str, Previous] = {}
+        self.versions: dict[int, Version] = {}
+        self.shown: int | None = None
+        self._tree: dict[str, Any] | None = None
+
+    def warm(self) -> None:
+        """Start the children, so that the first answer is quick."""
+        for worker in (self.checks, self.fits):
+            threading.Thread(target=_warmed, args=(worker,), daemon=True).start()
+
+    def close(self) -> None:
+        """End the children and remove the files."""
+        self.fits.close()
+        self.checks.close()
+        self.folder.close()
+
+    # what is there
+
+    def state(self) -> dict[str, Any]:
+        """Everything but points and versions."""
+        with self.lock:
+            if self.table is not None and self._tree is None:
+                self._tree = shown.table_tree(self.table, self.reading.dict())
+            job = self.job
+            return {
+                "revision": self.revision,
+                "asked": self.asked,
+                "app": {
+                    "version": bckm.__version__,
+                    "limits": {"file": FILE_LIMIT, "json": JSON_LIMIT},
+                    "demos": list(DEMOS),
+                },
+                "table": self._tree,
+                "setup": None if self.setup is None else self.setup.tree(),
+                "rules": self.rules.tree(),
+                "verdict": self.verdict,
+                "job": None if job is None or job.end is not None else job.tree(),
+                "shown": self.shown,
+                "files": [
+                    {"id": one.id, "name": one.name, "kind": one.kind}
+                    for one in self.files.values()
+                ],
+            }
+
+    def opened(self) -> Table:
+        """The table."""
+        if self.table is None:
+            raise Refused("bad_input", _NOT_OPEN)
+        return self.table
+
+    def ready(self) -> tuple[Table, Setup]:
+        """The table and which columns are what."""
+        table = self.opened()
+        if self.setup is None:
+            raise Refused("bad_input", "say first which columns say where things are.")
+        return table, self.setup
+
+    def version(self, number: Any) -> Version:
+        """A version by its number."""
+        try:
+            return self.versions[int(number)]
+        except (KeyError, TypeError, ValueError):
+            raise Refused("not_found", "there is no such version.") from None
+
+    def _next(self) -> None:
+        self.revision += 1
+
+    def claim(self, tab: str, seen: str | None, *, changes: bool = True) -> None:
+        """Refuse what a tab asks if another one has changed what is asked since this one looked.
+
+        Parameters
+        ----------
+        tab : str
+            What the tab calls itself.
+        seen : str or None
+            The number of the last change that it knows; None if it need not know any.
+        changes : bool
+            Whether it changes what is asked.
+        """
+        with self.lock:
+            if seen is not None and seen != str(self.asked) and tab != self._asked_by:
+                message = "this was changed in another window; look at it again."
+                raise Refused("stale", message)
+            if changes:
+                self.asked += 1
+                self._asked_by = tab
+
+    # the table
+
+    def open(self, name: str, data: bytes) -> None:
+        """Open a table, or a file that was saved here."""
+        from bckm.app import saved
+
+        if not data:
+            raise Refused("bad_input", f"{label(name)} is empty.")
+        if name.lower().endswith(".bckm"):
+            found = saved.read(data, label(name), self.folder)
+            with self.lock:
+                self._start_anew()
+                saved.restore(self, found, label(name))
+                self._next()
+            return
+        path = str(self.folder.keep(name, data))
+        table = open_table(path, label(name), {})
+        with self.lock:
+            self._start_anew()
+            self.table, self.path, self.name = table, path, label(name)
+            self._next()
+
+    def open_demo(self, name: Any) -> None:
+        """Open an example, with setup and rules."""
+        if name not in DEMOS:
+            raise Refused("bad_input", f"the demos are {', '.join(DEMOS)}.")
+        file, data, setup, rules = demo(name)
+        with self.lock:
+            self.open(file, data)
+            self.setup, self.rules = Setup.of(setup), Rules.of(rules)
+
+    def _start_anew(self) -> None:
+        if self.job is not None and self.job.end is None:
+            self.fits.kill()
+        self.job = None  # what it finds is of another table
+        self._clear()
+
+    def read_again(self, tree: Any) -> None:
+        """Read the file in another way."""
+        if not isinstance(tree, dict):
+            raise Refused("bad_input", "a reading must be an object.")
+        self.opened()
+        if self.job is not None and self.job.end is None:
+            raise Refused("busy", "a computation is running; stop it first.")
+        reading = Reading.of(tree)
+        table = open_table(self.path, self.name, reading.dict())
+        with self.lock:
+            if table.n_rows != self.opened().n_rows:  # samples are others now
+                self.versions, self.shown = {}, None
+            if self.setup is not None and not _fits(self.setup, table):
+                self.setup = None
+            self.table, self.reading, self._tree, self.verdict = table, reading, None, None
+            self._next()
+
+    def set_up(self, tree: Any) -> None:
+        """Which columns are what."""
+        setup, table = Setup.of(tree), self.opened()
+        for name in (setup.id, setup.name, setup.weight, *setup.columns):
+            if name is not None:
+                table.column(name)
+        with self.lock:
+            self.setup, self.verdict = setup, None
+            self._next()
+
+    def add_previous(self, name: str, data: bytes) -> dict[str, Any]:
+        """Take a file that cards refer to."""
+        table, setup = self.ready()
+        number = f"file{len(self.files) + 1}"
+        path = str(self.folder.keep(name, data))
+        names = [str(one) for one in self.rules.cluster_names]
+        ids = shown.ids_of(table, setup)
+        found, told = read_previous((number, label(name), path), ids, setup.id, names)
+        with self.lock:
+            self.files[number] = found
+            self._next()
+        return told
+
+    # rules
+
+    def task(self, fit: dict[str, Any] | None = None) -> Task:
+        """What is asked now."""
+        _, setup = self.ready()
+        return Task(
+            path=self.path,
+            source=self.name,
+            reading=self.reading.dict(),
+            setup=setup,
+            rules=self.rules,
+            files={one.id: one.keys() for one in self.files.values()},
+            names={Path(one.path).name: one.name for one in self.files.values()},
+            fit=fit or {},
+        )
+
+    def set_rules(self, tree: Any) -> dict[str, Any]:
+        """Store the rules and check them; a newer call ends an older one."""
+        rules = Rules.of(tree)
+        with self.lock:
+            self.opened()
+            self.rules, self.verdict = rules, None
+            self._next()
+            mine = self.revision
+        self.checks.cancel()
+        try:
+            verdict = self._checked()
+        except Refused as refused:
+            if self.revision != mine:
+                raise Refused("busy", "a newer check has begun.") from None
+            if not refused.more.get("incomplete"):
+                raise
+            verdict = _verdict("incomplete", refused.message)
+        with self.lock:
+            if self.revision == mine:
+                self.verdict = verdict
+        return verdict
+
+    def _checked(self) -> dict[str, Any]:
+        if self.setup is None:
+            return _verdict("incomplete", "say first which columns say where things are.")
+        task = self.task()
+        _ = task.asked  # what is incomplete is known without a child
+        found: dict[str, Any] = self.checks.run("check", task)
+        return found
+
+    # solving
+
+    def solve(self, tree: Any, then: Callable[[], None] = lambda: None) -> int:
+        """Begin a fit; returns its number."""
+        fit, few = _fit_of(tree)
+        with self.lock:
+            if self.job is not None and self.job.end is None:
+                raise Refused("busy", "a computation is running; stop it first.")
+            task = self.task(fit)
+            if few is not None:
+                task = self._few_changes(task, few)
+            _ = task.asked
+            self._jobs += 1
+            job = self.job = Job(self._jobs)
+            self._next()
+        threading.Thread(target=self._solve, args=(job, task, few), daemon=True).start()
+        return job.number
+
+    def _few_changes(self, task: Task, few: dict[str, Any]) -> Task:
+        before = self.version(few.get("version"))
+        study = before.study
+        if study.n_samples != self.opened().n_rows:
+            raise Refused("bad_input", "that version is of another table.")
+        most = few.get("at_most")
+        if not isinstance(most, int) or isinstance(most, bool) or most < 0:
+            raise Refused("bad_input", "how many may change cluster?")
+        column = f"clusters of version {before.number}"
+        names: list[str | None] = [study.cluster(i) for i in study.result.labels.tolist()]
+        if isinstance(self.rules.cluster_names[0], int) and study.constraints.cluster_names is None:
+            names = [str(i + 1) for i in study.result.labels.tolist()]
+        stay = Clause.read("stay", {"column": column, "at_most": most})
+        return replace(task, added={**task.added, column: names}, more=(stay,))
+
+    def _solve(self, job: Job, task: Task, few: dict[str, Any] | None) -> None:
+        """In a thread: wait for the child, keep what it found."""
+        try:
+            study: Study = self.fits.run("solve", task, hear=job.hear)
+            with self.lock:
+                if self.job is not job:
+                    raise Refused("busy", "another table was opened.")
+                note = None if few is None else f"few changes against version {few['version']}"
+                version = self.keep("solve", study, task, note)
+                job.end = ("done", {"version": version.number})
+            version.prepare()  # so that the first try is quick
+        except BaseException as error:
+            job.end = ("failed", refusal(error).tree())
+
+    def keep(self, made: str, study: Study, task: Task, note: str | None = None) -> Version:
+        """Keep a study as a version."""
+        number = max(self.versions, default=0) + 1
+        table = self.opened()
+        table = table.with_columns(task.added) if task.added else table
+        self.versions[number] = Version(number, made, study, task, table, note)
+        self.shown = number
+        self._next()
+        return self.versions[number]
+
+    def stop(self) -> bool:
+        """End the fit in hand; it keeps the best."""
+        running = self.job is not None and self.job.end is None
+        if running:
+            self.fits.interrupt()
+        return running
+
+    # changes by hand
+
+    def change(self, tree: Any) -> Version:
+        """Move samples by hand: a new version, and cards that keep them there."""
+        version = self.version(tree.get("version"))
+        found = changed(version, tree.get("moves"), 0)
+        with self.lock:
+            number = max(self.versions) + 1
+            found = replace(found, number=number)
+            self.versions[number], self.shown = found, number
+            if tree.get("keep"):
+                self.rules = self._kept(found)
+                self.verdict = None
+            self._next()
+        return found
+
+    def _kept(self, version: Version) -> Rules:
+        table, setup = self.ready()
+        ids = shown.ids_of(table, setup)
+        used = {card["id"] for card in self.rules.cards}
+        cards = list(self.rules.cards)
+        names = self.rules.cluster_names
+        by_cluster: dict[int, list[str]] = {}
+        for sample, _, to in version.moved:
+            by_cluster.setdefault(to, []).append(ids[sample])
+        for to, mine in by_cluster.items():
+            number = next(i for i in range(1, len(used) + 2) if f"c{i}" not in used)
+            used.add(f"c{number}")
+            keys = {"ids": mine, "cluster": names[to]}
+            base = {"id": f"c{number}", "kind": "fixed", "keys": keys}
+            cards.append({**base, "strength": "must", "on": True})
+        return replace(self.rules, cards=tuple(cards))
+
+
+def _warmed(worker: Worker) -> None:
+    with contextlib.suppress(Refused):  # the server may end before
+        worker.run(WARM)
+
+
+def _fits(setup: Setup, table: Table) -> bool:
+    names = [setup.id, setup.name, setup.weight, *setup.columns]
+    return all(name is None or name in table.names for name in names)
+
+
+def _verdict(word: str, message: str) -> dict[str, Any]:
+    found = {"verdict": word, "message": message, "conflict": [], "remedies": [], "notes": []}
+    return {**found, "seconds": 0.0}
+
+
+def _fit_of(tree: Any) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Settings of a fit, as the page says them."""
+    if not isinstance(tree, dict):
+        raise Refused("bad_input", "what is asked must be an object.")
+    search, seed, limit = tree.get("search", "auto"), tree.get("seed", 0), tree.get("time_limit")
+    if search not in SEARCHES:
+        raise Refused("bad_input", f"search must be one of {', '.join(SEARCHES)}.")
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
+        raise Refused("bad_input", "seed must be a whole number.")
+    fit: dict[str, Any] = {"seed": seed, "search": search}
+    if limit is not None:
+        if not isinstance(limit, int | float) or isinstance(limit, bool) or not 0 < limit <= 1e6:
+            raise Refused("bad_input", "the time limit must be a number of seconds above 0.")
+        fit["time_limit"] = float(limit)
+    few = tree.get("few_changes")
+    if few is not None and not isinstance(few, dict):
+        raise Refused("bad_input", "few_changes must be an object.")
+    return fit, few

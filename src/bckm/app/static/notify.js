@@ -1,0 +1,59 @@
+/** Messages: said politely to screen readers, or shown until they are read. */
+import { ApiError } from "./api.js";
+import { at, button, fill, h, icon } from "./dom.js";
+import { t } from "./i18n.js";
+
+let timer = 0;
+
+/** Say something that need not be seen. @param {string} text */
+export function say(text) {
+  at("said").textContent = text;
+}
+
+/**
+ * Show what happened for some seconds, or an error until it is closed.
+ * @param {string} text
+ * @param {"fine"|"wrong"} [kind]
+ */
+export function show(text, kind = "fine") {
+  window.clearTimeout(timer);
+  const close = button({
+    icon: "close",
+    label: t("close"),
+    class: "quiet",
+    press: () => fill(at("alerts")),
+  });
+  fill(
+    at("alerts"),
+    h(
+      "div",
+      { class: `toast ${kind}` },
+      icon(kind === "fine" ? "check" : "warn"),
+      h("p", null, text),
+      close,
+    ),
+  );
+  if (kind === "fine") timer = window.setTimeout(() => fill(at("alerts")), 5_000);
+}
+
+/** What an error says to a person. @param {unknown} error @returns {string|null} */
+export function words(error) {
+  if (error instanceof DOMException && error.name === "AbortError") return null;
+  if (!(error instanceof ApiError)) {
+    console.error(error);
+    return t("error.page");
+  }
+  if (error.kind === "offline") return t("error.offline");
+  if (error.kind === "forbidden") return t("error.forbidden");
+  if (error.kind === "stale") return t("error.stale");
+  if (error.kind === "busy") return t("error.busy");
+  if (error.kind === "too_large") return error.message || t("error.too_large");
+  if (error.kind === "internal") return `${t("error.internal")} ${error.message}`;
+  return error.message.replaceAll("\u240a", "\n"); // as terminals are told of a line break
+}
+
+/** @param {unknown} error */
+export function complain(error) {
+  const text = words(error);
+  if (text !== null) show(text, "wrong");
+}

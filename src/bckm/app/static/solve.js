@@ -1,0 +1,413 @@
+/** Step 3, left: start, follow and stop a fit. */
+import { loadVersions, reload, working } from "./actions.js";
+import { ApiError, events, post } from "./api.js";
+import { button, fill, h, icon } from "./dom.js";
+import { duration, number, percent, t, tOr } from "./i18n.js";
+import { complain, say, show, words } from "./notify.js";
+import { follow, known, set } from "./state.js";
+import { parsed } from "./rules/amounts.js";
+import { check } from "./rules/draft.js";
+import { versionsPanel } from "./versions.js";
+import { ruleWords } from "./rules/words.js";
+
+/** @typedef {import("./types.js").Progress} Progress */
+
+const TIMES = [5, 20, 60, 300, 0]; // seconds; 0: until stopped
+const SEARCHES = ["auto", "local", "global"];
+/** @type {{time: number, search: string, few: boolean, atMost: number|null}} */
+const wish = { time: 20, search: "auto", few: false, atMost: 5 };
+
+/** @param {HTMLElement} where */
+export function solvePanel(where) {
+  const form = h("div", null);
+  const progress = h("div", null);
+  const result = h("div", null);
+  const versions = h("div", null);
+  fill(where, h("h2", null, t("solve.title")), form, progress, result, versions);
+  follow(["job", "version", "verdict", "checking", "points"], () => drawForm(form));
+  follow(["job"], () => drawProgress(progress));
+  follow(["version", "job"], () => drawResult(result));
+  form.addEventListener("focusout", () => window.setTimeout(() => drawForm(form)));
+  versionsPanel(versions);
+  window.setInterval(() => known.job && drawProgress(progress), 500);
+}
+
+/** @param {HTMLElement} where */
+function drawForm(where) {
+  if (where.contains(document.activeElement) && document.activeElement instanceof HTMLInputElement)
+    return;
+  const running = known.job !== null;
+  const ready = known.points !== null && (known.server?.rules.clusters.count ?? 0) > 0;
+  const verdict = known.verdict?.verdict;
+  const impossible = verdict === "infeasible" || verdict === "incomplete";
+  // news of a fit come several times a second: its button must stay the same one
+  const now = JSON.stringify([
+    running,
+    known.job?.stopping,
+    known.version?.version,
+    ready,
+    known.points === null,
+    impossible && verdict,
+    known.checking,
+  ]);
+  if (where.dataset.shows === now) return;
+  where.dataset.shows = now;
+  const focused = where.contains(document.activeElement);
+  const time = h(
+    "select",
+    {
+      id: "solve-time",
+      disabled: running,
+      value: wish.time,
+      onchange: () => (wish.time = Number(time.value)),
+    },
+    TIMES.map((one) =>
+      h(
+        "option",
+        { value: one },
+        one ? t("time.at_most", { time: duration(one) }) : t("time.free"),
+      ),
+    ),
+  );
+  const search = h(
+    "select",
+    {
+      id: "solve-search",
+      disabled: running,
+      value: wish.search,
+      onchange: () => (wish.search = search.value),
+    },
+    SEARCHES.map((one) => h("option", { value: one }, tOr(`search.${one}`, one))),
+  );
+  const few = h("input", {
+    type: "checkbox",
+    id: "solve-few",
+    checked: wish.few,
+    disabled: running,
+    onchange: () => (wish.few = few.checked),
+  });
+  const most = h("input", {
+    type: "text",
+    inputmode: "numeric",
+    class: "amount",
+    id: "solve-most",
+    value: wish.atMost ?? "",
+    disabled: running,
+    "aria-label": t("few.label"),
+    oninput: () => {
+      const value = parsed(most.value, { whole: true });
+      wish.atMost = typeof value === "number" && value >= 0 ? value : null;
+      most.setAttribute("aria-invalid", String(wish.atMost === null));
+      few.checked = wish.few = true;
+    },
+  });
+  fill(
+    where,
+    h(
+      "div",
+      { class: "pair" },
+      h("label", { class: "field", for: "solve-time" }, h("span", null, t("solve.time")), time),
+      h(
+        "label",
+        { class: "field", for: "solve-search" },
+        h("span", null, t("solve.search")),
+        search,
+      ),
+    ),
+    known.version !== null &&
+      h(
+        "div",
+        { class: "few" },
+        h(
+          "label",
+          { class: "check", for: "solve-few" },
+          few,
+          t("few.words", { version: known.version.version }),
+        ),
+        most,
+        h("span", null, t("few.after")),
+      ),
+    impossible &&
+      h(
+        "div",
+        { class: "note wrong" },
+        icon("warn"),
+        h("p", null, t(verdict === "incomplete" ? "solve.incomplete" : "solve.impossible")),
+        button({ text: t("solve.back"), class: "small", press: () => set({ step: "rules" }) }),
+      ),
+    !ready &&
+      h("p", { class: "note" }, t(known.points === null ? "solve.nopoints" : "solve.norules")),
+    running
+      ? button({
+          text: t(known.job?.stopping ? "solve.stopping" : "solve.stop"),
+          icon: "stop",
+          class: "primary wide",
+          id: "stop",
+          press: () => void stop(),
+        })
+      : button({
+          text: t(known.version ? "solve.again" : "solve.go"),
+          icon: "play",
+          class: "primary wide",
+          id: "solve",
+          disabled: !ready || impossible || known.checking,
+          press: () => void solve(),
+        }),
+  );
+  if (focused) /** @type {HTMLElement|null} */ (where.querySelector("#stop, #solve"))?.focus();
+}
+
+/** Start a fit with what the form says. */
+export async function solve() {
+  if (known.job !== null) return;
+  const version = known.version?.version;
+  if (wish.few && version !== undefined && wish.atMost === null) {
+    show(t("few.unclear"), "wrong");
+    document.getElementById("solve-most")?.focus();
+    return;
+  }
+  await working(async () => {
+    const { job } = await post("/api/solve", {
+      time_limit: wish.time || null,
+      search: wish.search,
+      seed: 0,
+      few_changes: wish.few && version !== undefined ? { version, at_most: wish.atMost } : null,
+    });
+    set({ pending: null, selection: [], compared: [] });
+    await attend(job);
+  });
+}
+
+/** Follow a fit until it ends. @param {number} job */
+export async function attend(job) {
+  set({
+    job: {
+      job,
+      progress: null,
+      phase: "",
+      objectives: [],
+      began: performance.now(),
+      stopping: false,
+    },
+  });
+  let ended = false;
+  /** @type {any} */
+  let failed = null;
+  /** @type {number|null} */
+  let version = null;
+  try {
+    await events(`/api/progress?job=${job}`, (event, data) => {
+      const now = known.job;
+      if (now === null) return;
+      if (event === "step") {
+        const objectives = now.objectives;
+        const value = data.best ?? data.objective;
+        if (value !== null && value !== undefined) objectives.push(value);
+        if (objectives.length > 400) objectives.splice(1, 1);
+        set({ job: { ...now, progress: data, phase: data.phase ?? now.phase } });
+      } else if (event === "labels") set({ labels: Int32Array.from(data.labels) });
+      else if (event === "done") {
+        ended = true;
+        version = data.version;
+      } else if (event === "failed") {
+        ended = true;
+        failed = data.error ?? data;
+      }
+    });
+  } finally {
+    set({ job: null, labels: known.version?.labels ?? null });
+  }
+  if (version !== null) {
+    await loadVersions(version);
+    say(t("solve.done"));
+  } else if (failed) {
+    const error = new ApiError(failed.kind ?? "internal", failed.message ?? "", failed);
+    complain(error);
+    if (error.kind === "infeasible") {
+      await reload();
+      void check();
+    }
+  } else if (!ended) {
+    await reload();
+    await loadVersions(known.server?.shown ?? null);
+  }
+}
+
+async function stop() {
+  if (known.job === null || known.job.stopping) return;
+  set({ job: { ...known.job, stopping: true } });
+  try {
+    await post("/api/stop");
+  } catch (error) {
+    say(words(error) ?? "");
+  }
+}
+
+/** How far from the best, in words. @param {number|null|undefined} gap */
+export function gapWords(gap) {
+  if (gap === null || gap === undefined || !Number.isFinite(gap)) return t("gap.unknown");
+  if (gap < 0.0005) return t("gap.none");
+  return t("gap.some", { percent: percent(gap) });
+}
+
+/** @param {HTMLElement} where */
+function drawProgress(where) {
+  const { job } = known;
+  if (job === null) {
+    fill(where);
+    return;
+  }
+  const seconds = job.progress?.seconds ?? (performance.now() - job.began) / 1000;
+  const passed = Math.max(seconds, (performance.now() - job.began) / 1000);
+  const bar = h(
+    "progress",
+    wish.time
+      ? { max: wish.time, value: Math.min(passed, wish.time), "aria-label": t("solve.time") }
+      : { "aria-label": t("solve.time") },
+  );
+  fill(
+    where,
+    h(
+      "div",
+      { class: "progress", id: "progress" },
+      h(
+        "div",
+        { class: "row between" },
+        h("strong", null, tOr(`phase.${job.phase}`, t("phase.search"))),
+        h("span", null, duration(passed)),
+      ),
+      bar,
+      spark(job.objectives),
+      h(
+        "dl",
+        { class: "facts" },
+        h("dt", null, t("solve.best")),
+        h(
+          "dd",
+          null,
+          job.progress && (job.progress.best ?? job.progress.objective) !== null
+            ? number(job.progress.best ?? job.progress.objective, 5)
+            : "–",
+        ),
+        h("dt", null, t("solve.gap")),
+        h("dd", null, gapWords(job.progress?.gap)),
+      ),
+      h("p", { class: "hint" }, t("solve.follows")),
+    ),
+  );
+}
+
+/** A line of how the objective fell. @param {number[]} values */
+function spark(values) {
+  const canvas = h("canvas", { class: "spark", "aria-hidden": true });
+  if (values.length < 2) return canvas;
+  const [wide, high, ratio] = [320, 40, window.devicePixelRatio || 1];
+  canvas.width = wide * ratio;
+  canvas.height = high * ratio;
+  const context = canvas.getContext("2d");
+  if (!context) return canvas;
+  context.scale(ratio, ratio);
+  const low = Math.min(...values);
+  const top = Math.max(...values.slice(-200));
+  context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--accent");
+  context.lineWidth = 1.5;
+  context.beginPath();
+  values.forEach((value, i) => {
+    const x = (i / (values.length - 1)) * (wide - 4) + 2;
+    const y =
+      top > low ? 3 + (high - 6) * (1 - (Math.min(value, top) - low) / (top - low)) : high - 3;
+    context.lineTo(x, y);
+  });
+  context.stroke();
+  return canvas;
+}
+
+/** How far samples are from the middle of their cluster, in the units of the axes; null where that means nothing. */
+function meanDistance() {
+  const { points, version } = known;
+  if (!points || !version || points.kind === "components") return null;
+  const k = version.clusters.length;
+  const [sx, sy, count] = [new Float64Array(k), new Float64Array(k), new Float64Array(k)];
+  version.labels.forEach((label, i) => {
+    sx[label] += points.x[i];
+    sy[label] += points.y[i];
+    count[label]++;
+  });
+  let sum = 0;
+  const places = points.kind === "latlon";
+  version.labels.forEach((label, i) => {
+    const y = sy[label] / count[label];
+    const squeeze = places ? Math.cos((y * Math.PI) / 180) : 1;
+    sum += Math.hypot((points.x[i] - sx[label] / count[label]) * squeeze, points.y[i] - y);
+  });
+  const mean = (sum / points.n) * (places ? 111.195 : 1);
+  const unit = places
+    ? "km"
+    : (/(?:^|[_ (])(km|m|mi|ft)\)?$/i.exec(points.axes[0] ?? "")?.[1] ?? "");
+  return `${number(mean, 3)}${unit ? ` ${unit}` : ""}`;
+}
+
+/** @param {HTMLElement} where */
+function drawResult(where) {
+  const { version, job } = known;
+  if (version === null || job !== null) {
+    fill(where);
+    return;
+  }
+  const mean = meanDistance();
+  const broken = version.broken.length;
+  fill(
+    where,
+    h(
+      "div",
+      { class: "result", id: "result" },
+      h(
+        "p",
+        { class: broken ? "note wrong" : "note fine" },
+        icon(broken ? "warn" : "check"),
+        h(
+          "span",
+          null,
+          broken ? t("result.broken", { n: broken }) : t("result.kept"),
+          version.given_up.length > 0
+            ? ` ${t("result.given_up", { n: version.given_up.length })}`
+            : "",
+        ),
+      ),
+      broken > 0 &&
+        h(
+          "ul",
+          { class: "conflict" },
+          version.broken.slice(0, 20).map((one) =>
+            h(
+              "li",
+              null,
+              h(
+                "button",
+                {
+                  type: "button",
+                  class: "link",
+                  onclick: () => set({ marked: { cards: [], samples: one.samples } }),
+                },
+                ruleWords(one),
+              ),
+            ),
+          ),
+        ),
+      h(
+        "dl",
+        { class: "facts" },
+        mean !== null &&
+          version.mixed === null && [h("dt", null, t("result.mean")), h("dd", null, mean)],
+        h("dt", null, t("result.objective")),
+        h("dd", null, number(version.objective, 6)),
+        version.mixed === null && [
+          h("dt", null, t("solve.gap")),
+          h("dd", null, gapWords(version.gap)),
+        ],
+        h("dt", null, t("result.seconds")),
+        h("dd", null, duration(version.seconds)),
+      ),
+    ),
+  );
+}
