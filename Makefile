@@ -6,10 +6,13 @@ BIN := $(VENV)/bin
 KERNELS := $(wildcard src/bckm/kernels/*/*.[ch]pp)
 SOURCES := pyproject.toml CMakeLists.txt $(KERNELS)
 
-.PHONY: demo test test-full lint docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-metric bench-sizes bench-large bench-search regression dist experiments clean
+.PHONY: demo app test test-full test-browser lint lint-page docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-metric bench-sizes bench-large bench-search regression dist experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/bckm demo
+
+app: $(VENV)/.app-installed  # the page in the browser: make app TABLE=stops.xlsx
+	$(BIN)/bckm app $(TABLE)
 
 test: lint  # what a person runs
 	$(BIN)/pytest -q -n 2
@@ -21,12 +24,27 @@ test-full: test
 	  tests/assign/test_engines.py tests/assign/test_lagrangian.py tests/certificate/test_certify.py \
 	  $(addprefix tests/,archive constraints construct core estimator fit problem storage)
 
-lint: $(VENV)/.dev-installed build/.tidy
+# The page of `bckm app` in a browser of the system, which is installed where that is possible
+test-browser: $(VENV)/.dev-installed
+	@command -v chromium chromium-browser google-chrome > /dev/null || [ "$$(id -u)" != 0 ] \
+	  || ! command -v apt-get > /dev/null || apt-get install -y -q chromium || true
+	$(BIN)/pytest -q -m browser tests/browser
+
+lint: $(VENV)/.dev-installed build/.tidy lint-page
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror $(KERNELS)
+
+# The page's modules: their types and how they are written, where there is npm
+NPM := build/npm/node_modules/.bin
+lint-page:
+	@if [ ! -e $(NPM)/prettier ] && command -v npm > /dev/null; then mkdir -p build/npm && npm install \
+	  --prefix build/npm --no-save --no-audit --no-fund --silent typescript@7.0.2 prettier@3.9.10; fi || true
+	@if [ -e $(NPM)/prettier ]; then $(NPM)/tsc --project jsconfig.json && \
+	  $(NPM)/prettier --check --log-level warn src/bckm/app/static; \
+	  else echo "Note: without npm the modules of the page are not checked."; fi
 
 # clang-tidy, again only when a kernel has changed; the compiler's commands are those of the last
 # build, so nothing is done where there is no compiler
@@ -169,6 +187,10 @@ $(VENV)/.installed: $(SOURCES) $(VENV)/.tools
 $(VENV)/.dev-installed: $(SOURCES) $(VENV)/.tools
 	$(INSTALL) '.[dev]'
 	@$(BIN)/python -c '$(REMARK)'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.app-installed: $(SOURCES) $(VENV)/.tools
+	$(INSTALL) '.[app,plot]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.docs-installed: $(SOURCES) $(VENV)/.tools

@@ -11,6 +11,7 @@ PICTURES = {
     "delivery_tours": ["Clusters(study)", "Sizes(study, 'kg')", "Sizes(study, 'litre')"],
     "few_known_labels": ["Comparison(study, links=False)"],
     "inverted_file_index": ["Sizes(study)"],
+    "mixed_classes": ["Comparison(study, links=False)"],
     "refit_with_little_churn": ["Clusters(study)"],
     "sales_territories": ["Comparison(study)", "Sizes(study, 'people')"],
     "school_classes": ["Comparison(study)"],

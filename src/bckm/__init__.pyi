@@ -30,6 +30,8 @@ from .feasibility import Feasibility as Feasibility
 from .feasibility import check as check
 from .fit.assign_to import assign_to as assign_to
 from .fit.kmeans import kmeans as kmeans
+from .fit.listener import Best as Best
+from .fit.mixed.measure import Mixed as Mixed
 from .fit.result import Result as Result
 from .fit.result import SoftViolation as SoftViolation
 from .fit.result import Step as Step

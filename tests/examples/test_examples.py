@@ -10,6 +10,7 @@ from examples import (
     delivery_tours,
     few_known_labels,
     inverted_file_index,
+    mixed_classes,
     refit_with_little_churn,
     sales_territories,
     school_classes,
@@ -23,6 +24,22 @@ FOLDER = Path(__file__).parents[2] / "examples"
 def numbers(line):
     """Numbers of a printed line."""
     return [float(one.replace(",", "")) for one in re.findall(r"\d[\d,]*\.?\d*", line)]
+
+
+def test_mixed_classes_are_alike_where_plain_ones_are_not(capsys):
+    facts = mixed_classes.main()
+    assert facts.broken == 0
+    assert facts.apart.max() < 0.05
+    assert facts.variances_apart.max() < 0.1
+    assert facts.random_apart.min() > 0.3
+    assert facts.plain_apart.min() > 1.5
+    assert np.ptp(facts.girls) <= 1
+    printed = capsys.readouterr().out
+    assert numbers(re.search(r"language .*", printed)[0]) == [
+        round(float(facts.apart[1]), 4),
+        round(float(facts.random_apart[1]), 2),
+        round(float(facts.plain_apart[1]), 2),
+    ]
 
 
 def test_territories_are_balanced_where_plain_ones_are_not(capsys):
@@ -155,7 +172,7 @@ def test_shards_are_equal_on_a_cluster(capsys):
 def test_every_example_is_listed_and_asks_a_question():
     listed = (FOLDER / "README.md").read_text()
     found = sorted(FOLDER.glob("*.py"))
-    assert len(found) == 7
+    assert len(found) == 8
     for path in found:
         text = path.read_text()
         assert f"({path.name})" in listed

@@ -56,7 +56,8 @@ class Shell:
         for one in (out, errors):
             one.flush()
         said = errors.buffer.getvalue().decode().splitlines()
-        return out.buffer.getvalue(), [one for one in said if one.startswith("Error")]
+        first = next((i for i, one in enumerate(said) if one.startswith("Error")), len(said))
+        return out.buffer.getvalue(), said[first:]
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from bckm.constraints import rules
 from bckm.constraints.parse import read_cluster_names
 from bckm.constraints.rule_tree import read_rule, rule_tree
 from bckm.constraints.tree import Pool
+from bckm.fit.mixed.measure import Mixed
 from bckm.fit.result import Result, SoftViolation
 from bckm.fit.steps import history_tree, read_history, read_status
 from bckm.metric.embedding import Metric
@@ -39,6 +40,7 @@ def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
         "history": history_tree(result.history),
         "violated": [_violation_tree(violation, pool) for violation in result.violated],
         "cluster_names": None if names is None else list(names),
+        "mixed": None if result.mixed is None else _mixed_tree(result.mixed),
     }
 
 
@@ -77,6 +79,30 @@ def read_result(fields: Fields, pool: Pool) -> Result:
             _violation(Fields(tree, "a violated rule"), pool, labels.size, k, names)
             for tree in fields.all("violated")
         ),
+        mixed=_read_mixed(fields, centers.shape[1]),
+    )
+
+
+def _mixed_tree(mixed: Mixed) -> dict[str, Any]:
+    return {
+        "between": float(mixed.between),
+        "total": float(mixed.total),
+        "variances": mixed.variances,
+        "spread": mixed.spread,
+        "least_spread": mixed.least_spread,
+    }
+
+
+def _read_mixed(fields: Fields, n_features: int) -> Mixed | None:
+    if fields.tree.get("mixed") is None:  # files of before know nothing of it
+        return None
+    mixed = fields.of("mixed")
+    return Mixed(
+        between=mixed.amount("between"),
+        total=mixed.amount("total"),
+        variances=mixed.flag("variances"),
+        spread=mixed.floats("spread", (n_features,)),
+        least_spread=mixed.floats("least_spread", (n_features,)),
     )
 
 

@@ -29,6 +29,7 @@ def study_tree(study: Study, pool: Pool) -> dict[str, Any]:
         "scaling": study.scaling.to_tree(),
         "title": study.title,
         "settings": dict(study.settings),
+        **({} if study.page is None else {"page": dict(study.page)}),
     }
 
 
@@ -56,6 +57,7 @@ def read_study(fields: Fields, pool: Pool) -> Study:
         else read_weight(fields.floats("sample_weight", (n,)), n),
         title=fields.text("title"),
         settings=mapping_of(fields["settings"], "settings"),
+        page=mapping_of(fields["page"], "page") if "page" in fields.tree else None,
     )
     if study.metric != "euclidean":  # no direction, or no place on earth, is refused
         ensure_finite(result.metric, study.scaled)

@@ -34,6 +34,8 @@ class ConstrainedKMeans(FittedCenters):
     by alternating optimal assignments and means, followed by a search: every rule holds in
     `labels_`, and the inertia is a local minimum. Rules about clusters are parameters; rules about
     samples belong to the data and are passed to `fit`. No cluster is empty unless ``size_min=0``.
+    With ``objective="mixed"`` clusters are alike instead: `fit` and `fit_predict` make them, and
+    `predict`, `assign` and `score`, which ask for the nearest center, raise an error.
 
     Parameters
     ----------
@@ -68,7 +70,8 @@ class ConstrainedKMeans(FittedCenters):
     status_ : str
         "converged", "iteration_limit", "time_limit", "interrupted" or "not_started".
     lower_bound_ : float
-        No labels that obey the rules have a smaller inertia (and penalty) *with these centers*.
+        No labels that obey the rules have a smaller inertia (and penalty) *with these centers*; for
+        mixed groups, no labels have less between them (and penalty).
     penalty_ : float
         Cost of the violated soft rules, not included in `inertia_`; zero if all rules are hard.
     violated_ : tuple of SoftViolation
@@ -109,6 +112,7 @@ class ConstrainedKMeans(FittedCenters):
         size_max: Any = None,
         capacity_min: Any = None,
         capacity_max: Any = None,
+        objective: str = "compact",
         solver: str = "auto",
         init: Any = "k-means++",
         n_init: int | str = "auto",
@@ -127,6 +131,7 @@ class ConstrainedKMeans(FittedCenters):
         self.size_max = size_max
         self.capacity_min = capacity_min
         self.capacity_max = capacity_max
+        self.objective = objective
         self.solver = solver
         self.init = init
         self.n_init = n_init

@@ -93,6 +93,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         >>> bool(labels[0] == labels[1] != labels[2])
         True
         """
+        self._require_compact("predict")
         X = self._read(X)  # noqa: N806
         prices = self.result_.prices
         if prices is not None:
@@ -177,6 +178,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         >>> len(set(model.assign([[0.0], [1.0]], size_max=1).tolist()))
         2
         """
+        self._require_compact("assign")
         frame, X = X, self._read(X)  # noqa: N806
         n = n_rows(X)
         located = gather(
@@ -267,6 +269,7 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         >>> model.score([[3.0, 4.0], [0.0, 1.0]])
         -26.0
         """
+        self._require_compact("score")
         X = self._read(X)  # noqa: N806
         if is_held(X):
             if sample_weight is not None:
@@ -274,6 +277,17 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             return -nearest_cost(X, self.result_.embedded)
         least = nearest(X, self.result_.embedded, threads=read_jobs(self.n_jobs))[1]
         return -float(read_weight(sample_weight, X.shape[0]) @ least)
+
+    def _require_compact(self, method: str) -> None:
+        """Refuse what asks for the nearest center where all centers are alike."""
+        check_is_fitted(self)
+        if self.result_.mixed is not None:
+            raise UnsupportedError(
+                f"{method} looks for the nearest center, but mixed groups are alike, and no sample "
+                "is nearer to one than to another. To add samples, fit all of them again, with "
+                "those of before fixed: constraints=Constraints(fixed=...), or stay=Stay(...) to "
+                "let a few of them move."
+            )
 
     @property
     def _n_features_out(self) -> int:
