@@ -65,12 +65,12 @@ def look(
         _look(block[part], offset + part.start, question, minima, threads)
         for part in _parts(block, threads, deadline)
     )
-    nothing = _nothing(question, block.shape[1], block.dtype)
+    none = nothing(question, block.shape[1], block.dtype)
     # two, so that they are merged, and equal rows united
-    return replace(gathered(chain([nothing, nothing], looks)), minima=_below(minima))
+    return replace(gathered(chain([none, none], looks)), minima=as_float32_below(minima))
 
 
-def _below(values: FloatArray) -> Floats:
+def as_float32_below(values: FloatArray) -> Floats:
     """Float32 numbers that are not above."""
     rounded = values.astype(np.float32)
     return np.where(rounded > values, np.nextafter(rounded, np.float32(-np.inf)), rounded)
@@ -91,7 +91,8 @@ def _parts(block: NDArray[Any], threads: int, deadline: Deadline | None) -> Iter
         yield part
 
 
-def _nothing(question: Question, d: int, dtype: Any) -> Answer:
+def nothing(question: Question, d: int, dtype: Any) -> Answer:
+    """Answer about no rows."""
     k = question.k
     sums = np.zeros((k, d) if question.sums else (0, d), np.int64)
     taken, drawn = Taken.none(d, dtype), Drawn.none(d, dtype, question.draw)
@@ -128,12 +129,12 @@ def _look(
     located = np.empty((0, WINDOWS), np.int64)
     if question.listed is not None:
         at = np.flatnonzero(seen.slack <= question.listed.slack)
-        located = _locate(rows[at], at + offset, question.listed)
+        located = located_in(rows[at], at + offset, question.listed)
     none = np.empty((0, 0), np.float32)
     return Answer(counts, cost, farthest, high, low, taken, spare, drawn, none, located, most)
 
 
-def _locate(rows: NDArray[Any], number: IntArray, listed: Listed) -> IntArray:
+def located_in(rows: NDArray[Any], number: IntArray, listed: Listed) -> IntArray:
     """Count samples of listed rows, by window."""
     counts = np.zeros((len(listed.rows), WINDOWS), np.int64)
     which = alike(listed.rows, rows)

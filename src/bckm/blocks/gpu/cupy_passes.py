@@ -1,0 +1,271 @@
+"""`CupyPasses`: passes over rows on an NVIDIA GPU, by CuPy and the kernels of `kernels.cu`.
+
+The only file that imports CuPy. Kernels are compiled when they are first used, for the type of the
+rows and a number of features, and CuPy keeps them in its cache on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from importlib.resources import files
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+from bckm._core.rounding import UNIT
+from bckm._core.types import FloatArray, IntArray
+from bckm.blocks import whole_sums
+from bckm.blocks.answer import SPARE
+from bckm.blocks.drawn import LEVELS
+from bckm.blocks.gpu.passes import Near, Tally
+from bckm.blocks.question import Question
+
+WARP_ROWS = 256  # rows of a block of `best`
+WIDE = 8  # steps of 8 features that a thread holds; more come in chunks
+SOME, PART, THREADS = 64, 4096, 256  # rows of a block: in float64, of sums, of all else
+SHARED = 220 * 1024  # bytes of shared memory that a block may have
+INFINITE = np.float64(np.inf).view(np.uint64)
+TAKEN, SPARED, NEITHER = 64, 65, 127  # codes of `draw_rows`
+
+
+@lru_cache(maxsize=64)
+def _module(real: str, steps: int, chunked: bool, lanes: int, device: int) -> Any:
+    """The kernels for a type of rows and a number of features."""
+    del device  # modules belong to one
+    code = files("bckm.blocks.gpu").joinpath("kernels.cu").read_text(encoding="utf-8")
+    names = {"REAL": real, "STEPS": steps, "CHUNKED": int(chunked), "LANES": lanes}
+    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in names.items()))
+    return cp.RawModule(code=code, options=options)
+
+
+def _there(method: Callable[..., Any]) -> Callable[..., Any]:
+    """On the device of the rows, whatever the current one is."""
+
+    @wraps(method)
+    def on_device(self: CupyPasses, *args: Any) -> Any:
+        with self.device:
+            return method(self, *args)
+
+    return on_device
+
+
+class CupyPasses:
+    """Passes over rows on a GPU; see `Passes`."""
+
+    def __init__(self, rows: Any) -> None:
+        self.device = rows.device
+        d = int(rows.shape[1])
+        self.steps = min(WIDE, -(-d // 8))
+        self.chunks = -(-d // (8 * self.steps))
+        self.tile = 32 if self.chunks > 1 else 64
+        lanes = min(32, 1 << max(0, d - 1).bit_length())
+        real = "float" if rows.dtype == np.float32 else "double"
+        with self.device:
+            self._kernels = _module(
+                real, self.steps, self.chunks > 1, lanes, int(self.device.id)
+            )
+        self.lanes, self.d = lanes, d
+
+    @_there
+    def extent(self, rows: Any) -> tuple[FloatArray, FloatArray]:
+        """Least and largest value of each feature; NaN where one is NaN."""
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        return low.get().astype(np.float64), high.get().astype(np.float64)
+
+    @_there
+    def sampled(self, rows: Any, offset: int, share: float, seed: int) -> IntArray:
+        """Numbers, within the chunk, of the rows of a sample."""
+        n = len(rows)
+        if share >= 1:
+            return np.arange(n)
+        below = np.uint64(int(share * 2.0**64))
+        room = min(n, int(1.2 * share * n) + 1000)  # many standard deviations above the mean
+        found = self._listed(room, "list_sample", n, np.int64(n), np.int64(offset), np.uint64(seed), below)
+        return np.asarray(np.sort(found.get()).astype(np.int64))
+
+    @_there
+    def gathered(self, rows: Any, index: IntArray) -> Any:
+        """These rows, on the host."""
+        return rows[cp.asarray(index)].get()
+
+    @_there
+    def empty(self, rows: Any, dtype: Any) -> Any:
+        """An array of the device with a number for each row."""
+        return cp.empty(len(rows), dtype)
+
+    @_there
+    def ask(self, question: Question, dtype: Any) -> None:
+        """Take a question to the device."""
+        centers, prices, k = question.centers, question.prices, question.k
+        if k * 4 + 2 * PART > SHARED:
+            raise ValueError(
+                f"{k} clusters are more than the {(SHARED - 2 * PART) // 4} that a pass on a GPU "
+                "can count; move X to the host, or use fewer clusters."
+            )
+        self.question, self.k = question, k
+        self.scale = np.float64(1 / question.frame.x_scale)
+        self.origin = cp.asarray(question.frame.origin)
+        self.centers = cp.asarray(np.ascontiguousarray(centers))
+        self.prices = cp.asarray(prices)
+        self.tiles = -(-k // self.tile)
+        # 16 bytes for two features of a center: both parts
+        words = self.tiles * self.chunks * self.steps * (self.tile // 8) * 32
+        self.words = cp.empty((words, 4), np.float32)
+        self.bias = cp.empty(self.tiles * self.tile, np.float32)
+        self._run(
+            "pack", words, self.centers, self.prices, k, self.d, self.chunks, words, self.words,
+            self.bias,
+        )  # fmt: skip
+        self.slope, self.fixed = _errors(centers, prices, 8 * self.steps, self.chunks)
+        if question.limit is not None:
+            self.limit, self.wide = cp.asarray(question.limit), cp.asarray(question.wide)
+
+    @_there
+    def best(self, rows: Any, label: Any, slack: Any) -> None:
+        """Fill in the best cluster of each row, and a proven lower bound of the gap to others."""
+        n = len(rows)
+        if int(self.device.compute_capability) < 80:  # no such multiplication: all in float64
+            index = cp.arange(n, dtype=np.int32)
+        else:
+            bytes_ = 2 * 16 * 32 * self.steps * (self.tile // 8)
+            index = self._listed(
+                n, "best", n, rows, np.int64(n), self.d, self.origin, self.scale, self.words,
+                self.bias, self.tiles, self.chunks, self.slope, self.fixed, label, slack,
+                each=WARP_ROWS, shared=bytes_,
+            )  # fmt: skip
+        m = len(index)
+        if m:
+            unit = np.float64((self.d + 4) * UNIT)
+            dearest = np.float64(np.abs(self.question.prices).max())
+            self._run(
+                "best_exactly", m, rows, self.d, self.origin, self.scale, index, m, self.centers,
+                self.prices, self.k, dearest, unit, label, slack, each=SOME,
+            )  # fmt: skip
+
+    @_there
+    def tally(self, rows: Any, label: Any) -> Tally:
+        """Add up rows by their labels."""
+        n, k, d, question = len(rows), self.k, self.d, self.question
+        counts = cp.zeros(k, np.int64)
+        high = cp.zeros((k, d) if question.sums else (0, d), np.int64)
+        low = cp.zeros_like(high)
+        self._run(
+            "sums", n, rows, np.int64(n), d, self.origin, self.scale, label, k,
+            int(question.sums), counts, high, low, each=PART, shared=4 * k + 2 * PART,
+        )  # fmt: skip
+        pieces, farthest = cp.zeros(4, np.int64), cp.zeros(k, np.float64)
+        # a sum of pieces has 53 bits: no thread adds up more than 2^24
+        blocks = min(-(-n * self.lanes // THREADS), 16 * self._processors())
+        self._run(
+            "costs", blocks, rows, np.int64(n), d, self.origin, self.scale, self.centers, label,
+            np.float64(question.cost_scale), pieces, farthest, each=1,
+        )  # fmt: skip
+        cost = whole_sums.total(pieces.get())
+        return Tally(counts.get(), cost, farthest.get(), high.get(), low.get())
+
+    @_there
+    def near(self, rows: Any, label: Any, slack: Any, offset: int) -> Near:
+        """Find the rows near borders, as the question asks."""
+        n, k, d, question = len(rows), self.k, self.d, self.question
+        key = self._listed(
+            n, "list_near", n, slack, label, np.int64(n), self.wide, dtype=np.uint64
+        )
+        key = cp.sort(key)
+        index = (key & np.uint64(2**32 - 1)).astype(np.int32)
+        m = len(index)
+        own, ratio = cp.empty(m, np.float64), cp.empty(m, np.float32)
+        minima = cp.full((k, k), INFINITE, np.uint64)
+        code = cp.empty(m, np.int8)
+        if m:
+            there = (rows, d, self.origin, self.scale, index, m, self.centers, self.prices)
+            self._run("own_values", m, *there, label, own)
+            self._run("scan_ratios", m, *there, k, label, own, self.limit, ratio, each=SOME)
+            self._run("scan_minima", m, *there, k, label, own, ratio, minima, each=SOME)
+            self._run(
+                "draw_rows", m, ratio, index, m, np.int64(offset), np.uint64(question.draw),
+                question.thin, SPARE, LEVELS, code,
+            )  # fmt: skip
+        order = cp.argsort(index)
+        index, code, own_label = index[order], code[order], (key[order] >> np.uint64(32))
+        taken = (code == TAKEN) | (code == SPARED)
+        drawn = code < TAKEN
+        return Near(
+            taken=index[taken].get().astype(np.int64),
+            label=own_label[taken].get().astype(np.int32),
+            spare=index[code == SPARED].get().astype(np.int64),
+            drawn=index[drawn].get().astype(np.int64),
+            level=code[drawn].get(),
+            minima=minima.view(np.float64).get(),
+        )
+
+    @_there
+    def within(self, slack: Any, most: float) -> IntArray:
+        """Numbers, within the chunk, of rows with at most so much slack, increasing."""
+        n = len(slack)
+        found = self._listed(n, "list_within", n, slack, np.int64(n), np.float64(most))
+        return np.asarray(np.sort(found.get()).astype(np.int64))
+
+    @_there
+    def counted(self, label: Any, k: int) -> IntArray:
+        """How often each label occurs."""
+        counts = cp.zeros(k, np.int64)
+        self._run(
+            "count_labels", 4 * self._processors(), label, np.int64(len(label)), k, counts,
+            each=1, shared=4 * k,
+        )  # fmt: skip
+        return counts.get()  # type: ignore[no-any-return]
+
+    @_there
+    def put(self, label: Any, index: IntArray, values: Any) -> None:
+        """Set some labels."""
+        label[cp.asarray(index)] = cp.asarray(values)
+
+    @_there
+    def taken(self, label: Any, index: IntArray) -> Any:
+        """Labels of some rows, on the host."""
+        return label[cp.asarray(index)].get()
+
+    def _processors(self) -> int:
+        return int(self.device.attributes["MultiProcessorCount"])
+
+    def _run(self, name: str, many: int, *args: Any, each: int = THREADS, shared: int = 0) -> None:
+        """Run a kernel on so many numbers, of which a block has `each`."""
+        kernel = self._kernels.get_function(name)
+        if shared > 48 * 1024:
+            kernel.max_dynamic_shared_size_bytes = shared
+        plain = tuple(np.int32(one) if isinstance(one, int) else one for one in args)
+        kernel((-(-many // each),), (THREADS,), plain, shared_mem=shared)
+
+    def _listed(
+        self,
+        room: int,
+        name: str,
+        many: int,
+        *args: Any,
+        dtype: Any = np.int32,
+        each: int = THREADS,
+        shared: int = 0,
+    ) -> Any:
+        """What a kernel lists, in no order."""
+        found, number = cp.empty(room, dtype), cp.zeros(1, np.uint32)
+        self._run(name, many, *args, found, number, each=each, shared=shared)
+        return found[: int(number.get()[0])]
+
+
+def _errors(
+    centers: FloatArray, prices: FloatArray, features: int, chunks: int
+) -> tuple[np.float32, np.float32]:
+    """What |c|^2 - 2 x c - price may be wrong by in float32: slope |x| + fixed.
+
+    Numbers are split into two of 11 bits, the products of which are exact but for the smallest, of
+    which 2^-20 are left out, twice; numbers themselves are rounded to float32. The unit that
+    multiplies adds 8 products to a sum of 24 bits and may cut off what is below, 9 times and once
+    more at the end; it does so three times for 8 features. Sums of chunks are rounded once each.
+    """
+    cut = 2.0**-23
+    unit = 1.25 * cut * (3 * 10 * features / 8 + 4 * 2**3 + 2 + chunks)
+    squares = np.square(centers).sum(axis=1)
+    longest, bias = float(np.sqrt(squares.max())), float(np.abs(squares - prices).max())
+    return np.float32(1.01 * unit * 2 * longest), np.float32(1.01 * unit * bias + 1e-30)

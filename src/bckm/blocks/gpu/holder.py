@@ -1,0 +1,173 @@
+"""`GpuHolder`: rows of an array on a GPU, which never leave it but for those near borders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bckm._core.deadline import Deadline
+from bckm._core.types import FloatArray, IntArray
+from bckm.blocks.answer import SPARE, Answer, Taken, gathered
+from bckm.blocks.drawn import Drawn
+from bckm.blocks.gpu.passes import Passes
+from bckm.blocks.labeling import Labeling
+from bckm.blocks.look import as_float32_below, located_in, nothing
+from bckm.blocks.question import Question
+from bckm.blocks.survey import Survey, merged_surveys
+
+CHUNK = 2**24  # rows in a chunk, and at most so many numbers: what a pass needs beside is bounded
+NUMBERS = 2**31
+
+
+class GpuHolder:
+    """Rows of one array on a GPU; a `Holder`.
+
+    Parameters
+    ----------
+    rows : array (n, d)
+        Of float32 or float64, contiguous, on the device.
+    passes : Passes
+        What the device does with them.
+    returned : callable
+        From an array of labels on the device to the kind of array that the caller has.
+    """
+
+    names = None
+
+    def __init__(self, rows: Any, passes: Passes, returned: Any) -> None:
+        self._rows, self._passes, self._returned = rows, passes, returned
+        self.n_rows, self.n_features = int(rows.shape[0]), int(rows.shape[1])
+        self.dtype = np.dtype(rows.dtype)
+        self.passes = self.received = 0
+
+    def survey(self, share: float, seed: int, deadline: Deadline | None = None) -> Survey:
+        """Survey all rows."""
+        self.passes += 1
+        return merged_surveys(
+            self._survey(rows, offset, share, seed) for offset, rows in self._chunks(deadline)
+        )
+
+    def look(self, question: Question, deadline: Deadline | None = None) -> Answer:
+        """Answer a question about all rows."""
+        self.passes += 1
+        self._passes.ask(question, self.dtype)
+        answer = gathered(
+            self._look(rows, offset, question) for offset, rows in self._chunks(deadline)
+        )
+        self.received += answer.nbytes
+        return answer
+
+    def count(self, labeling: Labeling, deadline: Deadline | None = None) -> IntArray:
+        """Count the labels of all rows, (k,)."""
+        self.passes += 1
+        k = labeling.prices.size
+        counts = np.zeros(k, np.int64)
+        for _, label in self._labels(labeling, deadline):
+            counts += self._passes.counted(label, k)
+        return counts
+
+    def labels(self, labeling: Labeling) -> Any:
+        """Labels of all rows: the same kind of array as the rows, on the same device."""
+        self.passes += 1
+        found = self._passes.empty(self._rows, np.int32)
+        for offset, label in self._labels(labeling, None):
+            found[offset : offset + len(label)] = label
+        return self._returned(found)
+
+    def place(self, row: int, feature: int) -> str:
+        """Where a number is, for messages."""
+        return f"sample {row}, feature {feature}"
+
+    def _chunks(self, deadline: Deadline | None) -> Iterator[tuple[int, Any]]:
+        step = max(1, min(CHUNK, NUMBERS // self.n_features))
+        for start in range(0, self.n_rows, step):
+            if deadline is not None:
+                deadline.check()
+            yield start, self._rows[start : start + step]
+
+    def _survey(self, rows: Any, offset: int, share: float, seed: int) -> Survey:
+        passes = self._passes
+        low, high = passes.extent(rows)
+        bad = None
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            bad = self._first_bad(rows, offset)
+        index = passes.sampled(rows, offset, share, seed)
+        sample = passes.gathered(rows, index)
+        return Survey(len(rows), bad, low, high, index + offset, sample)
+
+    def _first_bad(self, rows: Any, offset: int) -> tuple[int, int]:
+        """Row and feature of the first number that is not finite."""
+        begin, end = 0, len(rows)
+        while end - begin > 1:  # halves of it, on the device
+            middle = (begin + end) // 2
+            finite = all(np.isfinite(one).all() for one in self._passes.extent(rows[begin:middle]))
+            begin, end = (middle, end) if finite else (begin, middle)
+        row = self._passes.gathered(rows, np.array([begin]))[0]
+        return offset + begin, int(np.flatnonzero(~np.isfinite(row))[0])
+
+    def _look(self, rows: Any, offset: int, question: Question) -> Answer:
+        passes, d, most = self._passes, self.n_features, question.most
+        label, slack = passes.empty(rows, np.int32), passes.empty(rows, np.float32)
+        passes.best(rows, label, slack)
+        tally = passes.tally(rows, label)
+        taken = Taken.none(d, self.dtype)
+        spare = drawn = Drawn.none(d, self.dtype, question.draw)
+        minima = np.empty((0, 0), np.float32)
+        if question.limit is not None and question.k > 1:
+            near = passes.near(rows, label, slack, offset)
+            found = passes.gathered(rows, near.taken)
+            taken = Taken.found(found, near.label, near.taken + offset, most)
+            levels = np.full(near.spare.size, SPARE, np.int8)
+            spare = self._drawn(rows, near.spare, levels, offset, question.draw)
+            spare = spare.at_most(most >> SPARE)
+            drawn = self._drawn(rows, near.drawn, near.level.astype(np.int8), offset, question.draw)
+            drawn = drawn.at_most(most)
+            minima = as_float32_below(near.minima)
+        elif question.limit is not None:
+            minima = np.full((question.k, question.k), np.inf, np.float32)
+        where = nothing(question, d, self.dtype).located
+        if question.listed is not None:
+            at = passes.within(slack, question.listed.slack)
+            where = located_in(passes.gathered(rows, at), at + offset, question.listed)
+        return Answer(
+            tally.counts,
+            tally.cost,
+            tally.farthest,
+            tally.high,
+            tally.low,
+            taken,
+            spare,
+            drawn,
+            minima,
+            where,
+            most,
+        )
+
+    def _drawn(
+        self, rows: Any, index: IntArray, level: Any, offset: int, draw: int
+    ) -> Drawn:
+        return Drawn(self._passes.gathered(rows, index), index + offset, level, draw)
+
+    def _labels(self, labeling: Labeling, deadline: Deadline | None) -> Iterator[tuple[int, Any]]:
+        """Labels of each chunk, exceptions included."""
+        passes, ties = self._passes, labeling.ties
+        question = Question(labeling.frame, labeling.centers, labeling.prices, sums=False)
+        passes.ask(question, self.dtype)
+        for offset, rows in self._chunks(deadline):
+            label, slack = passes.empty(rows, np.int32), passes.empty(rows, np.float32)
+            passes.best(rows, label, slack)
+            if ties is not None:
+                at = passes.within(slack, ties.slack)
+                found = ties.relabel(passes.gathered(rows, at), at + offset, passes.taken(label, at))
+                passes.put(label, at, found)
+            begin, end = np.searchsorted(labeling.index, [offset, offset + len(rows)])
+            if end > begin:
+                index = labeling.index[begin:end] - offset
+                passes.put(label, index, labeling.label[begin:end])
+            yield offset, label
+
+    def distances(self, centers: FloatArray) -> Any:
+        """Distances of all rows to centers: the same kind of array as the rows."""
+        raise NotImplementedError

@@ -1,0 +1,625 @@
+// Passes over rows on a GPU. Compiled for a type of rows (REAL), a number of steps of 8 features
+// that stay in registers (STEPS), whether there are more (CHUNKED), and the lanes of a row (LANES).
+//
+// float32 decides where its error is proven to be smaller than the gap; all else is float64, and
+// sums are whole numbers, so that their order does not matter.
+
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define WARP_ROWS 32                 // rows of a warp in `best`
+#define WARPS 8                      // warps of a block there
+#define NT (CHUNKED ? 4 : 8)         // groups of 8 centers in a tile
+#define TILE (8 * NT)                // centers in a tile
+#define CHUNK_WORDS (STEPS * NT * 32)  // float4 of a tile and a chunk of features
+#define BLOCKS (STEPS > 2 ? 1 : 2)     // that share a multiprocessor in `best`
+
+__device__ __forceinline__ double seen(const REAL* x, i64 row, int t, int d, const double* origin,
+                                       double scale) {
+    return (static_cast<double>(x[row * d + t]) - origin[t]) * scale;
+}
+
+// ---- the best two clusters in float32 ----
+
+__device__ __forceinline__ void multiply(float (&c)[4], const unsigned (&a)[4], float b0, float b1) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(__float_as_uint(b0)),
+          "r"(__float_as_uint(b1)));
+}
+
+// The nearest number of 11 bits (TF32).
+__device__ __forceinline__ float nearest_short(float value) {
+    unsigned bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+    return __uint_as_float(bits & 0xffffe000u);
+}
+
+__device__ __forceinline__ void copy_async(void* to, const void* from) {
+    const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
+}
+
+// The rows of a lane: lane l has rows l / 4 + 8 i of a warp, i below 4, and of each step of 8
+// features those with the numbers l % 4 and l % 4 + 4.
+struct Rows {
+    float x[STEPS][2][4];  // step, pair of rows, as the multiplication wants them
+
+    __device__ __forceinline__ void load(const REAL* data, i64 first, i64 n, int d, int chunk,
+                                         const double* origin, double scale, float (&square)[4]) {
+        const int lane = threadIdx.x % 32, t0 = lane % 4;
+#pragma unroll
+        for (int s = 0; s < STEPS; ++s)
+#pragma unroll
+            for (int m = 0; m < 2; ++m)
+#pragma unroll
+                for (int q = 0; q < 4; ++q) {
+                    const i64 row = first + lane / 4 + 16 * m + 8 * (q % 2);
+                    const int t = (chunk * STEPS + s) * 8 + t0 + 4 * (q / 2);
+                    float v = 0.0f;
+                    if (row < n && t < d) v = static_cast<float>(seen(data, row, t, d, origin, scale));
+                    x[s][m][q] = v;
+                    square[2 * m + q % 2] += v * v;
+                }
+    }
+};
+
+__device__ __forceinline__ void tile_products(float (&sum)[2][NT][4], const Rows& rows,
+                                              const float4* words) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int s = 0; s < STEPS; ++s) {
+        unsigned high[2][4], low[2][4];
+#pragma unroll
+        for (int m = 0; m < 2; ++m)
+#pragma unroll
+            for (int q = 0; q < 4; ++q) {
+                const unsigned bits = __float_as_uint(rows.x[s][m][q]) & 0xffffe000u;
+                high[m][q] = bits;
+                low[m][q] = __float_as_uint(rows.x[s][m][q] - __uint_as_float(bits)) & 0xffffe000u;
+            }
+#pragma unroll
+        for (int g = 0; g < NT; g += 4) {
+            float4 c[4];
+#pragma unroll
+            for (int j = 0; j < 4; ++j) c[j] = words[(s * NT + g + j) * 32 + lane];
+#pragma unroll
+            for (int j = 0; j < 4; ++j)
+#pragma unroll
+                for (int m = 0; m < 2; ++m) multiply(sum[m][g + j], low[m], c[j].x, c[j].y);
+#pragma unroll
+            for (int j = 0; j < 4; ++j)
+#pragma unroll
+                for (int m = 0; m < 2; ++m) multiply(sum[m][g + j], high[m], c[j].z, c[j].w);
+#pragma unroll
+            for (int j = 0; j < 4; ++j)
+#pragma unroll
+                for (int m = 0; m < 2; ++m) multiply(sum[m][g + j], high[m], c[j].x, c[j].y);
+        }
+    }
+}
+
+// Centers times -2, as high and low parts, tile by tile and chunk by chunk, in the order in which
+// `best` multiplies them; `bias` is |c|^2 - price, and large where there is no center.
+extern "C" __global__ void pack(const double* centers, const double* prices, int k, int d,
+                                int chunks, int words, float4* to, float* bias) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= words) return;
+    const int lane = at % 32, group = at / 32 % NT, step = at / (32 * NT) % STEPS;
+    const int chunk = at / CHUNK_WORDS % chunks, tile = at / CHUNK_WORDS / chunks;
+    const int c = tile * TILE + 8 * group + lane / 4, t = (chunk * STEPS + step) * 8 + lane % 4;
+    float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int i = 0; i < 2; ++i)
+        if (c < k && t + 4 * i < d) {
+            const float value = static_cast<float>(-2.0 * centers[static_cast<i64>(c) * d + t + 4 * i]);
+            const float high = nearest_short(value);
+            part[i] = high;
+            part[2 + i] = nearest_short(value - high);
+        }
+    to[at] = make_float4(part[0], part[1], part[2], part[3]);
+    if (lane % 4 == 0 && step == 0 && chunk == 0) {
+        double square = 0.0;
+        if (c < k)
+            for (int i = 0; i < d; ++i) {
+                const double x = centers[static_cast<i64>(c) * d + i];
+                square = fma(x, x, square);
+            }
+        bias[c] = c < k ? static_cast<float>(square - prices[c]) : 3.0e38f;
+    }
+}
+
+// What is computed is wrong by at most slope |x| + fixed. Rows whose best cluster that leaves open
+// are listed in `open`.
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
+    best(const REAL* data, i64 n, int d, const double* origin, double scale, const float4* words,
+         const float* bias, int tiles, int chunks, float slope, float fixed, int* label,
+         float* slack, int* open, unsigned* n_open) {
+    extern __shared__ float4 shared[];  // two buffers
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, items = tiles * chunks;
+    const i64 first = (static_cast<i64>(blockIdx.x) * WARPS + warp) * WARP_ROWS;
+    const auto fetch = [&](int item) {
+        float4* to = shared + (item % 2) * CHUNK_WORDS;
+        const float4* from = words + static_cast<i64>(item) * CHUNK_WORDS;
+        for (int i = threadIdx.x; i < CHUNK_WORDS; i += 32 * WARPS) copy_async(to + i, from + i);
+        asm volatile("cp.async.commit_group;");
+    };
+    fetch(0);
+    Rows rows;
+    float square[4] = {0.0f, 0.0f, 0.0f, 0.0f}, least[4], second[4];
+    int where[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) least[i] = second[i] = 3.0e38f;
+#if !CHUNKED
+    rows.load(data, first, n, d, 0, origin, scale, square);
+#endif
+    float sum[2][NT][4];
+#if CHUNKED
+    float total[2][NT][4];
+#endif
+    int item = 0;
+    for (int tile = 0; tile < tiles; ++tile) {
+        const float* start = bias + tile * TILE + 2 * (lane % 4);
+        for (int chunk = 0; chunk < chunks; ++chunk, ++item) {
+            asm volatile("cp.async.wait_group 0;");
+            __syncthreads();
+            if (item + 1 < items) fetch(item + 1);
+#if CHUNKED
+            float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+            rows.load(data, first, n, d, chunk, origin, scale, part);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) square[i] += tile == 0 ? part[i] : 0.0f;
+#endif
+#pragma unroll
+            for (int m = 0; m < 2; ++m)
+#pragma unroll
+                for (int g = 0; g < NT; ++g)
+#pragma unroll
+                    for (int q = 0; q < 4; ++q)
+                        sum[m][g][q] = CHUNKED ? 0.0f : __ldg(start + 8 * g + q % 2);
+            tile_products(sum, rows, shared + (item % 2) * CHUNK_WORDS);
+#if CHUNKED
+#pragma unroll
+            for (int m = 0; m < 2; ++m)
+#pragma unroll
+                for (int g = 0; g < NT; ++g)
+#pragma unroll
+                    for (int q = 0; q < 4; ++q)
+                        total[m][g][q] =
+                            sum[m][g][q] + (chunk ? total[m][g][q] : __ldg(start + 8 * g + q % 2));
+#endif
+        }
+#pragma unroll
+        for (int m = 0; m < 2; ++m)
+#pragma unroll
+            for (int g = 0; g < NT; ++g)
+#pragma unroll
+                for (int q = 0; q < 4; ++q) {
+#if CHUNKED
+                    const float v = total[m][g][q];
+#else
+                    const float v = sum[m][g][q];
+#endif
+                    const int i = 2 * m + q / 2;
+                    second[i] = fminf(second[i], fmaxf(least[i], v));
+                    if (v < least[i]) where[i] = tile * TILE + 8 * g + 2 * (lane % 4) + q % 2;
+                    least[i] = fminf(least[i], v);
+                }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int apart = 1; apart < 4; apart *= 2) {
+            square[i] += __shfl_xor_sync(0xffffffffu, square[i], apart);
+            const float v = __shfl_xor_sync(0xffffffffu, least[i], apart);
+            const float w = __shfl_xor_sync(0xffffffffu, second[i], apart);
+            const int at = __shfl_xor_sync(0xffffffffu, where[i], apart);
+            second[i] = fminf(fminf(second[i], w), fmaxf(least[i], v));
+            if (v < least[i] || (v == least[i] && at < where[i])) where[i] = at;
+            least[i] = fminf(least[i], v);
+        }
+    }
+    // each lane writes one of the four rows that it shares with three others
+    float mine = 0.0f, next = 0.0f, length = 0.0f;
+    int at = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        if (i == lane % 4) mine = least[i], next = second[i], length = square[i], at = where[i];
+    const i64 row = first + lane / 4 + 8 * (lane % 4);
+    bool left = false;
+    if (row < n) {
+        const float error = 2.0f * (slope * sqrtf(length) + fixed), gap = next - mine;
+        const float safe = gap - error - 2.4e-7f * gap;
+        left = !(safe > 0.0f);
+        label[row] = at;
+        slack[row] = left ? 0.0f : safe;
+    }
+    const unsigned voted = __ballot_sync(0xffffffffu, left);
+    if (voted) {
+        unsigned begin = 0;
+        if (lane == 0) begin = atomicAdd(n_open, __popc(voted));
+        begin = __shfl_sync(0xffffffffu, begin, 0);
+        if (left) open[begin + __popc(voted & ((1u << lane) - 1))] = static_cast<int>(row);
+    }
+}
+
+// ---- some rows in float64 ----
+
+#define SOME 64   // rows, and centers, of a tile
+#define DEEP 16   // features at a time
+
+// Calls use(i, b, value) for rows i = 0..3 of this thread (row 16 i + threadIdx.x / 16 of the block)
+// and each of its centers b: value is |x - c_b|^2 - price_b.
+template <class Use>
+__device__ __forceinline__ void all_values(const REAL* data, int d, const double* origin,
+                                           double scale, const int* index, int m,
+                                           const double* centers, const double* prices, int k,
+                                           const Use& use) {
+    __shared__ double xs[DEEP][SOME + 1], cs[DEEP][SOME + 1];
+    const int ty = threadIdx.x / 16, tx = threadIdx.x % 16, from = blockIdx.x * SOME;
+    for (int c0 = 0; c0 < k; c0 += SOME) {
+        double sum[4][4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+#pragma unroll
+            for (int j = 0; j < 4; ++j) sum[i][j] = 0.0;
+        for (int t0 = 0; t0 < d; t0 += DEEP) {
+            __syncthreads();
+#pragma unroll
+            for (int r = 0; r < SOME; r += 16) {
+                const int row = from + r + ty, c = c0 + r + ty, t = t0 + tx;
+                xs[tx][r + ty] = row < m && t < d ? seen(data, index[row], t, d, origin, scale) : 0.0;
+                cs[tx][r + ty] = c < k && t < d ? centers[static_cast<i64>(c) * d + t] : 0.0;
+            }
+            __syncthreads();
+#pragma unroll
+            for (int t = 0; t < DEEP; ++t) {
+                double x[4], c[4];
+#pragma unroll
+                for (int i = 0; i < 4; ++i) x[i] = xs[t][ty + 16 * i], c[i] = cs[t][tx + 16 * i];
+#pragma unroll
+                for (int i = 0; i < 4; ++i)
+#pragma unroll
+                    for (int j = 0; j < 4; ++j) {
+                        const double apart = x[i] - c[j];
+                        sum[i][j] = fma(apart, apart, sum[i][j]);
+                    }
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+            const int b = c0 + tx + 16 * j;
+            if (b < k) {
+                const double price = prices[b];
+#pragma unroll
+                for (int i = 0; i < 4; ++i) use(i, b, sum[i][j] - price);
+            }
+        }
+    }
+}
+
+__device__ __forceinline__ float below(double value) {  // a float32 that is not above
+    return value >= 3.0e38 ? 3.0e38f : __double2float_rd(value);
+}
+
+// Best cluster and slack of m listed rows; `unit`: rounding of a value by what it is made of.
+extern "C" __global__ void __launch_bounds__(256)
+    best_exactly(const REAL* data, int d, const double* origin, double scale, const int* index,
+                 int m, const double* centers, const double* prices, int k, double dearest,
+                 double unit, int* label, float* slack) {
+    double least[4], second[4];
+    int where[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) least[i] = second[i] = 1.0e308, where[i] = 0;
+    all_values(data, d, origin, scale, index, m, centers, prices, k,
+               [&](int i, int b, double value) {
+                   second[i] = fmin(second[i], fmax(least[i], value));
+                   if (value < least[i]) where[i] = b;
+                   least[i] = fmin(least[i], value);
+               });
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int apart = 1; apart < 16; apart *= 2) {
+            const double v = __shfl_xor_sync(0xffffffffu, least[i], apart);
+            const double w = __shfl_xor_sync(0xffffffffu, second[i], apart);
+            const int at = __shfl_xor_sync(0xffffffffu, where[i], apart);
+            second[i] = fmin(fmin(second[i], w), fmax(least[i], v));
+            if (v < least[i] || (v == least[i] && at < where[i])) where[i] = at;
+            least[i] = fmin(least[i], v);
+        }
+        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+        if (threadIdx.x % 16 == 0 && place < m) {
+            const double size = fabs(least[i]) + fabs(second[i]) + 2.0 * dearest;
+            label[index[place]] = where[i];
+            slack[index[place]] =
+                k == 1 ? 3.0e38f : below(second[i] - least[i] - unit * size);
+        }
+    }
+}
+
+// What the own cluster of m listed rows costs, prices included.
+extern "C" __global__ void own_values(const REAL* data, int d, const double* origin, double scale,
+                                      const int* index, int m, const double* centers,
+                                      const double* prices, const int* label, double* own) {
+    const int j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (j >= m) return;
+    const i64 row = index[j];
+    const int a = label[row];
+    double sum = 0.0;
+    for (int t = 0; t < d; ++t) {
+        const double apart = seen(data, row, t, d, origin, scale) - centers[static_cast<i64>(a) * d + t];
+        sum = fma(apart, apart, sum);
+    }
+    own[j] = sum - prices[a];
+}
+
+// The least gap of each of m listed rows in limits of its pair of clusters, or a little less.
+extern "C" __global__ void __launch_bounds__(256)
+    scan_ratios(const REAL* data, int d, const double* origin, double scale, const int* index,
+                int m, const double* centers, const double* prices, int k, const int* label,
+                const double* own, const double* limit, float* ratio) {
+    float least[4];
+    double mine[4];
+    int a[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+        least[i] = 3.0e38f;
+        a[i] = place < m ? label[index[place]] : 0;
+        mine[i] = place < m ? own[place] : 0.0;
+    }
+    all_values(data, d, origin, scale, index, m, centers, prices, k,
+               [&](int i, int b, double value) {
+                   if (b == a[i]) return;
+                   const double gap = value - mine[i], most = limit[static_cast<i64>(a[i]) * k + b];
+                   float here = 3.0e38f;
+                   if (gap <= most)
+                       here = 0.0f;
+                   else if (most > 0.0)
+                       here = fmaxf(fminf(static_cast<float>(gap / most), 3.0e38f) * 0.999999f,
+                                    1.0000001f);
+                   least[i] = fminf(least[i], here);
+               });
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int apart = 1; apart < 16; apart *= 2)
+            least[i] = fminf(least[i], __shfl_xor_sync(0xffffffffu, least[i], apart));
+        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+        if (threadIdx.x % 16 == 0 && place < m) ratio[place] = least[i];
+    }
+}
+
+// Least gaps, pair by pair, of those listed rows whose ratio is above 1. Gaps are not negative, so
+// their bits are in the same order as they are.
+extern "C" __global__ void __launch_bounds__(256)
+    scan_minima(const REAL* data, int d, const double* origin, double scale, const int* index,
+                int m, const double* centers, const double* prices, int k, const int* label,
+                const double* own, const float* ratio, u64* minima) {
+    double mine[4];
+    int a[4];
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+        const bool beyond = place < m && ratio[place] > 1.0f;
+        a[i] = beyond ? label[index[place]] : -1;
+        mine[i] = beyond ? own[place] : 0.0;
+        any = any || beyond;
+    }
+    if (!__syncthreads_or(any)) return;
+    all_values(data, d, origin, scale, index, m, centers, prices, k,
+               [&](int i, int b, double value) {
+                   if (a[i] < 0 || b == a[i]) return;
+                   u64* to = minima + static_cast<i64>(a[i]) * k + b;
+                   const u64 bits = __double_as_longlong(fmax(value - mine[i], 0.0));
+                   if (bits < *reinterpret_cast<volatile u64*>(to)) atomicMin(to, bits);
+               });
+}
+
+// ---- which rows ----
+
+extern "C" __global__ void list_near(const float* slack, const int* label, i64 n,
+                                     const double* wide, u64* key, unsigned* number) {
+    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const bool here = row < n && static_cast<double>(slack[row]) <= wide[label[row]];
+    const unsigned voted = __ballot_sync(0xffffffffu, here);
+    if (!voted) return;
+    const int lane = threadIdx.x % 32;
+    unsigned begin = 0;
+    if (lane == 0) begin = atomicAdd(number, __popc(voted));
+    begin = __shfl_sync(0xffffffffu, begin, 0);
+    // by label, then by row
+    if (here)
+        key[begin + __popc(voted & ((1u << lane) - 1))] =
+            (static_cast<u64>(label[row]) << 32) | static_cast<u64>(row);
+}
+
+__device__ __forceinline__ u64 hashed(u64 number, u64 seed) {  // as `survey.hashed`
+    u64 z = number + seed * 0x9E3779B97F4A7C15ull;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+extern "C" __global__ void list_sample(i64 n, i64 offset, u64 seed, u64 below, int* index,
+                                       unsigned* number) {
+    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (row < n && hashed(static_cast<u64>(row + offset), seed) < below)
+        index[atomicAdd(number, 1)] = static_cast<int>(row);
+}
+
+// 64: taken; 65: taken and spare; 127: neither taken nor drawn; below: drawn at this level.
+extern "C" __global__ void draw_rows(const float* ratio, const int* index, int m, i64 offset,
+                                     u64 draw, int thin, int spare, int levels, signed char* code) {
+    const int j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (j >= m) return;
+    const bool taken = ratio[j] <= 1.0f;
+    int level = spare;
+    if (!taken) {
+        frexpf(fminf(ratio[j], 1e30f), &level);
+        level = min(min(max(level, 1), levels) + thin, 63);
+    }
+    const bool drawn =
+        (hashed(static_cast<u64>(index[j] + offset), draw) >> 1) < (1ull << (63 - level));
+    code[j] = static_cast<signed char>(taken ? (drawn ? 65 : 64) : (drawn ? level : 127));
+}
+
+extern "C" __global__ void list_within(const float* slack, i64 n, double most, int* index,
+                                       unsigned* number) {
+    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (row < n && static_cast<double>(slack[row]) <= most)
+        index[atomicAdd(number, 1)] = static_cast<int>(row);
+}
+
+// ---- sums, as whole numbers ----
+
+#define PART 4096  // rows of a block in `sums`
+#define EACH 4     // features of a lane at a time
+
+__device__ __forceinline__ void add_whole(i64* to, double value) {
+    if (value != 0.0) atomicAdd(reinterpret_cast<u64*>(to), static_cast<u64>(static_cast<i64>(value)));
+}
+
+// Rows of a block are put in order of their labels, so that few sums go to memory.
+extern "C" __global__ void __launch_bounds__(256)
+    sums(const REAL* data, i64 n, int d, const double* origin, double scale, const int* label,
+         int k, int want, i64* counts, i64* high, i64* low) {
+    extern __shared__ unsigned held[];  // (k,) and the order of the rows
+    unsigned short* order = reinterpret_cast<unsigned short*>(held + k);
+    __shared__ unsigned before[256];
+    const i64 first = static_cast<i64>(blockIdx.x) * PART;
+    const int rows = static_cast<int>(min(static_cast<i64>(PART), n - first));
+    for (int a = threadIdx.x; a < k; a += 256) held[a] = 0;
+    __syncthreads();
+    for (int j = threadIdx.x; j < rows; j += 256) atomicAdd(held + label[first + j], 1u);
+    __syncthreads();
+    const int span = (k + 255) / 256, from = min(k, static_cast<int>(threadIdx.x) * span),
+              to = min(k, from + span);
+    unsigned mine = 0;
+    for (int a = from; a < to; ++a) {
+        mine += held[a];
+        if (held[a]) atomicAdd(reinterpret_cast<u64*>(counts + a), static_cast<u64>(held[a]));
+    }
+    before[threadIdx.x] = mine;
+    __syncthreads();
+    for (int apart = 1; apart < 256; apart *= 2) {
+        const unsigned more = threadIdx.x >= apart ? before[threadIdx.x - apart] : 0;
+        __syncthreads();
+        before[threadIdx.x] += more;
+        __syncthreads();
+    }
+    if (!want) return;
+    unsigned begin = before[threadIdx.x] - mine;
+    for (int a = from; a < to; ++a) {
+        const unsigned many = held[a];
+        held[a] = begin;
+        begin += many;
+    }
+    __syncthreads();
+    for (int j = threadIdx.x; j < rows; j += 256)
+        order[atomicAdd(held + label[first + j], 1u)] = static_cast<unsigned short>(j);
+    __syncthreads();
+    const int group = threadIdx.x / LANES, lane = threadIdx.x % LANES, groups = 256 / LANES;
+    const int share = (rows + groups - 1) / groups, start = group * share,
+              end = min(rows, start + share);
+    for (int t0 = lane; t0 < d; t0 += LANES * EACH) {
+        double up[EACH], down[EACH], middle[EACH];
+#pragma unroll
+        for (int e = 0; e < EACH; ++e) {
+            up[e] = down[e] = 0.0;
+            middle[e] = t0 + e * LANES < d ? origin[t0 + e * LANES] : 0.0;
+        }
+        int at = -1;
+        for (int j = start; j <= end; ++j) {
+            const i64 row = j < end ? first + order[j] : 0;
+            const int a = j < end ? label[row] : -1;
+            if (a != at) {
+                if (at >= 0)
+#pragma unroll
+                    for (int e = 0; e < EACH; ++e)
+                        if (t0 + e * LANES < d) {
+                            const i64 cell = static_cast<i64>(at) * d + t0 + e * LANES;
+                            add_whole(high + cell, up[e]);
+                            add_whole(low + cell, down[e]);
+                            up[e] = down[e] = 0.0;
+                        }
+                at = a;
+            }
+            if (j < end)
+#pragma unroll
+                for (int e = 0; e < EACH; ++e)
+                    if (t0 + e * LANES < d) {
+                        const double x = static_cast<double>(data[row * d + t0 + e * LANES]);
+                        const double scaled = (x - middle[e]) * scale * 268435456.0;
+                        const double top = rint(scaled);
+                        up[e] += top;
+                        down[e] += rint((scaled - top) * 268435456.0);
+                    }
+        }
+    }
+}
+
+// Squared distances to the own center: their sum in four pieces, and the largest of each cluster.
+extern "C" __global__ void __launch_bounds__(256)
+    costs(const REAL* data, i64 n, int d, const double* origin, double scale,
+          const double* centers, const int* label, double cost_scale, i64* pieces, u64* farthest) {
+    __shared__ i64 all[4];
+    if (threadIdx.x < 4) all[threadIdx.x] = 0;
+    __syncthreads();
+    const int lane = threadIdx.x % LANES, groups = 256 / LANES;
+    double sum[4] = {0.0, 0.0, 0.0, 0.0};
+    // all lanes of a warp go on as long as one of them has a row: they add up together
+    const i64 stride = static_cast<i64>(gridDim.x) * groups;
+    const i64 begin = static_cast<i64>(blockIdx.x) * groups + threadIdx.x / LANES;
+    const i64 turns = (n + stride - 1) / stride;
+    for (i64 turn = 0; turn < turns; ++turn) {
+        const i64 row = begin + turn * stride;
+        double square = 0.0;
+        int a = 0;
+        if (row < n) {
+            a = label[row];
+            for (int t = lane; t < d; t += LANES) {
+                const double apart =
+                    seen(data, row, t, d, origin, scale) - centers[static_cast<i64>(a) * d + t];
+                square = fma(apart, apart, square);
+            }
+        }
+#pragma unroll
+        for (int apart = 1; apart < LANES; apart *= 2)
+            square += __shfl_xor_sync(0xffffffffu, square, apart);
+        if (row < n && lane == 0) {
+            const u64 bits = __double_as_longlong(square);
+            if (bits > *reinterpret_cast<volatile u64*>(farthest + a)) atomicMax(farthest + a, bits);
+            double rest = square * cost_scale;
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                rest *= 268435456.0;
+                const double top = rint(rest);
+                sum[i] += top;
+                rest -= top;
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        if (sum[i] != 0.0)
+            atomicAdd(reinterpret_cast<u64*>(all + i), static_cast<u64>(static_cast<i64>(sum[i])));
+    __syncthreads();
+    if (threadIdx.x < 4)
+        atomicAdd(reinterpret_cast<u64*>(pieces + threadIdx.x), static_cast<u64>(all[threadIdx.x]));
+}
+
+// How often each label occurs.
+extern "C" __global__ void count_labels(const int* label, i64 n, int k, u64* counts) {
+    extern __shared__ unsigned held[];
+    for (int a = threadIdx.x; a < k; a += blockDim.x) held[a] = 0;
+    __syncthreads();
+    const i64 stride = static_cast<i64>(gridDim.x) * blockDim.x;
+    for (i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x; row < n; row += stride)
+        atomicAdd(held + label[row], 1u);
+    __syncthreads();
+    for (int a = threadIdx.x; a < k; a += blockDim.x)
+        if (held[a]) atomicAdd(counts + a, static_cast<u64>(held[a]));
+}

@@ -1,0 +1,89 @@
+"""`Passes`: what a device does with the rows that it holds; the seam between host and GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from bckm._core.types import FloatArray, IntArray
+from bckm.blocks.question import Question
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts and whole sums of the rows of a chunk, on the host; as in `Answer`."""
+
+    counts: IntArray
+    cost: int
+    farthest: FloatArray
+    high: IntArray
+    low: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """The rows of a chunk that lie near borders, on the host.
+
+    Attributes
+    ----------
+    taken, spare, drawn : arrays
+        Numbers of rows within the chunk, increasing: within the limits, some of these, and some
+        of those beyond.
+    label : array
+        Clusters of the first.
+    level : array
+        Levels of the last; see `Drawn`.
+    minima : array (k, k)
+        Least gaps of rows that are not taken; infinite where there are none.
+    """
+
+    taken: IntArray
+    label: IntArray
+    spare: IntArray
+    drawn: IntArray
+    level: IntArray
+    minima: FloatArray
+
+
+class Passes(Protocol):
+    """Passes over chunks of rows; `rows`, `label` and `slack` are arrays of the device.
+
+    Rows are of float32 or float64, contiguous. A look begins with `ask`; what it is about is then
+    on the device.
+    """
+
+    def extent(self, rows: Any) -> tuple[FloatArray, FloatArray]:
+        """Least and largest value of each feature; NaN where one is NaN."""
+
+    def sampled(self, rows: Any, offset: int, share: float, seed: int) -> IntArray:
+        """Numbers, within the chunk, of the rows of a sample; see `survey.sampled`."""
+
+    def gathered(self, rows: Any, index: IntArray) -> Any:
+        """These rows, on the host."""
+
+    def empty(self, rows: Any, dtype: Any) -> Any:
+        """An array of the device with a number for each row."""
+
+    def ask(self, question: Question, dtype: Any) -> None:
+        """Take a question to the device."""
+
+    def best(self, rows: Any, label: Any, slack: Any) -> None:
+        """Fill in the best cluster of each row, and a proven lower bound of the gap to others."""
+
+    def tally(self, rows: Any, label: Any) -> Tally:
+        """Add up rows by their labels."""
+
+    def near(self, rows: Any, label: Any, slack: Any, offset: int) -> Near:
+        """Find the rows near borders, as the question asks."""
+
+    def within(self, slack: Any, most: float) -> IntArray:
+        """Numbers, within the chunk, of rows with at most so much slack, increasing."""
+
+    def counted(self, label: Any, k: int) -> IntArray:
+        """How often each label occurs."""
+
+    def put(self, label: Any, index: IntArray, values: Any) -> None:
+        """Set some labels."""
+
+    def taken(self, label: Any, index: IntArray) -> Any:
+        """Labels of some rows, on the host."""
