@@ -22,8 +22,8 @@ from bckm.blocks.drawn import LEVELS
 from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.question import Question
 
-WARP_ROWS = 256  # rows of a block of `best`
-WIDE = 8  # steps of 8 features that a thread holds; more come in chunks
+ROWS = 256  # rows of a block of `best`
+WIDE, CHUNK = 16, 4  # steps of 8 features that a thread holds; more come in chunks of so many
 SOME, PART, THREADS = 64, 4096, 256  # rows of a block: in float64, of sums, of all else
 SHARED = 220 * 1024  # bytes of shared memory that a block may have
 INFINITE = np.float64(np.inf).view(np.uint64)
@@ -57,15 +57,14 @@ class CupyPasses:
     def __init__(self, rows: Any) -> None:
         self.device = rows.device
         d = int(rows.shape[1])
-        self.steps = min(WIDE, -(-d // 8))
+        steps = 2 * -(-d // 16)
+        self.steps = steps if steps <= WIDE else CHUNK
         self.chunks = -(-d // (8 * self.steps))
-        self.tile = 32 if self.chunks > 1 else 64
+        self.tile = 64 if self.steps <= 8 else 32
         lanes = min(32, 1 << max(0, d - 1).bit_length())
         real = "float" if rows.dtype == np.float32 else "double"
         with self.device:
-            self._kernels = _module(
-                real, self.steps, self.chunks > 1, lanes, int(self.device.id)
-            )
+            self._kernels = _module(real, self.steps, self.chunks > 1, lanes, int(self.device.id))
         self.lanes, self.d = lanes, d
 
     @_there
@@ -82,7 +81,9 @@ class CupyPasses:
             return np.arange(n)
         below = np.uint64(int(share * 2.0**64))
         room = min(n, int(1.2 * share * n) + 1000)  # many standard deviations above the mean
-        found = self._listed(room, "list_sample", n, np.int64(n), np.int64(offset), np.uint64(seed), below)
+        found = self._listed(
+            room, "list_sample", n, np.int64(n), np.int64(offset), np.uint64(seed), below
+        )
         return np.asarray(np.sort(found.get()).astype(np.int64))
 
     @_there
@@ -119,49 +120,77 @@ class CupyPasses:
             self.bias,
         )  # fmt: skip
         self.slope, self.fixed = _errors(centers, prices, 8 * self.steps, self.chunks)
+        self.dearest = np.float64(np.abs(prices).max())
         if question.limit is not None:
             self.limit, self.wide = cp.asarray(question.limit), cp.asarray(question.wide)
 
     @_there
     def best(self, rows: Any, label: Any, slack: Any) -> None:
         """Fill in the best cluster of each row, and a proven lower bound of the gap to others."""
+        self._best(rows, None, len(rows), label, slack)
+
+    @_there
+    def again(self, rows: Any, label: Any, slack: Any, drop: FloatArray) -> tuple[Any, Any]:
+        """Lower slacks by what prices may have taken of them; see rows again that have none left.
+
+        Returned are the rows whose labels have changed, and their labels before.
+        """
         n = len(rows)
+        taken = cp.asarray(np.nextafter(drop.astype(np.float32), np.float32(np.inf)))
+        index = self._listed(n, "lower_slacks", n, slack, label, np.int64(n), taken)
+        before = label[index]
+        self._best(rows, index, len(index), label, slack)
+        moved = cp.flatnonzero(before != label[index])
+        return index[moved], before[moved]
+
+    def _best(self, rows: Any, which: Any, n: int, label: Any, slack: Any) -> None:
+        if n == 0:
+            return
         if int(self.device.compute_capability) < 80:  # no such multiplication: all in float64
-            index = cp.arange(n, dtype=np.int32)
+            index = cp.arange(n, dtype=np.int32) if which is None else which
         else:
-            bytes_ = 2 * 16 * 32 * self.steps * (self.tile // 8)
             index = self._listed(
-                n, "best", n, rows, np.int64(n), self.d, self.origin, self.scale, self.words,
-                self.bias, self.tiles, self.chunks, self.slope, self.fixed, label, slack,
-                each=WARP_ROWS, shared=bytes_,
+                n, "best", n, rows, which, np.int64(n), self.d, self.origin, self.scale,
+                self.words, self.bias, self.tiles, self.chunks, self.slope, self.fixed, label,
+                slack, each=ROWS, shared=2 * 16 * 32 * self.steps * (self.tile // 8),
             )  # fmt: skip
-        m = len(index)
-        if m:
+        if m := len(index):
             unit = np.float64((self.d + 4) * UNIT)
-            dearest = np.float64(np.abs(self.question.prices).max())
             self._run(
                 "best_exactly", m, rows, self.d, self.origin, self.scale, index, m, self.centers,
-                self.prices, self.k, dearest, unit, label, slack, each=SOME,
+                self.prices, self.k, self.dearest, unit, label, slack, each=SOME,
             )  # fmt: skip
 
     @_there
     def tally(self, rows: Any, label: Any) -> Tally:
         """Add up rows by their labels."""
-        n, k, d, question = len(rows), self.k, self.d, self.question
-        counts = cp.zeros(k, np.int64)
+        return self._tally(rows, None, [(label, 1)])
+
+    @_there
+    def moved(self, rows: Any, label: Any, index: Any, before: Any) -> Tally:
+        """How sums change with the labels of some rows; `farthest` is that of these rows."""
+        return self._tally(rows, index, [(before, -1), (label[index], 1)])
+
+    def _tally(self, rows: Any, which: Any, labels: list[tuple[Any, int]]) -> Tally:
+        k, d, question = self.k, self.d, self.question
+        counts, pieces, farthest = cp.zeros(k, np.int64), cp.zeros(4, np.int64), cp.zeros(k)
         high = cp.zeros((k, d) if question.sums else (0, d), np.int64)
         low = cp.zeros_like(high)
-        self._run(
-            "sums", n, rows, np.int64(n), d, self.origin, self.scale, label, k,
-            int(question.sums), counts, high, low, each=PART, shared=4 * k + 2 * PART,
-        )  # fmt: skip
-        pieces, farthest = cp.zeros(4, np.int64), cp.zeros(k, np.float64)
-        # a sum of pieces has 53 bits: no thread adds up more than 2^24
-        blocks = min(-(-n * self.lanes // THREADS), 16 * self._processors())
-        self._run(
-            "costs", blocks, rows, np.int64(n), d, self.origin, self.scale, self.centers, label,
-            np.float64(question.cost_scale), pieces, farthest, each=1,
-        )  # fmt: skip
+        for label, sign in labels:
+            n = len(label)
+            if n == 0:
+                continue
+            self._run(
+                "sums", n, rows, which, np.int64(n), d, self.origin, self.scale, label, k,
+                int(question.sums), sign, counts, high, low, each=PART, shared=4 * k + 2 * PART,
+            )  # fmt: skip
+            # a thread's sums of pieces stay below 2^53: it adds up fewer than 2^24
+            blocks = min(-(-n * self.lanes // THREADS), 16 * self._processors())
+            self._run(
+                "costs", blocks, rows, which, np.int64(n), d, self.origin, self.scale,
+                self.centers, label, np.float64(question.cost_scale), sign, pieces, farthest,
+                each=1,
+            )  # fmt: skip
         cost = whole_sums.total(pieces.get())
         return Tally(counts.get(), cost, farthest.get(), high.get(), low.get())
 
@@ -169,9 +198,7 @@ class CupyPasses:
     def near(self, rows: Any, label: Any, slack: Any, offset: int) -> Near:
         """Find the rows near borders, as the question asks."""
         n, k, d, question = len(rows), self.k, self.d, self.question
-        key = self._listed(
-            n, "list_near", n, slack, label, np.int64(n), self.wide, dtype=np.uint64
-        )
+        key = self._listed(n, "list_near", n, slack, label, np.int64(n), self.wide, dtype=np.uint64)
         key = cp.sort(key)
         index = (key & np.uint64(2**32 - 1)).astype(np.int32)
         m = len(index)
@@ -181,12 +208,16 @@ class CupyPasses:
         if m:
             there = (rows, d, self.origin, self.scale, index, m, self.centers, self.prices)
             self._run("own_values", m, *there, label, own)
-            self._run("scan_ratios", m, *there, k, label, own, self.limit, ratio, each=SOME)
+            self._run(
+                "scan_ratios", m, *there, k, label, own, self.limit, self.wide, ratio, each=SOME
+            )
             self._run("scan_minima", m, *there, k, label, own, ratio, minima, each=SOME)
             self._run(
                 "draw_rows", m, ratio, index, m, np.int64(offset), np.uint64(question.draw),
                 question.thin, SPARE, LEVELS, code,
             )  # fmt: skip
+        least = cp.empty((k, k), np.float32)
+        self._run("rounded_down", k * k, minima, np.int64(k * k), least)
         order = cp.argsort(index)
         index, code, own_label = index[order], code[order], (key[order] >> np.uint64(32))
         taken = (code == TAKEN) | (code == SPARED)
@@ -197,7 +228,7 @@ class CupyPasses:
             spare=index[code == SPARED].get().astype(np.int64),
             drawn=index[drawn].get().astype(np.int64),
             level=code[drawn].get(),
-            minima=minima.view(np.float64).get(),
+            minima=least.get(),
         )
 
     @_there
@@ -235,7 +266,10 @@ class CupyPasses:
         kernel = self._kernels.get_function(name)
         if shared > 48 * 1024:
             kernel.max_dynamic_shared_size_bytes = shared
-        plain = tuple(np.int32(one) if isinstance(one, int) else one for one in args)
+        plain = tuple(
+            np.uint64(0) if one is None else np.int32(one) if isinstance(one, int) else one
+            for one in args
+        )
         kernel((-(-many // each),), (THREADS,), plain, shared_mem=shared)
 
     def _listed(
@@ -263,9 +297,11 @@ def _errors(
     which 2^-20 are left out, twice; numbers themselves are rounded to float32. The unit that
     multiplies adds 8 products to a sum of 24 bits and may cut off what is below, 9 times and once
     more at the end; it does so three times for 8 features. Sums of chunks are rounded once each.
+    And the origin is taken off float32 in two parts, each with a rounding of at most 1.
     """
     cut = 2.0**-23
-    unit = 1.25 * cut * (3 * 10 * features / 8 + 4 * 2**3 + 2 + chunks)
+    unit = 1.25 * cut * (3 * 10 * features / 8 + 4 * 2**3 + 4 + chunks)
     squares = np.square(centers).sum(axis=1)
     longest, bias = float(np.sqrt(squares.max())), float(np.abs(squares - prices).max())
-    return np.float32(1.01 * unit * 2 * longest), np.float32(1.01 * unit * bias + 1e-30)
+    fixed = unit * bias + 1.25 * cut * 2 * longest * np.sqrt(centers.shape[1])
+    return np.float32(1.01 * unit * 2 * longest), np.float32(1.01 * fixed + 1e-30)

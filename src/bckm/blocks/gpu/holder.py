@@ -1,8 +1,15 @@
-"""`GpuHolder`: rows of an array on a GPU, which never leave it but for those near borders."""
+"""`GpuHolder`: rows of an array on a GPU, which never leave it but for those near borders.
+
+Labels and slacks of the last look are kept on the device, 8 bytes for each row. In the next look of
+the same step only rows whose slack the new prices may use up are seen again, and sums change by the
+rows that move. No answer depends on that, but for `farthest`, which may be that of a row that has
+left its cluster; so the first look of a step sees all rows anew.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,14 +18,44 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import SPARE, Answer, Taken, gathered
 from bckm.blocks.drawn import Drawn
-from bckm.blocks.gpu.passes import Passes
+from bckm.blocks.gpu.passes import Passes, Tally
 from bckm.blocks.labeling import Labeling
-from bckm.blocks.look import as_float32_below, located_in, nothing
+from bckm.blocks.look import located_in, nothing
 from bckm.blocks.question import Question
+from bckm.blocks.settling import rounding_of_gaps
 from bckm.blocks.survey import Survey, merged_surveys
 
 CHUNK = 2**24  # rows in a chunk, and at most so many numbers: what a pass needs beside is bounded
 NUMBERS = 2**31
+
+
+@dataclass(eq=False)
+class Kept:
+    """What the last look has left on the device, chunk by chunk.
+
+    Attributes
+    ----------
+    question : Question
+        Its centers and prices.
+    label, slack, tally : dict
+        By the number of the first row of a chunk.
+    """
+
+    question: Question
+    label: dict[int, Any] = field(default_factory=dict)
+    slack: dict[int, Any] = field(default_factory=dict)
+    tally: dict[int, Tally] = field(default_factory=dict)
+
+    def is_for(self, question: Question) -> bool:
+        """Whether the centers are the same, in a look that is not the first."""
+        mine = self.question
+        return (
+            question.draw > 0
+            and np.array_equal(mine.centers, question.centers)
+            and mine.sums == question.sums
+            and mine.frame.x_scale == question.frame.x_scale
+            and np.array_equal(mine.frame.origin, question.frame.origin)
+        )
 
 
 class GpuHolder:
@@ -41,6 +78,7 @@ class GpuHolder:
         self.n_rows, self.n_features = int(rows.shape[0]), int(rows.shape[1])
         self.dtype = np.dtype(rows.dtype)
         self.passes = self.received = 0
+        self._kept: Kept | None = None
 
     def survey(self, share: float, seed: int, deadline: Deadline | None = None) -> Survey:
         """Survey all rows."""
@@ -52,9 +90,9 @@ class GpuHolder:
     def look(self, question: Question, deadline: Deadline | None = None) -> Answer:
         """Answer a question about all rows."""
         self.passes += 1
-        self._passes.ask(question, self.dtype)
         answer = gathered(
-            self._look(rows, offset, question) for offset, rows in self._chunks(deadline)
+            self._look(rows, offset, question, *seen)
+            for offset, rows, seen in self._seen(question, deadline)
         )
         self.received += answer.nbytes
         return answer
@@ -107,11 +145,40 @@ class GpuHolder:
         row = self._passes.gathered(rows, np.array([begin]))[0]
         return offset + begin, int(np.flatnonzero(~np.isfinite(row))[0])
 
-    def _look(self, rows: Any, offset: int, question: Question) -> Answer:
+    def _seen(
+        self, question: Question, deadline: Deadline | None
+    ) -> Iterator[tuple[int, Any, tuple[Any, Any, Tally]]]:
+        """Labels, slacks and sums of each chunk, from what is kept where centers are the same."""
+        passes, kept = self._passes, self._kept
+        passes.ask(question, self.dtype)
+        now = Kept(question)
+        drop = None
+        if kept is not None and kept.is_for(question):
+            went = question.prices - kept.question.prices
+            rounding = rounding_of_gaps(question.centers, question.prices)
+            drop = went.max() - went + (rounding if went.any() else 0.0)
+        else:
+            kept = None
+        self._kept = None  # a chunk that was begun is of no use, should the time be up
+        for offset, rows in self._chunks(deadline):
+            if kept is not None and drop is not None:
+                label, slack = kept.label.pop(offset), kept.slack.pop(offset)
+                index, before = passes.again(rows, label, slack, drop)
+                tally = kept.tally[offset]
+                if len(index):
+                    tally = tally.changed(passes.moved(rows, label, index, before))
+            else:
+                label, slack = passes.empty(rows, np.int32), passes.empty(rows, np.float32)
+                passes.best(rows, label, slack)
+                tally = passes.tally(rows, label)
+            now.label[offset], now.slack[offset], now.tally[offset] = label, slack, tally
+            yield offset, rows, (label, slack, tally)
+        self._kept = now
+
+    def _look(
+        self, rows: Any, offset: int, question: Question, label: Any, slack: Any, tally: Tally
+    ) -> Answer:
         passes, d, most = self._passes, self.n_features, question.most
-        label, slack = passes.empty(rows, np.int32), passes.empty(rows, np.float32)
-        passes.best(rows, label, slack)
-        tally = passes.tally(rows, label)
         taken = Taken.none(d, self.dtype)
         spare = drawn = Drawn.none(d, self.dtype, question.draw)
         minima = np.empty((0, 0), np.float32)
@@ -124,7 +191,7 @@ class GpuHolder:
             spare = spare.at_most(most >> SPARE)
             drawn = self._drawn(rows, near.drawn, near.level.astype(np.int8), offset, question.draw)
             drawn = drawn.at_most(most)
-            minima = as_float32_below(near.minima)
+            minima = near.minima
         elif question.limit is not None:
             minima = np.full((question.k, question.k), np.inf, np.float32)
         where = nothing(question, d, self.dtype).located
@@ -145,22 +212,20 @@ class GpuHolder:
             most,
         )
 
-    def _drawn(
-        self, rows: Any, index: IntArray, level: Any, offset: int, draw: int
-    ) -> Drawn:
+    def _drawn(self, rows: Any, index: IntArray, level: Any, offset: int, draw: int) -> Drawn:
         return Drawn(self._passes.gathered(rows, index), index + offset, level, draw)
 
     def _labels(self, labeling: Labeling, deadline: Deadline | None) -> Iterator[tuple[int, Any]]:
         """Labels of each chunk, exceptions included."""
         passes, ties = self._passes, labeling.ties
-        question = Question(labeling.frame, labeling.centers, labeling.prices, sums=False)
-        passes.ask(question, self.dtype)
-        for offset, rows in self._chunks(deadline):
-            label, slack = passes.empty(rows, np.int32), passes.empty(rows, np.float32)
-            passes.best(rows, label, slack)
+        question = Question(labeling.frame, labeling.centers, labeling.prices, draw=1)
+        for offset, rows, (label, slack, _) in self._seen(question, deadline):
+            label = label.copy()
             if ties is not None:
                 at = passes.within(slack, ties.slack)
-                found = ties.relabel(passes.gathered(rows, at), at + offset, passes.taken(label, at))
+                found = ties.relabel(
+                    passes.gathered(rows, at), at + offset, passes.taken(label, at)
+                )
                 passes.put(label, at, found)
             begin, end = np.searchsorted(labeling.index, [offset, offset + len(rows)])
             if end > begin:

@@ -7,10 +7,10 @@
 typedef unsigned long long u64;
 typedef long long i64;
 
-#define WARP_ROWS 32                 // rows of a warp in `best`
-#define WARPS 8                      // warps of a block there
-#define NT (CHUNKED ? 4 : 8)         // groups of 8 centers in a tile
-#define TILE (8 * NT)                // centers in a tile
+#define WARP_ROWS 32                   // rows of a warp in `best`
+#define WARPS 8                        // warps of a block there
+#define NT (STEPS > 8 ? 4 : 8)         // groups of 8 centers in a tile
+#define TILE (8 * NT)                  // centers in a tile
 #define CHUNK_WORDS (STEPS * NT * 32)  // float4 of a tile and a chunk of features
 #define BLOCKS (STEPS > 2 ? 1 : 2)     // that share a multiprocessor in `best`
 
@@ -21,7 +21,8 @@ __device__ __forceinline__ double seen(const REAL* x, i64 row, int t, int d, con
 
 // ---- the best two clusters in float32 ----
 
-__device__ __forceinline__ void multiply(float (&c)[4], const unsigned (&a)[4], float b0, float b1) {
+__device__ __forceinline__ void multiply(float (&c)[4], const unsigned (&a)[4], float b0,
+                                         float b1) {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
         "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -41,27 +42,71 @@ __device__ __forceinline__ void copy_async(void* to, const void* from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
 }
 
-// The rows of a lane: lane l has rows l / 4 + 8 i of a warp, i below 4, and of each step of 8
-// features those with the numbers l % 4 and l % 4 + 4.
+// A number in the units of the frame, as float32. Of float32 the origin is taken off in two parts.
+__device__ __forceinline__ float seen_short(float x, float2 middle, float scale) {
+    return ((x - middle.x) - middle.y) * scale;
+}
+__device__ __forceinline__ float seen_short(double x, double middle, double scale) {
+    return static_cast<float>((x - middle) * scale);
+}
+__device__ __forceinline__ float2 middle_of(double origin, float) {
+    const float high = static_cast<float>(origin);
+    return make_float2(high, static_cast<float>(origin - static_cast<double>(high)));
+}
+__device__ __forceinline__ double middle_of(double origin, double) { return origin; }
+
+// Four numbers of a row, where the row begins at a multiple of four.
+__device__ __forceinline__ void four(const float* from, float (&to)[4]) {
+    const float4 v = __ldg(reinterpret_cast<const float4*>(from));
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+__device__ __forceinline__ void four(const double* from, double (&to)[4]) {
+    const double2 v = __ldg(reinterpret_cast<const double2*>(from)),
+                  w = __ldg(reinterpret_cast<const double2*>(from) + 1);
+    to[0] = v.x, to[1] = v.y, to[2] = w.x, to[3] = w.y;
+}
+
+// The rows of a lane: lane l has rows l / 4 + 8 i of a warp, i below 4, and of 16 features, which
+// are two steps, the four from 4 (l % 4) on: two for each step.
 struct Rows {
     float x[STEPS][2][4];  // step, pair of rows, as the multiplication wants them
 
-    __device__ __forceinline__ void load(const REAL* data, i64 first, i64 n, int d, int chunk,
-                                         const double* origin, double scale, float (&square)[4]) {
-        const int lane = threadIdx.x % 32, t0 = lane % 4;
+    __device__ __forceinline__ void load(const REAL* data, const int* which, i64 first, i64 n,
+                                         int d, int chunk, const double* origin, double scale,
+                                         float (&square)[4]) {
+        const int lane = threadIdx.x % 32;
 #pragma unroll
-        for (int s = 0; s < STEPS; ++s)
+        for (int s = 0; s < STEPS; s += 2) {
+            const int t = (chunk * STEPS + s) * 8 + 4 * (lane % 4);
+            decltype(middle_of(0.0, REAL(0))) middle[4];
 #pragma unroll
-            for (int m = 0; m < 2; ++m)
+            for (int e = 0; e < 4; ++e)
+                middle[e] = middle_of(t + e < d ? origin[t + e] : 0.0, REAL(0));
 #pragma unroll
-                for (int q = 0; q < 4; ++q) {
-                    const i64 row = first + lane / 4 + 16 * m + 8 * (q % 2);
-                    const int t = (chunk * STEPS + s) * 8 + t0 + 4 * (q / 2);
-                    float v = 0.0f;
-                    if (row < n && t < d) v = static_cast<float>(seen(data, row, t, d, origin, scale));
-                    x[s][m][q] = v;
-                    square[2 * m + q % 2] += v * v;
+            for (int i = 0; i < 4; ++i) {
+                const i64 place = first + lane / 4 + 8 * i;
+                REAL v[4] = {0, 0, 0, 0};
+                if (place < n && t < d) {
+                    const REAL* from =
+                        data + (which ? static_cast<i64>(which[place]) : place) * d + t;
+                    if (d % 4 == 0) {
+                        four(from, v);
+                    } else {
+#pragma unroll
+                        for (int e = 0; e < 4; ++e)
+                            if (t + e < d) v[e] = from[e];
+                    }
                 }
+#pragma unroll
+                for (int e = 0; e < 4; ++e) {
+                    float y = 0.0f;
+                    if (place < n && t + e < d)
+                        y = seen_short(v[e], middle[e], static_cast<REAL>(scale));
+                    x[s + e / 2][i / 2][2 * (e % 2) + i % 2] = y;
+                    square[i] += y * y;
+                }
+            }
+        }
     }
 };
 
@@ -108,11 +153,13 @@ extern "C" __global__ void pack(const double* centers, const double* prices, int
     if (at >= words) return;
     const int lane = at % 32, group = at / 32 % NT, step = at / (32 * NT) % STEPS;
     const int chunk = at / CHUNK_WORDS % chunks, tile = at / CHUNK_WORDS / chunks;
-    const int c = tile * TILE + 8 * group + lane / 4, t = (chunk * STEPS + step) * 8 + lane % 4;
+    const int c = tile * TILE + 8 * group + lane / 4;
+    const int t =
+        (chunk * STEPS + step / 2 * 2) * 8 + 4 * (lane % 4) + 2 * (step % 2);  // as `Rows`
     float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     for (int i = 0; i < 2; ++i)
-        if (c < k && t + 4 * i < d) {
-            const float value = static_cast<float>(-2.0 * centers[static_cast<i64>(c) * d + t + 4 * i]);
+        if (c < k && t + i < d) {
+            const float value = static_cast<float>(-2.0 * centers[static_cast<i64>(c) * d + t + i]);
             const float high = nearest_short(value);
             part[i] = high;
             part[2 + i] = nearest_short(value - high);
@@ -130,11 +177,11 @@ extern "C" __global__ void pack(const double* centers, const double* prices, int
 }
 
 // What is computed is wrong by at most slope |x| + fixed. Rows whose best cluster that leaves open
-// are listed in `open`.
+// are listed in `open`. Seen are n rows, those in `which` or, without it, the first ones.
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-    best(const REAL* data, i64 n, int d, const double* origin, double scale, const float4* words,
-         const float* bias, int tiles, int chunks, float slope, float fixed, int* label,
-         float* slack, int* open, unsigned* n_open) {
+    best(const REAL* data, const int* which, i64 n, int d, const double* origin, double scale,
+         const float4* words, const float* bias, int tiles, int chunks, float slope, float fixed,
+         int* label, float* slack, int* open, unsigned* n_open) {
     extern __shared__ float4 shared[];  // two buffers
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, items = tiles * chunks;
     const i64 first = (static_cast<i64>(blockIdx.x) * WARPS + warp) * WARP_ROWS;
@@ -151,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
     for (int i = 0; i < 4; ++i) least[i] = second[i] = 3.0e38f;
 #if !CHUNKED
-    rows.load(data, first, n, d, 0, origin, scale, square);
+    rows.load(data, which, first, n, d, 0, origin, scale, square);
 #endif
     float sum[2][NT][4];
 #if CHUNKED
@@ -166,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
             if (item + 1 < items) fetch(item + 1);
 #if CHUNKED
             float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-            rows.load(data, first, n, d, chunk, origin, scale, part);
+            rows.load(data, which, first, n, d, chunk, origin, scale, part);
 #pragma unroll
             for (int i = 0; i < 4; ++i) square[i] += tile == 0 ? part[i] : 0.0f;
 #endif
@@ -225,9 +272,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
         if (i == lane % 4) mine = least[i], next = second[i], length = square[i], at = where[i];
-    const i64 row = first + lane / 4 + 8 * (lane % 4);
+    const i64 place = first + lane / 4 + 8 * (lane % 4);
+    i64 row = place;
     bool left = false;
-    if (row < n) {
+    if (place < n) {
+        if (which) row = which[place];
         const float error = 2.0f * (slope * sqrtf(length) + fixed), gap = next - mine;
         const float safe = gap - error - 2.4e-7f * gap;
         left = !(safe > 0.0f);
@@ -245,11 +294,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 
 // ---- some rows in float64 ----
 
-#define SOME 64   // rows, and centers, of a tile
-#define DEEP 16   // features at a time
+#define SOME 64  // rows, and centers, of a tile
+#define DEEP 16  // features at a time
 
-// Calls use(i, b, value) for rows i = 0..3 of this thread (row 16 i + threadIdx.x / 16 of the block)
-// and each of its centers b: value is |x - c_b|^2 - price_b.
+// Calls use(i, b, value) for rows i = 0..3 of this thread (row 16 i + threadIdx.x / 16 of the
+// block) and each of its centers b: value is |x - c_b|^2 - price_b.
 template <class Use>
 __device__ __forceinline__ void all_values(const REAL* data, int d, const double* origin,
                                            double scale, const int* index, int m,
@@ -268,7 +317,8 @@ __device__ __forceinline__ void all_values(const REAL* data, int d, const double
 #pragma unroll
             for (int r = 0; r < SOME; r += 16) {
                 const int row = from + r + ty, c = c0 + r + ty, t = t0 + tx;
-                xs[tx][r + ty] = row < m && t < d ? seen(data, index[row], t, d, origin, scale) : 0.0;
+                xs[tx][r + ty] =
+                    row < m && t < d ? seen(data, index[row], t, d, origin, scale) : 0.0;
                 cs[tx][r + ty] = c < k && t < d ? centers[static_cast<i64>(c) * d + t] : 0.0;
             }
             __syncthreads();
@@ -332,8 +382,7 @@ extern "C" __global__ void __launch_bounds__(256)
         if (threadIdx.x % 16 == 0 && place < m) {
             const double size = fabs(least[i]) + fabs(second[i]) + 2.0 * dearest;
             label[index[place]] = where[i];
-            slack[index[place]] =
-                k == 1 ? 3.0e38f : below(second[i] - least[i] - unit * size);
+            slack[index[place]] = k == 1 ? 3.0e38f : below(second[i] - least[i] - unit * size);
         }
     }
 }
@@ -348,46 +397,50 @@ extern "C" __global__ void own_values(const REAL* data, int d, const double* ori
     const int a = label[row];
     double sum = 0.0;
     for (int t = 0; t < d; ++t) {
-        const double apart = seen(data, row, t, d, origin, scale) - centers[static_cast<i64>(a) * d + t];
+        const double apart =
+            seen(data, row, t, d, origin, scale) - centers[static_cast<i64>(a) * d + t];
         sum = fma(apart, apart, sum);
     }
     own[j] = sum - prices[a];
 }
 
-// The least gap of each of m listed rows in limits of its pair of clusters, or a little less.
+// The least gap of each of m listed rows in limits of its pair of clusters, or a little less; -1
+// for rows whose least gap is above `wide`.
 extern "C" __global__ void __launch_bounds__(256)
     scan_ratios(const REAL* data, int d, const double* origin, double scale, const int* index,
                 int m, const double* centers, const double* prices, int k, const int* label,
-                const double* own, const double* limit, float* ratio) {
+                const double* own, const double* limit, const double* wide, float* ratio) {
     float least[4];
-    double mine[4];
+    double mine[4], gaps[4];
     int a[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
         const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
-        least[i] = 3.0e38f;
+        least[i] = 3.0e38f, gaps[i] = 1.0e308;
         a[i] = place < m ? label[index[place]] : 0;
         mine[i] = place < m ? own[place] : 0.0;
     }
-    all_values(data, d, origin, scale, index, m, centers, prices, k,
-               [&](int i, int b, double value) {
-                   if (b == a[i]) return;
-                   const double gap = value - mine[i], most = limit[static_cast<i64>(a[i]) * k + b];
-                   float here = 3.0e38f;
-                   if (gap <= most)
-                       here = 0.0f;
-                   else if (most > 0.0)
-                       here = fmaxf(fminf(static_cast<float>(gap / most), 3.0e38f) * 0.999999f,
-                                    1.0000001f);
-                   least[i] = fminf(least[i], here);
-               });
+    all_values(
+        data, d, origin, scale, index, m, centers, prices, k, [&](int i, int b, double value) {
+            if (b == a[i]) return;
+            const double gap = value - mine[i], most = limit[static_cast<i64>(a[i]) * k + b];
+            float here = 3.0e38f;
+            if (gap <= most) here = 0.0f;
+            else if (most > 0.0)
+                here =
+                    fmaxf(fminf(static_cast<float>(gap / most), 3.0e38f) * 0.999999f, 1.0000001f);
+            least[i] = fminf(least[i], here);
+        });
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
 #pragma unroll
-        for (int apart = 1; apart < 16; apart *= 2)
+        for (int apart = 1; apart < 16; apart *= 2) {
             least[i] = fminf(least[i], __shfl_xor_sync(0xffffffffu, least[i], apart));
+            gaps[i] = fmin(gaps[i], __shfl_xor_sync(0xffffffffu, gaps[i], apart));
+        }
         const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
-        if (threadIdx.x % 16 == 0 && place < m) ratio[place] = least[i];
+        if (threadIdx.x % 16 == 0 && place < m)
+            ratio[place] = gaps[i] <= wide[a[i]] ? least[i] : -1.0f;
     }
 }
 
@@ -419,6 +472,26 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // ---- which rows ----
+
+// Prices have moved: so much may be gone of the slacks of each cluster. Rows that have none left
+// are listed.
+extern "C" __global__ void lower_slacks(float* slack, const int* label, i64 n, const float* drop,
+                                        int* index, unsigned* number) {
+    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    bool here = false;
+    if (row < n) {
+        const float left = __fsub_rd(slack[row], drop[label[row]]);
+        here = !(left > 0.0f);
+        slack[row] = here ? 0.0f : left;
+    }
+    const unsigned voted = __ballot_sync(0xffffffffu, here);
+    if (!voted) return;
+    const int lane = threadIdx.x % 32;
+    unsigned begin = 0;
+    if (lane == 0) begin = atomicAdd(number, __popc(voted));
+    begin = __shfl_sync(0xffffffffu, begin, 0);
+    if (here) index[begin + __popc(voted & ((1u << lane) - 1))] = static_cast<int>(row);
+}
 
 extern "C" __global__ void list_near(const float* slack, const int* label, i64 n,
                                      const double* wide, u64* key, unsigned* number) {
@@ -455,6 +528,10 @@ extern "C" __global__ void draw_rows(const float* ratio, const int* index, int m
                                      u64 draw, int thin, int spare, int levels, signed char* code) {
     const int j = blockIdx.x * blockDim.x + threadIdx.x;
     if (j >= m) return;
+    if (ratio[j] < 0.0f) {
+        code[j] = 127;
+        return;
+    }
     const bool taken = ratio[j] <= 1.0f;
     int level = spare;
     if (!taken) {
@@ -464,6 +541,12 @@ extern "C" __global__ void draw_rows(const float* ratio, const int* index, int m
     const bool drawn =
         (hashed(static_cast<u64>(index[j] + offset), draw) >> 1) < (1ull << (63 - level));
     code[j] = static_cast<signed char>(taken ? (drawn ? 65 : 64) : (drawn ? level : 127));
+}
+
+// Least gaps as float32 that are not above.
+extern "C" __global__ void rounded_down(const double* value, i64 n, float* to) {
+    const i64 at = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (at < n) to[at] = __double2float_rd(value[at]);
 }
 
 extern "C" __global__ void list_within(const float* slack, i64 n, double most, int* index,
@@ -479,13 +562,15 @@ extern "C" __global__ void list_within(const float* slack, i64 n, double most, i
 #define EACH 4     // features of a lane at a time
 
 __device__ __forceinline__ void add_whole(i64* to, double value) {
-    if (value != 0.0) atomicAdd(reinterpret_cast<u64*>(to), static_cast<u64>(static_cast<i64>(value)));
+    if (value != 0.0)
+        atomicAdd(reinterpret_cast<u64*>(to), static_cast<u64>(static_cast<i64>(value)));
 }
 
-// Rows of a block are put in order of their labels, so that few sums go to memory.
+// Counts and sums of n rows with these labels, times `sign`. Rows of a block are put in order of
+// their labels, so that few sums go to memory.
 extern "C" __global__ void __launch_bounds__(256)
-    sums(const REAL* data, i64 n, int d, const double* origin, double scale, const int* label,
-         int k, int want, i64* counts, i64* high, i64* low) {
+    sums(const REAL* data, const int* which, i64 n, int d, const double* origin, double scale,
+         const int* label, int k, int want, int sign, i64* counts, i64* high, i64* low) {
     extern __shared__ unsigned held[];  // (k,) and the order of the rows
     unsigned short* order = reinterpret_cast<unsigned short*>(held + k);
     __shared__ unsigned before[256];
@@ -500,7 +585,7 @@ extern "C" __global__ void __launch_bounds__(256)
     unsigned mine = 0;
     for (int a = from; a < to; ++a) {
         mine += held[a];
-        if (held[a]) atomicAdd(reinterpret_cast<u64*>(counts + a), static_cast<u64>(held[a]));
+        add_whole(counts + a, static_cast<double>(held[a]) * sign);
     }
     before[threadIdx.x] = mine;
     __syncthreads();
@@ -533,38 +618,40 @@ extern "C" __global__ void __launch_bounds__(256)
         }
         int at = -1;
         for (int j = start; j <= end; ++j) {
-            const i64 row = j < end ? first + order[j] : 0;
-            const int a = j < end ? label[row] : -1;
+            const i64 place = j < end ? first + order[j] : 0;
+            const int a = j < end ? label[place] : -1;
             if (a != at) {
                 if (at >= 0)
 #pragma unroll
                     for (int e = 0; e < EACH; ++e)
                         if (t0 + e * LANES < d) {
                             const i64 cell = static_cast<i64>(at) * d + t0 + e * LANES;
-                            add_whole(high + cell, up[e]);
-                            add_whole(low + cell, down[e]);
+                            add_whole(high + cell, up[e] * sign);
+                            add_whole(low + cell, down[e] * sign);
                             up[e] = down[e] = 0.0;
                         }
                 at = a;
             }
-            if (j < end)
+            if (j >= end) break;
+            const REAL* from = data + (which ? static_cast<i64>(which[place]) : place) * d;
 #pragma unroll
-                for (int e = 0; e < EACH; ++e)
-                    if (t0 + e * LANES < d) {
-                        const double x = static_cast<double>(data[row * d + t0 + e * LANES]);
-                        const double scaled = (x - middle[e]) * scale * 268435456.0;
-                        const double top = rint(scaled);
-                        up[e] += top;
-                        down[e] += rint((scaled - top) * 268435456.0);
-                    }
+            for (int e = 0; e < EACH; ++e)
+                if (t0 + e * LANES < d) {
+                    const double x = static_cast<double>(from[t0 + e * LANES]);
+                    const double scaled = (x - middle[e]) * scale * 268435456.0;
+                    const double top = rint(scaled);
+                    up[e] += top;
+                    down[e] += rint((scaled - top) * 268435456.0);
+                }
         }
     }
 }
 
 // Squared distances to the own center: their sum in four pieces, and the largest of each cluster.
 extern "C" __global__ void __launch_bounds__(256)
-    costs(const REAL* data, i64 n, int d, const double* origin, double scale,
-          const double* centers, const int* label, double cost_scale, i64* pieces, u64* farthest) {
+    costs(const REAL* data, const int* which, i64 n, int d, const double* origin, double scale,
+          const double* centers, const int* label, double cost_scale, int sign, i64* pieces,
+          u64* farthest) {
     __shared__ i64 all[4];
     if (threadIdx.x < 4) all[threadIdx.x] = 0;
     __syncthreads();
@@ -575,11 +662,12 @@ extern "C" __global__ void __launch_bounds__(256)
     const i64 begin = static_cast<i64>(blockIdx.x) * groups + threadIdx.x / LANES;
     const i64 turns = (n + stride - 1) / stride;
     for (i64 turn = 0; turn < turns; ++turn) {
-        const i64 row = begin + turn * stride;
+        const i64 place = begin + turn * stride;
         double square = 0.0;
         int a = 0;
-        if (row < n) {
-            a = label[row];
+        if (place < n) {
+            const i64 row = which ? static_cast<i64>(which[place]) : place;
+            a = label[place];
             for (int t = lane; t < d; t += LANES) {
                 const double apart =
                     seen(data, row, t, d, origin, scale) - centers[static_cast<i64>(a) * d + t];
@@ -589,9 +677,10 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll
         for (int apart = 1; apart < LANES; apart *= 2)
             square += __shfl_xor_sync(0xffffffffu, square, apart);
-        if (row < n && lane == 0) {
+        if (place < n && lane == 0) {
             const u64 bits = __double_as_longlong(square);
-            if (bits > *reinterpret_cast<volatile u64*>(farthest + a)) atomicMax(farthest + a, bits);
+            if (bits > *reinterpret_cast<volatile u64*>(farthest + a))
+                atomicMax(farthest + a, bits);
             double rest = square * cost_scale;
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
@@ -603,9 +692,7 @@ extern "C" __global__ void __launch_bounds__(256)
         }
     }
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-        if (sum[i] != 0.0)
-            atomicAdd(reinterpret_cast<u64*>(all + i), static_cast<u64>(static_cast<i64>(sum[i])));
+    for (int i = 0; i < 4; ++i) add_whole(all + i, sum[i] * sign);
     __syncthreads();
     if (threadIdx.x < 4)
         atomicAdd(reinterpret_cast<u64*>(pieces + threadIdx.x), static_cast<u64>(all[threadIdx.x]));

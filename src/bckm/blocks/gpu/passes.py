@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.question import Question
 
@@ -18,6 +21,16 @@ class Tally:
     farthest: FloatArray
     high: IntArray
     low: IntArray
+
+    def changed(self, by: Tally) -> Tally:
+        """The same after labels have changed; `farthest` may be too large."""
+        return Tally(
+            self.counts + by.counts,
+            self.cost + by.cost,
+            np.maximum(self.farthest, by.farthest),
+            self.high + by.high,
+            self.low + by.low,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +47,7 @@ class Near:
     level : array
         Levels of the last; see `Drawn`.
     minima : array (k, k)
-        Least gaps of rows that are not taken; infinite where there are none.
+        Least gaps of rows that are not taken, or less; infinite where there are none.
     """
 
     taken: IntArray
@@ -42,7 +55,7 @@ class Near:
     spare: IntArray
     drawn: IntArray
     level: IntArray
-    minima: FloatArray
+    minima: NDArray[np.float32]
 
 
 class Passes(Protocol):
@@ -70,8 +83,17 @@ class Passes(Protocol):
     def best(self, rows: Any, label: Any, slack: Any) -> None:
         """Fill in the best cluster of each row, and a proven lower bound of the gap to others."""
 
+    def again(self, rows: Any, label: Any, slack: Any, drop: FloatArray) -> tuple[Any, Any]:
+        """Lower slacks by `drop` of the labels, and see rows again that have none left.
+
+        Returned are, on the device, the rows whose labels have changed and their labels before.
+        """
+
     def tally(self, rows: Any, label: Any) -> Tally:
         """Add up rows by their labels."""
+
+    def moved(self, rows: Any, label: Any, index: Any, before: Any) -> Tally:
+        """How that changes with the labels of some rows; `farthest` is that of these rows."""
 
     def near(self, rows: Any, label: Any, slack: Any, offset: int) -> Near:
         """Find the rows near borders, as the question asks."""
