@@ -65,7 +65,7 @@ kernels: $(VENV)/.installed  # compile them and show what the compiler says
 	$(BIN)/python -m pip install --verbose --no-deps --no-build-isolation --editable .
 
 pure: $(VENV)/.dev-installed  # the tests without the compiled kernels
-	BCKM_PURE=1 $(BIN)/pytest -q -n 2 -m "not slow"
+	BCKM_PURE=1 $(BIN)/pytest -q -n 2 -m "not slow and not gpu"
 
 # The tests of the kernels, and those that drive them through whole steps and searches, under the
 # address and undefined-behavior sanitizers of GCC. The instrumented build has an environment of its

@@ -23,14 +23,17 @@ DIST = ROOT / "dist"
 
 # What a wheel may hold, and an sdist; anything else is an accident
 WHEEL = re.compile(
-    r"bckm/([\w/]+\.(py|pyi|csv)|py\.typed|kernels/_native\.[\w.-]+\.(so|pyd))"
+    r"bckm/([\w/]+\.(py|pyi|csv|cu)|app/static/[\w.-]+|py\.typed|kernels/_native\.[\w.-]+\.(so|pyd))"
     r"|bckm-[\w.]+\.dist-info/[\w./]+"
 )
 SDIST = re.compile(
     r"(CMakeLists\.txt|LICENSE|PKG-INFO|README\.md|CITATION\.cff|pyproject\.toml)"
-    r"|src/bckm/([\w/]+\.(py|pyi|csv|cpp|hpp)|py\.typed|kernels/([\w/]+/)?README\.md)"
+    r"|src/bckm/([\w/]+\.(py|pyi|csv|cu|cpp|hpp)|app/static/[\w.-]+|py\.typed"
+    r"|kernels/([\w/]+/)?README\.md)"
 )
+KERNELS = "bckm/blocks/gpu/kernels.cu"  # compiled where there is a GPU
 NEEDED = {"CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "src/bckm/py.typed"}
+NEEDED |= {f"src/{KERNELS}"}
 
 
 def main() -> None:
@@ -39,7 +42,7 @@ def main() -> None:
     _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", DIST, ROOT)
     (sdist,), (wheel,) = DIST.glob("*.tar.gz"), DIST.glob("*.whl")
     look(sdist_names(sdist), SDIST, NEEDED, sdist.name)
-    look(wheel_names(wheel), WHEEL, {"bckm/py.typed", "bckm/__init__.py"}, wheel.name)
+    look(wheel_names(wheel), WHEEL, {"bckm/py.typed", "bckm/__init__.py", KERNELS}, wheel.name)
     kernels = [name for name in wheel_names(wheel) if "_native." in name]
     assert any(not name.endswith(".pyi") for name in kernels), "the wheel has no kernels"
     for package, compiler, built in (

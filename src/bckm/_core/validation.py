@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bckm._core.arrays import blocks
+from bckm._core.on_device import on_host, refuse_on_device
 from bckm._core.sparse_input import read_sparse
 from bckm._core.types import FloatArray, PointArray
 
@@ -19,7 +20,11 @@ MOST_JOBS = 1024
 
 
 def array_of(value: Any, what: str) -> NDArray[Any]:
-    """What a person passes as an array, also a frame; masked cells have no value: refused."""
+    """What a person passes as an array, also a frame or an array on a GPU, which is copied.
+
+    Masked cells have no value: refused.
+    """
+    value = on_host(value)
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     refuse_masked(value, what)
@@ -41,6 +46,7 @@ def read_data(X: Any) -> PointArray:  # noqa: N803
 
     Sparse data of any format become a csr_array of float64, with each entry once.
     """
+    refuse_on_device(X, "X")
     array = X if sp.issparse(X) else array_of(X, "X")
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must be real numbers.")

@@ -14,7 +14,7 @@ from bckm.constraints.parse import read_cluster_names
 from bckm.constraints.rule_tree import read_rule, rule_tree
 from bckm.constraints.tree import Pool
 from bckm.fit.mixed.measure import Mixed
-from bckm.fit.result import Result, SoftViolation
+from bckm.fit.result import Result, SoftViolation, result_on_host
 from bckm.fit.steps import history_tree, read_history, read_status
 from bckm.metric.embedding import Metric
 from bckm.metric.tree import metric_tree, read_metric_tree
@@ -22,6 +22,7 @@ from bckm.metric.tree import metric_tree, read_metric_tree
 
 def result_tree(result: Result, pool: Pool) -> dict[str, Any]:
     """All of a result; statements that rules come from go to the pool."""
+    result = result_on_host(result)
     names = rules.names_in(violation.rule.rule for violation in result.violated)
     return {
         "labels": narrow(result.labels),

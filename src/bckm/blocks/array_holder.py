@@ -9,6 +9,7 @@ import numpy as np
 from bckm._core.deadline import Deadline
 from bckm._core.types import IntArray
 from bckm.blocks.answer import Answer, gathered
+from bckm.blocks.holder import IN_BLOCKS
 from bckm.blocks.labeling import Labeling, label_block
 from bckm.blocks.labels import Labels
 from bckm.blocks.look import look
@@ -19,6 +20,8 @@ from bckm.blocks.survey import Survey, merged_surveys, survey
 
 class ArrayHolder:
     """Rows of one array or source, looked at one block after the other; a `Holder`."""
+
+    elsewhere = IN_BLOCKS
 
     def __init__(self, source: Any, threads: int = 1) -> None:
         self.source: Source = source if hasattr(source, "in_file") else ArrayRows(source)

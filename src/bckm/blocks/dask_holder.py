@@ -26,6 +26,7 @@ from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import Answer, merged
+from bckm.blocks.holder import IN_BLOCKS
 from bckm.blocks.labeling import Labeling, label_block
 from bckm.blocks.look import look
 from bckm.blocks.question import Question
@@ -40,6 +41,8 @@ class DaskHolder:
 
     Lengths of chunks that dask does not know are computed first, in one more pass.
     """
+
+    elsewhere = IN_BLOCKS
 
     def __init__(self, X: Any) -> None:  # noqa: N803
         self._array = _rows(X)

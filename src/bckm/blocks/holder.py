@@ -11,6 +11,11 @@ from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import Question
 from bckm.blocks.survey import Survey
 
+IN_BLOCKS = (
+    "where all data are in memory; these are read in blocks, which can bound sizes and nothing "
+    "else. Load them, or a sample of them, into an array, or do without."
+)
+
 
 class Holder(Protocol):
     """Blocks of rows somewhere: in memory, in files, on many machines.
@@ -23,6 +28,8 @@ class Holder(Protocol):
         Shape and type of the data.
     names : tuple of str or None
         Names of the features, where they have any.
+    elsewhere : str
+        Where more than sizes can be asked for, and the way there: the end of a sentence.
     passes : int
         How often all rows were read so far.
     received : int
@@ -33,6 +40,7 @@ class Holder(Protocol):
     n_features: int
     dtype: Any
     names: tuple[str, ...] | None
+    elsewhere: str
     passes: int
     received: int
 

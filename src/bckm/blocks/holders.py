@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.on_device import device_of
 from bckm._core.types import FloatArray
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.holder import Holder
@@ -28,6 +29,10 @@ def holder_of(X: Any, threads: int = 1) -> Holder | None:  # noqa: N803
         from bckm.blocks.dask_holder import DaskHolder  # no other data need dask
 
         return DaskHolder(X)
+    if device_of(X) is not None:
+        from bckm.blocks.gpu.arrays import gpu_holder  # no other data need CuPy
+
+        return gpu_holder(X)
     if hasattr(X, "survey") and hasattr(X, "look"):  # it is one
         held: Holder = X
         return held

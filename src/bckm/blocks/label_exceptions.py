@@ -1,5 +1,8 @@
 """From settled rows to the exceptions of a `Labeling`: which samples are not in the best cluster.
 
+Samples so near to a border that rounding decides are listed, too, wherever they are: who labels
+rows later may round otherwise, on a GPU or on a machine with other instructions.
+
 Where many samples share a row and have to go to different clusters, the first ones (by number) go
 to the first cluster. Which number that ends at is found by looks that count the samples of such
 rows in windows, a thousand times narrower each time.
@@ -12,13 +15,17 @@ from dataclasses import replace
 import numpy as np
 
 from bckm._core.deadline import Deadline
+from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import FEW, Taken
 from bckm.blocks.holder import Holder
 from bckm.blocks.labeling import Labeling, Ties
 from bckm.blocks.look import see
 from bckm.blocks.question import WINDOWS, Listed, Question
-from bckm.blocks.settling import Parts, Settled
+from bckm.blocks.settling import Parts, Settled, rounding_of_gaps
+
+MARGIN = 2.0  # in roundings of gaps: rows with less slack may be labeled otherwise elsewhere
+SHORT = 1e-6  # slack is told in float32
 
 
 def labeling_of(
@@ -26,21 +33,36 @@ def labeling_of(
 ) -> Labeling:
     """All that the labels of a settled assignment follow from."""
     parts, best = settled.parts, settled.best
-    # rows whose samples are not all in the best cluster
-    odd = np.unique(parts.row[parts.cluster != best[parts.row]])
-    few = taken.number[odd] <= FEW
-    index, label = _singles(parts, best, taken, odd[few])
     frame, centers, prices = question.frame, question.centers, settled.prices
+    points = frame.inside(taken.rows)
+    slack = see(points, centers, prices).slack.astype(np.float64)
+    margin = _margin(np.square(points - centers[best]).sum(axis=1), centers, prices)
+    listed = slack <= margin
+    # rows whose samples are not all in the best cluster
+    listed[parts.row[parts.cluster != best[parts.row]]] = True
+    rows = np.flatnonzero(listed)
+    few = taken.number[rows] <= FEW
+    index, label = _singles(parts, taken, rows[few])
     rule = Labeling(frame, centers, prices, index, label.astype(np.int32))
     if few.all():
         return rule
-    return replace(rule, ties=_ties(rule, parts, taken, odd[~few], holder, deadline))
+    # others may see a little more slack in them
+    most = float(((1 + SHORT) * slack + margin)[rows[~few]].max())
+    return replace(rule, ties=_ties(rule, parts, taken, rows[~few], most, holder, deadline))
 
 
-def _singles(
-    parts: Parts, best: IntArray, taken: Taken, rows: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Exceptions among rows of few samples, sample by sample."""
+def _margin(own: FloatArray, centers: FloatArray, prices: FloatArray) -> FloatArray:
+    """Slack that rounding may take from rows, or add to them, where others compute it.
+
+    `own` is what their clusters cost, about as much as the second best ones where that matters.
+    """
+    size = 2 * own + 4 * np.abs(prices).max()
+    rounding: FloatArray = (centers.shape[1] + 4) * UNIT * size
+    return rounding + MARGIN * rounding_of_gaps(centers, prices)
+
+
+def _singles(parts: Parts, taken: Taken, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Samples of rows of few samples, and their labels."""
     wanted = np.zeros(len(taken.rows), bool)
     wanted[rows] = True
     mine = wanted[parts.row]
@@ -48,8 +70,7 @@ def _singles(
     samples = np.flatnonzero(wanted[taken.which])
     samples = samples[np.lexsort((taken.index[samples], taken.which[samples]))]
     label = np.repeat(parts.cluster[mine], parts.units[mine])
-    differs = label != best[taken.which[samples]]
-    index, label = taken.index[samples[differs]], label[differs]
+    index = taken.index[samples]
     order = np.argsort(index)
     return index[order], label[order]
 
@@ -59,12 +80,12 @@ def _ties(
     parts: Parts,
     taken: Taken,
     rows: IntArray,
+    slack: float,
     holder: Holder,
     deadline: Deadline,
 ) -> Ties:
-    """Exceptions among rows of many samples."""
+    """Samples of rows of many samples, none of which has more slack."""
     begin, end = np.searchsorted(parts.row, rows), np.searchsorted(parts.row, rows, side="right")
-    slack = see(rule.frame.inside(taken.rows[rows]), rule.centers, rule.prices).slack.max()
     mine = np.concatenate([np.arange(b, e) for b, e in zip(begin, end, strict=True)])
     cluster, starts = parts.cluster[mine], np.cumsum([0, *(end - begin)])
     ends = np.full(mine.size, holder.n_rows)
@@ -77,8 +98,8 @@ def _ties(
     if inner.any():
         listed = taken.rows[rows[which[inner]]]
         question = Question(rule.frame, rule.centers, rule.prices, sums=False)
-        ends[inner] = _located(question, listed, target[inner], float(slack), holder, deadline)
-    return Ties(taken.rows[rows], starts, cluster, ends, float(slack))
+        ends[inner] = _located(question, listed, target[inner], slack, holder, deadline)
+    return Ties(taken.rows[rows], starts, cluster, ends, slack)
 
 
 def _located(

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bckm._core.on_device import refuse_on_device
 from bckm._core.validation import refuse_masked
 from bckm.blocks.parquet import SUFFIXES, ParquetRows
 
@@ -82,18 +83,9 @@ class ArrayRows:
 
     def __init__(self, array: Any, rows: int | None = None) -> None:
         refuse_masked(array, "X")
+        refuse_on_device(array, "X")
         kind = np.dtype(array.dtype)
-        if kind.kind == "c":
-            raise ValueError("Complex data not supported: X must be real numbers.")
-        if kind.kind not in "biuf":
-            raise ValueError(f"X must be numeric; got dtype {kind}.")
-        if len(array.shape) != 2:
-            raise ValueError(
-                f"X must have two dimensions (samples, features); got shape {tuple(array.shape)}."
-            )
-        self.shape = (int(array.shape[0]), int(array.shape[1]))
-        if 0 in self.shape:
-            raise ValueError(f"X has {self.shape[0]} samples and {self.shape[1]} features.")
+        self.shape = check_kind(kind, array.shape)
         self.dtype: np.dtype[Any] = working_dtype(kind)
         self.in_file = not isinstance(array, np.ndarray)
         self._array = array
@@ -127,6 +119,21 @@ class ArrayRows:
         'sample 1, feature 2'
         """
         return f"sample {row}, feature {feature}"
+
+
+def check_kind(kind: np.dtype[Any], shape: tuple[int, ...]) -> tuple[int, int]:
+    """Refuse what is no table of numbers; its shape."""
+    if kind.kind == "c":
+        raise ValueError("Complex data not supported: X must be real numbers.")
+    if kind.kind not in "biuf":
+        raise ValueError(f"X must be numeric; got dtype {kind}.")
+    if len(shape) != 2:
+        raise ValueError(
+            f"X must have two dimensions (samples, features); got shape {tuple(shape)}."
+        )
+    if 0 in shape:
+        raise ValueError(f"X has {shape[0]} samples and {shape[1]} features.")
+    return int(shape[0]), int(shape[1])
 
 
 def working_dtype(kind: np.dtype[Any]) -> np.dtype[Any]:

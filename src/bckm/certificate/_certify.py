@@ -18,7 +18,7 @@ from bckm.certificate._relaxation import Multipliers, SDPRelaxation
 from bckm.certificate._solve import Solver
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.sample_id import located
-from bckm.fit.result import Result
+from bckm.fit.result import Result, result_on_host
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
 from bckm.verification import verify
@@ -218,6 +218,7 @@ def certify(
     if not isinstance(result, Result):
         raise TypeError(f"certify needs the Result of bckm.kmeans; got {result!r:.60}.")
     constraints = located(as_constraints(constraints), X, sample_id)
+    result = result_on_host(result)
     points = result.metric.embedded(X)
     problem = _compiled(result, points, constraints, sample_weight)
     labels = _item_labels(problem, result, points, sample_weight)

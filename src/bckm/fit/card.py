@@ -20,7 +20,8 @@ PROVEN = 1e-9  # gaps below are none
 
 def result_card(result: Result) -> str:
     """The card of a result."""
-    many = f"{plural(result.labels.size, 'sample')} in {plural(result.sizes.size, 'cluster')}"
+    samples = plural(int(result.sizes.sum()), "sample")
+    many = f"{samples} in {plural(result.sizes.size, 'cluster')}"
     names = [f"cluster {i}" for i in range(result.sizes.size)]
     return card(f"Result: {many}", *result_parts(result, names))
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import bckm
+from bckm._core.on_device import device_of, on_host
 from bckm._core.status import Status
 from bckm._core.types import FloatArray, IntArray
 from bckm.constraints import Constraints
@@ -112,7 +115,8 @@ class Result:
     labels : array (n,)
         Cluster of each sample; verified against the rules. Of data in a file (Parquet, Zarr), a
         `bckm.blocks.labels.Labels`: it looks like an array and reads the rows when it is asked.
-        Of a dask array, a dask array with the same chunks.
+        Of a dask array, a dask array with the same chunks; of an array on a GPU, the same kind of
+        array on the same device.
     centers : array (k, d)
         Means of the clusters (an empty cluster keeps its last center); from `bckm.assign_to`, the
         given centers; where data are read in blocks, those that the labels were assigned to, which
@@ -215,7 +219,7 @@ class Result:
         if self.penalty:
             cost += f" and penalty {self.penalty:.6g}"
         clusters = plural(self.sizes.size, "cluster")
-        many = f"{plural(self.labels.size, 'sample')} in {clusters} of {of}"
+        many = f"{plural(int(self.sizes.sum()), 'sample')} in {clusters} of {of}"
         learned = "learned metric, " if self.metric.name == LEARNED else ""
         return f"Result({many}, {learned}{cost}, {self.status.value})"
 
@@ -245,6 +249,47 @@ class Result:
     def n_iter(self) -> int:
         """Number of iterations of the best start."""
         return len(self.history)
+
+    def on_device_of(self, X: Any) -> Result:  # noqa: N803
+        """Return the same result with arrays of the kind and on the device of X.
+
+        These are `labels`, unless they are made when they are asked for, `centers` and `prices`;
+        the last two are of float32 if X is of float32 or less, else of float64. Nothing else
+        changes. So the centers of an array on a GPU can be used there, and with an array of the
+        host all comes to the host.
+
+        Parameters
+        ----------
+        X : array
+            Any array: of NumPy, CuPy, PyTorch or JAX.
+
+        Returns
+        -------
+        Result
+            A copy.
+
+        Examples
+        --------
+        >>> import bckm, numpy as np
+        >>> X = np.array([[0.0], [1.0], [8.0], [9.0]], np.float32)
+        >>> result = bckm.kmeans(X, 2, bckm.Constraints(size_max=2), random_state=0)
+        >>> there = result.on_device_of(X)
+        >>> str(there.centers.dtype), str(there.prices.dtype), there.labels.tolist()
+        ('float32', 'float32', [0, 0, 1, 1])
+        """
+        from bckm.blocks.gpu.arrays import like  # most results stay where they are
+
+        narrow = str(getattr(X, "dtype", "")).endswith(("float32", "float16"))  # also bfloat16
+        kind = np.float32 if narrow else np.float64
+        labels, prices = self.labels, self.prices
+        if isinstance(labels, np.ndarray) or device_of(labels) is not None:
+            labels = like(on_host(labels), X)
+        return replace(
+            self,
+            labels=labels,
+            centers=like(on_host(self.centers).astype(kind), X),
+            prices=None if prices is None else like(on_host(prices).astype(kind), X),
+        )
 
     def plot(
         self,
@@ -283,3 +328,12 @@ class Result:
         # by the public door, which is above this package
         study = bckm.Study.of(self, X, constraints, sample_id=sample_id)
         return bckm.plotting.ClustersDisplay.from_study(study, **options)
+
+
+def result_on_host(result: Result) -> Result:
+    """The same result with all arrays on the host: itself, where they are there."""
+    arrays = {name: getattr(result, name) for name in ("labels", "centers", "prices")}
+    there = {name: one for name, one in arrays.items() if device_of(one) is not None}
+    if not there:
+        return result
+    return replace(result, **{name: on_host(one) for name, one in there.items()})

@@ -200,7 +200,7 @@ class Display(ABC):
         result = getattr(model, "result_", None)
         if result is None:
             raise ValueError(f"this {type(model).__name__} is not fitted yet; call fit first.")
-        n = result.labels.size
+        n = int(result.sizes.sum())
         rules = Constraints(size_min=model.size_min, size_max=model.size_max).resolved(n)
         if amounts is not None:
             rules = model._own_rules(n, amounts)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 import bckm
+from bckm._core.on_device import refuse_on_device
 from bckm._core.types import FloatArray
 from bckm._core.validation import read_data, read_weight
 from bckm.constraints import Constraints, as_constraints
 from bckm.constraints.rules import plural
 from bckm.constraints.sample_id import located
 from bckm.exceptions import UnsupportedError
-from bckm.fit.result import Result
+from bckm.fit.result import Result, result_on_host
 from bckm.problem.scaling import Scaling
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ class Study:
             raise TypeError(f"Study.of takes a Result first; got {type(result).__name__}.")
         if hasattr(X, "tocsr"):
             raise UnsupportedError("a Study needs dense data, but X is sparse.")
+        refuse_on_device(X, "X")
+        result = result_on_host(result)
         rules = as_constraints(constraints)
         if sample_id is None and rules.by == "sample_id" and hasattr(X, "index"):
             sample_id = list(X.index)

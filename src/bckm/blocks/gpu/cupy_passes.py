@@ -40,6 +40,37 @@ def _module(real: str, steps: int, chunked: bool, lanes: int, device: int) -> An
     return cp.RawModule(code=code, options=options)
 
 
+@lru_cache(maxsize=1)
+def _distances() -> Any:
+    return cp.ElementwiseKernel(
+        "raw T x, raw float64 c, int64 d, int64 k",
+        "T found",
+        """
+        const long long row = i / k, a = i % k;
+        double sum = 0.0;
+        for (long long t = 0; t < d; ++t) {
+            const double apart = static_cast<double>(x[row * d + t]) - c[a * d + t];
+            sum += apart * apart;
+        }
+        found = static_cast<T>(sqrt(sum));
+        """,
+        "bckm_distances",
+    )
+
+
+def seen(array: Any) -> Any:
+    """An array on a GPU as a CuPy array, without a copy."""
+    if isinstance(array, cp.ndarray):
+        return array
+    return cp.from_dlpack(array) if hasattr(array, "__dlpack__") else cp.asarray(array)
+
+
+def beside(values: Any, array: Any) -> Any:
+    """Numbers of the host as a CuPy array, on the device of another array."""
+    with seen(array).device:
+        return cp.asarray(values)
+
+
 def _there(method: Callable[..., Any]) -> Callable[..., Any]:
     """On the device of the rows, whatever the current one is."""
 
@@ -54,7 +85,7 @@ def _there(method: Callable[..., Any]) -> Callable[..., Any]:
 class CupyPasses:
     """Passes over rows on a GPU; see `Passes`."""
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Any, dtype: Any) -> None:
         self.device = rows.device
         d = int(rows.shape[1])
         steps = 2 * -(-d // 16)
@@ -62,10 +93,15 @@ class CupyPasses:
         self.chunks = -(-d // (8 * self.steps))
         self.tile = 64 if self.steps <= 8 else 32
         lanes = min(32, 1 << max(0, d - 1).bit_length())
-        real = "float" if rows.dtype == np.float32 else "double"
+        real = "float" if dtype == np.float32 else "double"
         with self.device:
             self._kernels = _module(real, self.steps, self.chunks > 1, lanes, int(self.device.id))
         self.lanes, self.d = lanes, d
+
+    @_there
+    def plain(self, rows: Any, dtype: Any) -> Any:
+        """The rows of a chunk as kernels read them: themselves, where they are so."""
+        return cp.ascontiguousarray(rows, dtype)
 
     @_there
     def extent(self, rows: Any) -> tuple[FloatArray, FloatArray]:
@@ -92,9 +128,9 @@ class CupyPasses:
         return rows[cp.asarray(index)].get()
 
     @_there
-    def empty(self, rows: Any, dtype: Any) -> Any:
-        """An array of the device with a number for each row."""
-        return cp.empty(len(rows), dtype)
+    def empty(self, rows: Any, dtype: Any, *more: int) -> Any:
+        """An array of the device with a number, or so many, for each row."""
+        return cp.empty((len(rows), *more), dtype)
 
     @_there
     def ask(self, question: Question, dtype: Any) -> None:
@@ -257,6 +293,12 @@ class CupyPasses:
     def taken(self, label: Any, index: IntArray) -> Any:
         """Labels of some rows, on the host."""
         return label[cp.asarray(index)].get()
+
+    @_there
+    def distances(self, rows: Any, centers: FloatArray, found: Any) -> None:
+        """Fill in the distances of rows to centers, (m, k), all in the units of X."""
+        there = cp.asarray(np.ascontiguousarray(centers, np.float64))
+        _distances()(rows, there, np.int64(self.d), np.int64(len(centers)), found)
 
     def _processors(self) -> int:
         return int(self.device.attributes["MultiProcessorCount"])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bckm._core.deadline import Deadline
+from bckm._core.on_device import TO_HOST
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import SPARE, Answer, Taken, gathered
 from bckm.blocks.drawn import Drawn
@@ -64,19 +65,26 @@ class GpuHolder:
     Parameters
     ----------
     rows : array (n, d)
-        Of float32 or float64, contiguous, on the device.
+        On the device.
+    dtype : dtype
+        float32 or float64: what they are read as. Where they are something else, or not
+        contiguous, each chunk is copied in each pass.
     passes : Passes
         What the device does with them.
     returned : callable
         From an array of labels on the device to the kind of array that the caller has.
     """
 
-    names = None
+    names: tuple[str, ...] | None = None
+    elsewhere = (
+        "on the host; X lives on a GPU, where sizes can be bounded and nothing else. Bring X to "
+        f"the host ({TO_HOST}), or do without."
+    )
 
-    def __init__(self, rows: Any, passes: Passes, returned: Any) -> None:
+    def __init__(self, rows: Any, dtype: Any, passes: Passes, returned: Any) -> None:
         self._rows, self._passes, self._returned = rows, passes, returned
         self.n_rows, self.n_features = int(rows.shape[0]), int(rows.shape[1])
-        self.dtype = np.dtype(rows.dtype)
+        self.dtype = np.dtype(dtype)
         self.passes = self.received = 0
         self._kept: Kept | None = None
 
@@ -114,6 +122,14 @@ class GpuHolder:
             found[offset : offset + len(label)] = label
         return self._returned(found)
 
+    def distances(self, centers: FloatArray) -> Any:
+        """Distances of all rows to centers, (n, k): the same kind of array as the rows."""
+        self.passes += 1
+        found = self._passes.empty(self._rows, self.dtype, len(centers))
+        for offset, rows in self._chunks(None):
+            self._passes.distances(rows, centers, found[offset : offset + len(rows)])
+        return self._returned(found)
+
     def place(self, row: int, feature: int) -> str:
         """Where a number is, for messages."""
         return f"sample {row}, feature {feature}"
@@ -123,7 +139,7 @@ class GpuHolder:
         for start in range(0, self.n_rows, step):
             if deadline is not None:
                 deadline.check()
-            yield start, self._rows[start : start + step]
+            yield start, self._passes.plain(self._rows[start : start + step], self.dtype)
 
     def _survey(self, rows: Any, offset: int, share: float, seed: int) -> Survey:
         passes = self._passes
@@ -185,7 +201,7 @@ class GpuHolder:
         if question.limit is not None and question.k > 1:
             near = passes.near(rows, label, slack, offset)
             found = passes.gathered(rows, near.taken)
-            taken = Taken.found(found, near.label, near.taken + offset, most)
+            taken = Taken.found(found, near.label.astype(np.int32), near.taken + offset, most)
             levels = np.full(near.spare.size, SPARE, np.int8)
             spare = self._drawn(rows, near.spare, levels, offset, question.draw)
             spare = spare.at_most(most >> SPARE)
@@ -232,7 +248,3 @@ class GpuHolder:
                 index = labeling.index[begin:end] - offset
                 passes.put(label, index, labeling.label[begin:end])
             yield offset, label
-
-    def distances(self, centers: FloatArray) -> Any:
-        """Distances of all rows to centers: the same kind of array as the rows."""
-        raise NotImplementedError

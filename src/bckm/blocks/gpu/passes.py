@@ -61,9 +61,12 @@ class Near:
 class Passes(Protocol):
     """Passes over chunks of rows; `rows`, `label` and `slack` are arrays of the device.
 
-    Rows are of float32 or float64, contiguous. A look begins with `ask`; what it is about is then
-    on the device.
+    Rows are of float32 or float64, contiguous; `plain` makes them so. A look begins with `ask`;
+    what it is about is then on the device.
     """
+
+    def plain(self, rows: Any, dtype: Any) -> Any:
+        """The rows of a chunk as passes read them: themselves, where they are so."""
 
     def extent(self, rows: Any) -> tuple[FloatArray, FloatArray]:
         """Least and largest value of each feature; NaN where one is NaN."""
@@ -74,8 +77,8 @@ class Passes(Protocol):
     def gathered(self, rows: Any, index: IntArray) -> Any:
         """These rows, on the host."""
 
-    def empty(self, rows: Any, dtype: Any) -> Any:
-        """An array of the device with a number for each row."""
+    def empty(self, rows: Any, dtype: Any, *more: int) -> Any:
+        """An array of the device with a number, or so many, for each row."""
 
     def ask(self, question: Question, dtype: Any) -> None:
         """Take a question to the device."""
@@ -109,3 +112,6 @@ class Passes(Protocol):
 
     def taken(self, label: Any, index: IntArray) -> Any:
         """Labels of some rows, on the host."""
+
+    def distances(self, rows: Any, centers: FloatArray, found: Any) -> None:
+        """Fill in the distances of rows to centers, (m, k), all in the units of X."""

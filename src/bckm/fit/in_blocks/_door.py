@@ -65,11 +65,7 @@ def asked_in_blocks(
     if beyond:
         if in_memory:
             return None
-        raise UnsupportedError(
-            f"{beyond} only where all data are in memory; these are read in blocks, which can "
-            "bound sizes and nothing else. Load them, or a sample of them, into an array, or do "
-            "without."
-        )
+        raise UnsupportedError(f"{beyond} only {holder.elsewhere}")
     n = holder.n_rows
     k = read_cluster_count(n_clusters) if few else read_n_clusters(n_clusters, n)
     rules = located(constraints, None, None, n).rules(n, k)

@@ -1,0 +1,190 @@
+"""A device without a GPU: arrays that hide what they hold, and passes over them in plain NumPy.
+
+`on_a_device` puts this module in the place of `bckm.blocks.gpu.cupy_passes`, so that all but the
+kernels runs: who holds X, what crosses the bus, and what comes back.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from bckm._core.arrays import squared_distances
+from bckm.blocks import whole_sums
+from bckm.blocks.answer import SPARE
+from bckm.blocks.drawn import Drawn, levels
+from bckm.blocks.gpu.passes import Near, Tally
+from bckm.blocks.look import best_labels, scan
+from bckm.blocks.question import Question
+from bckm.blocks.survey import sampled
+
+
+class _Hidden:
+    """Numbers of a device: no one but passes may look at them."""
+
+    def __init__(self, hidden: np.ndarray, device: int = 2) -> None:
+        self.hidden, self._device = hidden, device
+        self.shape, self.dtype, self.ndim = hidden.shape, hidden.dtype, hidden.ndim
+
+    def __len__(self) -> int:
+        return len(self.hidden)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._device, 0
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+class DeviceArray(_Hidden):
+    """What passes work with; as CuPy's arrays are."""
+
+    @property
+    def size(self) -> int:
+        return self.hidden.size
+
+    def get(self) -> np.ndarray:
+        """A copy on the host."""
+        return self.hidden.copy()
+
+    def copy(self) -> DeviceArray:
+        return DeviceArray(self.hidden.copy())
+
+    def __getitem__(self, which: Any) -> DeviceArray:
+        return DeviceArray(self.hidden[which])
+
+    def __setitem__(self, which: slice, values: DeviceArray) -> None:
+        self.hidden[which] = values.hidden
+
+
+class Tensor(_Hidden):
+    """The array of another package, and in the words of PyTorch: `size` is a method."""
+
+    def size(self) -> tuple[int, ...]:
+        return self.shape
+
+    def cpu(self) -> SimpleNamespace:
+        """A copy on the host."""
+        return SimpleNamespace(numpy=self.hidden.copy)
+
+    def __array_namespace__(self) -> Any:
+        return SimpleNamespace(from_dlpack=lambda array: Tensor(array.hidden))
+
+
+def seen(array: Any) -> DeviceArray:
+    """The array of the passes that shares memory with an array of a device."""
+    return DeviceArray(array.hidden)
+
+
+def beside(values: Any, array: Any) -> DeviceArray:
+    """Numbers of the host, on the device of another array."""
+    return DeviceArray(np.array(values))
+
+
+class CupyPasses:
+    """Passes over rows in plain NumPy; see `Passes`."""
+
+    def __init__(self, rows: DeviceArray, dtype: Any) -> None:
+        assert rows.ndim == 2
+        self.crossed = 0  # rows that came to the host, over all looks
+
+    def plain(self, rows: DeviceArray, dtype: Any) -> DeviceArray:
+        return DeviceArray(np.ascontiguousarray(rows.hidden, dtype))
+
+    def extent(self, rows: DeviceArray) -> tuple[np.ndarray, np.ndarray]:
+        low, high = rows.hidden.min(axis=0), rows.hidden.max(axis=0)
+        return low.astype(np.float64), high.astype(np.float64)
+
+    def sampled(self, rows: DeviceArray, offset: int, share: float, seed: int) -> np.ndarray:
+        return np.flatnonzero(sampled(np.arange(offset, offset + len(rows)), share, seed))
+
+    def gathered(self, rows: DeviceArray, index: np.ndarray) -> np.ndarray:
+        self.crossed += index.size
+        return rows.hidden[index]
+
+    def empty(self, rows: DeviceArray, dtype: Any, *more: int) -> DeviceArray:
+        return DeviceArray(np.full((len(rows), *more), 99, dtype))
+
+    def ask(self, question: Question, dtype: Any) -> None:
+        self.question = question
+
+    def best(self, rows: DeviceArray, label: DeviceArray, slack: DeviceArray) -> None:
+        for part, found in best_labels(rows.hidden, self.question):
+            label.hidden[part], slack.hidden[part] = found.label, found.slack
+
+    def again(self, rows: DeviceArray, label: DeviceArray, slack: DeviceArray, drop: Any) -> Any:
+        taken = np.nextafter(drop.astype(np.float32), np.float32(np.inf))
+        left = slack.hidden - taken[label.hidden]
+        slack.hidden[:] = np.nextafter(left, np.float32(-np.inf))
+        index = np.flatnonzero(slack.hidden <= 0)
+        before = label.hidden[index]
+        for part, found in best_labels(rows.hidden[index], self.question):
+            label.hidden[index[part]], slack.hidden[index[part]] = found.label, found.slack
+        moved = before != label.hidden[index]
+        return DeviceArray(index[moved]), DeviceArray(before[moved])
+
+    def moved(
+        self, rows: DeviceArray, label: DeviceArray, index: DeviceArray, before: DeviceArray
+    ) -> Tally:
+        those = DeviceArray(rows.hidden[index.hidden])
+        now, then = self.tally(those, label[index.hidden]), self.tally(those, before)
+        return Tally(
+            now.counts - then.counts,
+            now.cost - then.cost,
+            np.maximum(now.farthest, then.farthest),
+            now.high - then.high,
+            now.low - then.low,
+        )
+
+    def tally(self, rows: DeviceArray, label: DeviceArray) -> Tally:
+        question, own = self.question, label.hidden.astype(np.int64)
+        points, k = question.frame.inside(rows.hidden), question.k
+        costs = np.square(points - question.centers[own]).sum(axis=1)
+        farthest = np.zeros(k)
+        np.maximum.at(farthest, own, costs)
+        high = low = np.zeros((0, points.shape[1]), np.int64)
+        if question.sums:
+            high, low = whole_sums.sums_of(points, own, k)
+        cost = whole_sums.cost_of(costs, question.cost_scale)
+        return Tally(np.bincount(own, minlength=k), cost, farthest, high, low)
+
+    def near(self, rows: DeviceArray, label: DeviceArray, slack: DeviceArray, offset: int) -> Near:
+        question, own = self.question, label.hidden
+        assert question.wide is not None
+        at = np.flatnonzero(slack.hidden <= question.wide[own])
+        minima = np.full((question.k, question.k), np.inf)
+        ratio = scan(question.frame.inside(rows.hidden[at]), own[at], question, minima, 1)
+        taken, beyond = at[ratio <= 1], at[ratio > 1]
+        few = np.full(taken.size, SPARE, np.int8)
+        spare = Drawn.among(rows.hidden, taken, few, offset, question.draw)
+        level = levels(ratio[ratio > 1], question.thin)
+        drawn = Drawn.among(rows.hidden, beyond, level, offset, question.draw)
+        where = (spare.index - offset, drawn.index - offset)
+        return Near(taken, own[taken], *where, drawn.level, minima)
+
+    def within(self, slack: DeviceArray, most: float) -> np.ndarray:
+        return np.flatnonzero(slack.hidden <= most)
+
+    def counted(self, label: DeviceArray, k: int) -> np.ndarray:
+        return np.bincount(label.hidden, minlength=k)
+
+    def put(self, label: DeviceArray, index: np.ndarray, values: np.ndarray) -> None:
+        label.hidden[index] = values
+
+    def taken(self, label: DeviceArray, index: np.ndarray) -> np.ndarray:
+        return label.hidden[index]
+
+    def distances(self, rows: DeviceArray, centers: np.ndarray, found: DeviceArray) -> None:
+        found.hidden[:] = np.sqrt(squared_distances(rows.hidden.astype(np.float64), centers))
+
+
+def on_a_device(monkeypatch: Any) -> None:
+    """Let arrays of the device be held, for the length of a test."""
+    import bckm.blocks.gpu as folder
+
+    this = sys.modules[__name__]
+    monkeypatch.setitem(sys.modules, "bckm.blocks.gpu.cupy_passes", this)
+    monkeypatch.setattr(folder, "cupy_passes", this, raising=False)
