@@ -17,7 +17,7 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
 from bckm.blocks.drawn import Drawn, levels
 from bckm.blocks.gpu.passes import Near, Tally
-from bckm.blocks.look import best_labels, scan
+from bckm.blocks.look import as_float32_below, best_labels, scan
 from bckm.blocks.question import Question
 from bckm.blocks.survey import sampled
 
@@ -155,6 +155,9 @@ class CupyPasses:
         question, own = self.question, label.hidden
         assert question.wide is not None
         at = np.flatnonzero(slack.hidden <= question.wide[own])
+        # slacks that were kept are smaller than those of a first look: the same rows in any case
+        gap = np.concatenate([f.gap for _, f in best_labels(rows.hidden[at], question)] or [at[:0]])
+        at = at[gap <= question.wide[own[at]]]
         minima = np.full((question.k, question.k), np.inf)
         ratio = scan(question.frame.inside(rows.hidden[at]), own[at], question, minima, 1)
         taken, beyond = at[ratio <= 1], at[ratio > 1]
@@ -163,7 +166,7 @@ class CupyPasses:
         level = levels(ratio[ratio > 1], question.thin)
         drawn = Drawn.among(rows.hidden, beyond, level, offset, question.draw)
         where = (spare.index - offset, drawn.index - offset)
-        return Near(taken, own[taken], *where, drawn.level, minima)
+        return Near(taken, own[taken], *where, drawn.level, as_float32_below(minima))
 
     def within(self, slack: DeviceArray, most: float) -> np.ndarray:
         return np.flatnonzero(slack.hidden <= most)
