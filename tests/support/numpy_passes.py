@@ -15,6 +15,7 @@ import numpy as np
 from bckm._core.arrays import squared_distances
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
+from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import Drawn, levels
 from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.look import as_float32_below, best_labels, scan
@@ -167,6 +168,32 @@ class CupyPasses:
         drawn = Drawn.among(rows.hidden, beyond, level, offset, question.draw)
         where = (spare.index - offset, drawn.index - offset)
         return Near(taken, own[taken], *where, drawn.level, as_float32_below(minima))
+
+    def slacks(self, label: DeviceArray, slack: DeviceArray, k: int) -> np.ndarray:
+        bits = np.maximum(slack.hidden, 0).astype(np.float32).view(np.int32) >> SHIFT
+        place = np.clip(bits.astype(np.int64) - LOWEST, 0, BINS)
+        near = place < BINS
+        held = np.bincount(label.hidden[near] * BINS + place[near], minlength=k * BINS)
+        return held.reshape(k, BINS)
+
+    def bordering(
+        self,
+        rows: DeviceArray,
+        label: DeviceArray,
+        slack: DeviceArray,
+        offset: int,
+        depth: np.ndarray,
+        level: int,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        at = np.flatnonzero(slack.hidden <= depth.astype(np.float32)[label.hidden])
+        at = (
+            Drawn.among(rows.hidden, at, np.full(at.size, level, np.int8), offset, 0).index - offset
+        )
+        found = [seen for _, seen in best_labels(rows.hidden[at], self.question)]
+        none = [np.empty(0, np.int32)]
+        best, second = [f.label for f in found] or none, [f.runner_up for f in found] or none
+        gap = [f.gap.astype(np.float32) for f in found] or [np.empty(0, np.float32)]
+        return np.concatenate(best), np.concatenate(second), np.concatenate(gap)
 
     def within(self, slack: DeviceArray, most: float) -> np.ndarray:
         return np.flatnonzero(slack.hidden <= most)

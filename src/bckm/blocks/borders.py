@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bckm._core.arrays import squared_distances
 from bckm._core.types import FloatArray
+from bckm.assign.transport_state import SizeBounds
 
 Labels = NDArray[np.integer[Any]]
 
@@ -17,6 +18,14 @@ BINS, SHIFT, LOWEST = 256, 21, (127 - 52) << 2  # of gaps: bits of a float32, fr
 RIDGE = 1e-4  # of the degree, for clusters without any border
 DRAWS = 16  # of errors
 LEAST, PER_WRONG = 16.0, 2.0  # samples from which a density is measured
+
+
+def bin_ends() -> FloatArray:
+    """Where bins of gaps begin, (BINS + 1,), and where the last one ends."""
+    ends = ((np.arange(BINS + 1) + LOWEST) << SHIFT).astype(np.int32).view(np.float32)
+    found: FloatArray = ends.astype(np.float64)
+    found[0] = 0.0
+    return found
 
 
 class Borders:
@@ -46,9 +55,7 @@ class Borders:
             for which in (self.best, self.second)
         )
         self.held: FloatArray = np.cumsum(np.reshape(held, (k, BINS)), axis=1)
-        ends = ((np.arange(BINS + 1) + LOWEST) << SHIFT).astype(np.int32).view(np.float32)
-        self.edge: FloatArray = ends.astype(np.float64)
-        self.edge[0] = 0.0
+        self.edge = bin_ends()
 
     def reach(self, goal: FloatArray) -> FloatArray:
         """The gap below which so many samples of each cluster lie, as best or second, (k,).
@@ -91,3 +98,16 @@ class Borders:
         errors = np.random.default_rng(0).standard_normal((k, DRAWS)) * wrong[:, None]
         moves = np.linalg.solve(matrix, errors - errors.mean(axis=0))
         return np.sqrt(squared_distances(moves, moves) / DRAWS)
+
+
+def newton_direction(
+    borders: Borders, bounds: SizeBounds, prices: FloatArray, gradient: FloatArray
+) -> FloatArray | None:
+    """Newton step of the dual; None where no sample is near a border."""
+    matrix = borders.laplacian(np.abs(gradient))
+    if matrix is None:
+        return None
+    active = (gradient != 0) | (prices != 0) | (bounds.lower == bounds.upper)
+    at, step = np.flatnonzero(active), np.zeros(prices.size)
+    step[at] = np.linalg.solve(matrix[np.ix_(at, at)], gradient[at])
+    return step

@@ -15,16 +15,17 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm.assign.transport_state import SizeBounds
+from bckm.assign.transport_state import SizeBounds, newton
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
 from bckm.blocks.equal_rows import united
 from bckm.blocks.frame import Frame
-from bckm.blocks.holder import Holder
+from bckm.blocks.holder import Holder, QuickHolder
 from bckm.blocks.label_exceptions import labeling_of
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.look import scan
-from bckm.blocks.planning import ALL, Plan, Planner
+from bckm.blocks.looking import LookState
+from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import MOST, Question
 from bckm.blocks.row_model import RowModel
 from bckm.blocks.sample_rows import SampleRows
@@ -39,6 +40,7 @@ REST = 0.3  # share of those of a first step that are wrong in the next one, abo
 MILD = 1.0  # rows that lead to prices no farther beyond what others permit are believed
 OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the sample, about
 BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
+ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
 SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
 
@@ -105,6 +107,7 @@ class _Attempt:
         self.bounds, self.k = coordinator.bounds, len(centers)
         self.n = coordinator.holder.n_rows
         self.log: list[dict[str, Any]] = []
+        self.looks = 0  # before those that bring rows
         self.planner = Planner(self.sample, centers, coordinator.most)
 
     def run(self, prices: FloatArray, memory: Memory | None) -> Step:
@@ -117,7 +120,7 @@ class _Attempt:
         spare: tuple[Seen, Parts] | None = None  # labels within the bounds, in case none is proven
         back = 0
         for number in range(ROUNDS):
-            seen = self.look(p, plan, number)
+            seen = self.look(p, plan, number + self.looks)
             if first is None:
                 first = np.abs(seen.gradient)
             fell = best is not None and seen.dual < best.dual
@@ -170,6 +173,8 @@ class _Attempt:
         sample, k = self.sample, self.k
         if self.n <= ALL:
             return prices, Plan.everything(k)
+        if isinstance(self.holder, QuickHolder):
+            return self.approach(self.holder, prices, memory)
         lesson = None if memory is None else memory.lesson
         model = sample.model(self.centers, prices, lesson, self.deadline)
         if memory is None:
@@ -182,6 +187,22 @@ class _Attempt:
         gone = np.zeros((k, k)) if memory is None else _apart(memory.drift)
         far, p = OUTER * model.farthest(), model.prices
         return p, self.planner.plan(p, borders, wrong, gone, far, 1.0)
+
+    def approach(
+        self, holder: QuickHolder, prices: FloatArray, memory: Memory | None
+    ) -> tuple[FloatArray, Plan]:
+        """The same by looks; the sample is asked only in a first step."""
+        k, deadline = self.k, self.deadline
+        if memory is None:
+            prices = self.sample.model(self.centers, prices, None, deadline).prices
+        state = LookState(holder, self.coordinator.frame, self.bounds)
+        state.evaluate(self.centers, prices, deadline)
+        newton(state, self.centers, ENOUGH * k, deadline)
+        self.looks, p, wrong = state.looks, state.prices, np.abs(state.gradient)
+        wrong = np.maximum(wrong, wrong.mean() / 4 + 1.0)
+        borders = state.borders(np.full(k, max(SCANNED * self.n / k, 2.0 * wrong.max())))
+        nowhere, far = np.zeros((k, k)), state.answer.farthest
+        return p, self.planner.plan(p, borders, wrong, nowhere, far, 1.0)
 
     def gathered(self, seen: Seen) -> tuple[RowModel, FloatArray]:
         """A model of the rows of a look, at its prices, and of the sample elsewhere.

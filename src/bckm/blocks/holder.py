@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from bckm._core.deadline import Deadline
-from bckm._core.types import IntArray
+from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import Answer
+from bckm.blocks.borders import Borders
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import Question
 from bckm.blocks.survey import Survey
@@ -58,3 +59,11 @@ class Holder(Protocol):
 
     def place(self, row: int, feature: int) -> str:
         """Where a number is, for messages."""
+
+
+@runtime_checkable
+class QuickHolder(Holder, Protocol):
+    """A holder whose looks cost less than a model of the rows: prices are found by looks alone."""
+
+    def borders(self, question: Question, goal: FloatArray) -> Borders:
+        """So many rows of each cluster that are nearest to others, where the last look was."""

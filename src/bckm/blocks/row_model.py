@@ -14,7 +14,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign.soft_newton import approach
 from bckm.assign.transport_state import SizeBounds, TransportState
-from bckm.blocks.borders import Borders
+from bckm.blocks.borders import Borders, newton_direction
 from bckm.kernels import missing, native
 
 ENOUGH = 0.25  # samples per cluster that may be in the wrong one
@@ -149,13 +149,7 @@ class PlainState(TransportState):
 
     def direction(self) -> FloatArray | None:
         """Newton step; None where no sample is near a border."""
-        bounds, prices, gradient = self.bounds, self.prices, self.gradient
+        prices = self.prices
         gap = np.maximum(self.margin + (prices[self.label] - prices[self.runner]), 0.0)
         borders = Borders(self.label, self.runner, gap, self.number.astype(np.float64), self.k)
-        matrix = borders.laplacian(np.abs(gradient))
-        if matrix is None:
-            return None
-        active = (gradient != 0) | (prices != 0) | (bounds.lower == bounds.upper)
-        at, step = np.flatnonzero(active), np.zeros(self.k)
-        step[at] = np.linalg.solve(matrix[np.ix_(at, at)], gradient[at])
-        return step
+        return newton_direction(borders, self.bounds, prices, self.gradient)

@@ -13,11 +13,13 @@ from typing import Any
 
 import cupy as cp
 import numpy as np
+from numpy.typing import NDArray
 
 from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
+from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import LEVELS
 from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.question import Question
@@ -267,6 +269,32 @@ class CupyPasses:
             level=code[drawn].get(),
             minima=least.get(),
         )
+
+    @_there
+    def slacks(self, label: Any, slack: Any, k: int) -> IntArray:
+        """How many rows of each cluster have how much slack, (k, BINS)."""
+        held, n = cp.zeros((k, BINS), np.uint32), len(label)
+        self._run("count_slacks", n, slack, label, np.int64(n), BINS, SHIFT, LOWEST, held)
+        return held.get().astype(np.int64)  # type: ignore[no-any-return]
+
+    @_there
+    def bordering(
+        self, rows: Any, label: Any, slack: Any, offset: int, depth: FloatArray, level: int
+    ) -> tuple[IntArray, IntArray, NDArray[np.float32]]:
+        """Best and second best cluster of rows with at most so much slack, and their gap."""
+        n = len(label)
+        index = self._listed(
+            n, "list_drawn", n, slack, label, np.int64(n), np.int64(offset),
+            cp.asarray(depth.astype(np.float32)), np.uint64(0), level,
+        )  # fmt: skip
+        index, m = cp.sort(index), len(index)
+        best, second, gap = cp.empty(m, np.int32), cp.empty(m, np.int32), cp.empty(m, np.float32)
+        if m:
+            self._run(
+                "two_exactly", m, rows, self.d, self.origin, self.scale, index, m, self.centers,
+                self.prices, self.k, best, second, gap, each=SOME,
+            )  # fmt: skip
+        return best.get(), second.get(), gap.get()
 
     @_there
     def within(self, slack: Any, most: float) -> IntArray:

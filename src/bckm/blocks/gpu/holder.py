@@ -18,6 +18,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.on_device import TO_HOST
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import SPARE, Answer, Taken, gathered
+from bckm.blocks.borders import BINS, Borders, bin_ends
 from bckm.blocks.drawn import Drawn
 from bckm.blocks.gpu.passes import Passes, Tally
 from bckm.blocks.labeling import Labeling
@@ -28,6 +29,7 @@ from bckm.blocks.survey import Survey, merged_surveys
 
 CHUNK = 2**24  # rows in a chunk, and at most so many numbers: what a pass needs beside is bounded
 NUMBERS = 2**31
+BORDERING = 2**16  # rows that tell where borders are
 
 
 @dataclass(eq=False)
@@ -104,6 +106,28 @@ class GpuHolder:
         )
         self.received += answer.nbytes
         return answer
+
+    def borders(self, question: Question, goal: FloatArray) -> Borders:
+        """So many rows of each cluster that are nearest to others, where the last look was.
+
+        Of very many some are drawn.
+        """
+        kept, passes, k = self._kept, self._passes, question.k
+        assert kept is not None
+        chunks = [(at, rows, kept.label[at], kept.slack[at]) for at, rows in self._chunks(None)]
+        held = np.cumsum(
+            sum(passes.slacks(label, slack, k) for _, _, label, slack in chunks), axis=1
+        )
+        place = np.minimum((held < goal[:, None]).sum(axis=1), BINS - 1)
+        many = int(held[np.arange(k), place].sum())
+        level = max(0, int(np.ceil(np.log2(max(1.0, many / BORDERING)))))
+        found = [
+            passes.bordering(rows, label, slack, at, bin_ends()[place + 1], level)
+            for at, rows, label, slack in chunks
+        ]
+        best, second, gap = (np.concatenate(one) for one in zip(*found, strict=True))
+        number = np.full(best.size, 2.0**level)
+        return Borders(best, second, gap.astype(np.float64), number, k)
 
     def count(self, labeling: Labeling, deadline: Deadline | None = None) -> IntArray:
         """Count the labels of all rows, (k,)."""

@@ -387,6 +387,48 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
+// The best two clusters of m listed rows, and the gap between them.
+extern "C" __global__ void __launch_bounds__(256)
+    two_exactly(const REAL* data, int d, const double* origin, double scale, const int* index,
+                int m, const double* centers, const double* prices, int k, int* best, int* next,
+                float* gap) {
+    double least[4], second[4];
+    int where[4], where2[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) least[i] = second[i] = 1.0e308, where[i] = where2[i] = 0;
+    all_values(data, d, origin, scale, index, m, centers, prices, k,
+               [&](int i, int b, double value) {
+                   if (value < least[i]) {
+                       second[i] = least[i], where2[i] = where[i];
+                       least[i] = value, where[i] = b;
+                   } else if (value < second[i]) {
+                       second[i] = value, where2[i] = b;
+                   }
+               });
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int apart = 1; apart < 16; apart *= 2) {
+            const double v = __shfl_xor_sync(0xffffffffu, least[i], apart);
+            const double w = __shfl_xor_sync(0xffffffffu, second[i], apart);
+            const int at = __shfl_xor_sync(0xffffffffu, where[i], apart);
+            const int at2 = __shfl_xor_sync(0xffffffffu, where2[i], apart);
+            const bool other = v < least[i] || (v == least[i] && at < where[i]);
+            const double lost = other ? least[i] : v, rival = other ? w : second[i];
+            const int lost_at = other ? where[i] : at, rival_at = other ? at2 : where2[i];
+            if (other) least[i] = v, where[i] = at;
+            const bool first = lost < rival || (lost == rival && lost_at < rival_at);
+            second[i] = first ? lost : rival;
+            where2[i] = first ? lost_at : rival_at;
+        }
+        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+        if (threadIdx.x % 16 == 0 && place < m) {
+            best[place] = where[i], next[place] = where2[i];
+            gap[place] = static_cast<float>(second[i] - least[i]);
+        }
+    }
+}
+
 // What the own cluster of m listed rows costs, prices included.
 extern "C" __global__ void own_values(const REAL* data, int d, const double* origin, double scale,
                                       const int* index, int m, const double* centers,
@@ -473,6 +515,13 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // ---- which rows ----
 
+__device__ __forceinline__ u64 hashed(u64 number, u64 seed) {  // as `survey.hashed`
+    u64 z = number + seed * 0x9E3779B97F4A7C15ull;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
 // Prices have moved: so much may be gone of the slacks of each cluster. Rows that have none left
 // are listed.
 extern "C" __global__ void lower_slacks(float* slack, const int* label, i64 n, const float* drop,
@@ -493,6 +542,26 @@ extern "C" __global__ void lower_slacks(float* slack, const int* label, i64 n, c
     if (here) index[begin + __popc(voted & ((1u << lane) - 1))] = static_cast<int>(row);
 }
 
+// How many rows of each cluster have how much slack, in bins of the bits of a float32.
+extern "C" __global__ void count_slacks(const float* slack, const int* label, i64 n, int bins,
+                                        int shift, int lowest, unsigned* held) {
+    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    const int bin = (__float_as_int(fmaxf(slack[row], 0.0f)) >> shift) - lowest;
+    // most rows are far from borders, and of no interest
+    if (bin < bins) atomicAdd(held + static_cast<i64>(label[row]) * bins + max(bin, 0), 1u);
+}
+
+// Rows of at most so much slack, drawn by their numbers: one of 2^level.
+extern "C" __global__ void list_drawn(const float* slack, const int* label, i64 n, i64 offset,
+                                      const float* depth, u64 draw, int level, int* index,
+                                      unsigned* number) {
+    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (row < n && slack[row] <= depth[label[row]] &&
+        (hashed(static_cast<u64>(row + offset), draw) >> 1) < (1ull << (63 - level)))
+        index[atomicAdd(number, 1)] = static_cast<int>(row);
+}
+
 extern "C" __global__ void list_near(const float* slack, const int* label, i64 n,
                                      const double* wide, u64* key, unsigned* number) {
     const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -507,13 +576,6 @@ extern "C" __global__ void list_near(const float* slack, const int* label, i64 n
     if (here)
         key[begin + __popc(voted & ((1u << lane) - 1))] =
             (static_cast<u64>(label[row]) << 32) | static_cast<u64>(row);
-}
-
-__device__ __forceinline__ u64 hashed(u64 number, u64 seed) {  // as `survey.hashed`
-    u64 z = number + seed * 0x9E3779B97F4A7C15ull;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return z ^ (z >> 31);
 }
 
 extern "C" __global__ void list_sample(i64 n, i64 offset, u64 seed, u64 below, int* index,

@@ -101,6 +101,17 @@ class Passes(Protocol):
     def near(self, rows: Any, label: Any, slack: Any, offset: int) -> Near:
         """Find the rows near borders, as the question asks."""
 
+    def slacks(self, label: Any, slack: Any, k: int) -> IntArray:
+        """How many rows of each cluster have how much slack, (k, BINS); see `borders.bin_of`."""
+
+    def bordering(
+        self, rows: Any, label: Any, slack: Any, offset: int, depth: FloatArray, level: int
+    ) -> tuple[IntArray, IntArray, NDArray[np.float32]]:
+        """Best and second best cluster of rows with at most so much slack, and their gap.
+
+        One of 2^level rows is drawn; in order of their numbers, on the host.
+        """
+
     def within(self, slack: Any, most: float) -> IntArray:
         """Numbers, within the chunk, of rows with at most so much slack, increasing."""
 
