@@ -466,6 +466,7 @@ extern "C" __global__ void __launch_bounds__(256)
         data, d, origin, scale, index, m, centers, prices, k, [&](int i, int b, double value) {
             if (b == a[i]) return;
             const double gap = value - mine[i], most = limit[static_cast<i64>(a[i]) * k + b];
+            gaps[i] = fmin(gaps[i], gap);
             float here = 3.0e38f;
             if (gap <= most) here = 0.0f;
             else if (most > 0.0)
