@@ -116,11 +116,13 @@ class CupyPasses:
         for part, found in best_labels(rows.hidden, self.question):
             label.hidden[part], slack.hidden[part] = found.label, found.slack
 
-    def again(self, rows: DeviceArray, label: DeviceArray, slack: DeviceArray, drop: Any) -> Any:
+    def again(
+        self, rows: DeviceArray, label: DeviceArray, slack: DeviceArray, drop: Any, least: Any
+    ) -> Any:
         taken = np.nextafter(drop.astype(np.float32), np.float32(np.inf))
         left = slack.hidden - taken[label.hidden]
         slack.hidden[:] = np.nextafter(left, np.float32(-np.inf))
-        index = np.flatnonzero(slack.hidden <= 0)
+        index = np.flatnonzero(slack.hidden <= least.astype(np.float32)[label.hidden])
         before = label.hidden[index]
         for part, found in best_labels(rows.hidden[index], self.question):
             label.hidden[index[part]], slack.hidden[index[part]] = found.label, found.slack

@@ -40,6 +40,7 @@ REST = 0.3  # share of those of a first step that are wrong in the next one, abo
 MILD = 1.0  # rows that lead to prices no farther beyond what others permit are believed
 OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the sample, about
 BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
+FAR = 0.02  # share of all samples, more of which cannot be brought where they belong by looks
 ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
 SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
@@ -197,6 +198,9 @@ class _Attempt:
             prices = self.sample.model(self.centers, prices, None, deadline).prices
         state = LookState(holder, self.coordinator.frame, self.bounds)
         state.evaluate(self.centers, prices, deadline)
+        if memory is not None and state.infeasibility > FAR * self.n:
+            model = self.sample.model(self.centers, prices, memory.lesson, deadline)
+            state.evaluate(self.centers, model.prices, deadline)
         newton(state, self.centers, ENOUGH * k, deadline)
         self.looks, p, wrong = state.looks, state.prices, np.abs(state.gradient)
         wrong = np.maximum(wrong, wrong.mean() / 4 + 1.0)

@@ -169,14 +169,17 @@ class CupyPasses:
         self._best(rows, None, len(rows), label, slack)
 
     @_there
-    def again(self, rows: Any, label: Any, slack: Any, drop: FloatArray) -> tuple[Any, Any]:
-        """Lower slacks by what prices may have taken of them; see rows again that have none left.
+    def again(
+        self, rows: Any, label: Any, slack: Any, drop: FloatArray, least: FloatArray
+    ) -> tuple[Any, Any]:
+        """Lower slacks by what prices may have taken of them; see rows again that have few left.
 
         Returned are the rows whose labels have changed, and their labels before.
         """
         n = len(rows)
         taken = cp.asarray(np.nextafter(drop.astype(np.float32), np.float32(np.inf)))
-        index = self._listed(n, "lower_slacks", n, slack, label, np.int64(n), taken)
+        few = cp.asarray(least.astype(np.float32))
+        index = self._listed(n, "lower_slacks", n, slack, label, np.int64(n), taken, few)
         before = label[index]
         self._best(rows, index, len(index), label, slack)
         moved = cp.flatnonzero(before != label[index])

@@ -30,6 +30,7 @@ from bckm.blocks.survey import Survey, merged_surveys
 CHUNK = 2**24  # rows in a chunk, and at most so many numbers: what a pass needs beside is bounded
 NUMBERS = 2**31
 BORDERING = 2**16  # rows that tell where borders are
+EXACT = 0.1  # share of the rows of a cluster whose slacks are kept exact
 
 
 @dataclass(eq=False)
@@ -40,11 +41,14 @@ class Kept:
     ----------
     question : Question
         Its centers and prices.
+    least : array (k,)
+        Rows of less slack are seen again in any case, so that slacks near borders are exact.
     label, slack, tally : dict
         By the number of the first row of a chunk.
     """
 
     question: Question
+    least: FloatArray
     label: dict[int, Any] = field(default_factory=dict)
     slack: dict[int, Any] = field(default_factory=dict)
     tally: dict[int, Tally] = field(default_factory=dict)
@@ -115,19 +119,25 @@ class GpuHolder:
         kept, passes, k = self._kept, self._passes, question.k
         assert kept is not None
         chunks = [(at, rows, kept.label[at], kept.slack[at]) for at, rows in self._chunks(None)]
-        held = np.cumsum(
-            sum(passes.slacks(label, slack, k) for _, _, label, slack in chunks), axis=1
-        )
-        place = np.minimum((held < goal[:, None]).sum(axis=1), BINS - 1)
+        bins = sum(passes.slacks(label, slack, k) for _, _, label, slack in chunks)
+        held, ends = np.cumsum(bins, axis=1), bin_ends()
+
+        def depth(number: FloatArray) -> IntArray:
+            return np.minimum((held < number[:, None]).sum(axis=1), BINS - 1)
+
+        if not kept.least.any():
+            kept.least = ends[depth(np.full(k, EXACT * self.n_rows / k)) + 1]
+        place = depth(goal)
         many = int(held[np.arange(k), place].sum())
         level = max(0, int(np.ceil(np.log2(max(1.0, many / BORDERING)))))
         found = [
-            passes.bordering(rows, label, slack, at, bin_ends()[place + 1], level)
+            passes.bordering(rows, label, slack, at, ends[place + 1], level)
             for at, rows, label, slack in chunks
         ]
         best, second, gap = (np.concatenate(one) for one in zip(*found, strict=True))
+        near = gap <= ends[place + 1][best]  # no such row is missing
         number = np.full(best.size, 2.0**level)
-        return Borders(best, second, gap.astype(np.float64), number, k)
+        return Borders(best[near], second[near], gap[near].astype(np.float64), number[near], k)
 
     def count(self, labeling: Labeling, deadline: Deadline | None = None) -> IntArray:
         """Count the labels of all rows, (k,)."""
@@ -191,19 +201,21 @@ class GpuHolder:
         """Labels, slacks and sums of each chunk, from what is kept where centers are the same."""
         passes, kept = self._passes, self._kept
         passes.ask(question, self.dtype)
-        now = Kept(question)
-        drop = None
+        drop, least = None, np.zeros(question.k)
         if kept is not None and kept.is_for(question):
             went = question.prices - kept.question.prices
             rounding = rounding_of_gaps(question.centers, question.prices)
-            drop = went.max() - went + (rounding if went.any() else 0.0)
+            drop, least = went.max() - went + rounding, kept.least
+            if not went.any():
+                drop, least = np.zeros(question.k), np.full(question.k, -1.0)
         else:
             kept = None
+        now = Kept(question, np.zeros(question.k) if kept is None else kept.least)
         self._kept = None  # a chunk that was begun is of no use, should the time be up
         for offset, rows in self._chunks(deadline):
             if kept is not None and drop is not None:
                 label, slack = kept.label.pop(offset), kept.slack.pop(offset)
-                index, before = passes.again(rows, label, slack, drop)
+                index, before = passes.again(rows, label, slack, drop, least)
                 tally = kept.tally[offset]
                 if len(index):
                     tally = tally.changed(passes.moved(rows, label, index, before))

@@ -526,12 +526,13 @@ __device__ __forceinline__ u64 hashed(u64 number, u64 seed) {  // as `survey.has
 // Prices have moved: so much may be gone of the slacks of each cluster. Rows that have none left
 // are listed.
 extern "C" __global__ void lower_slacks(float* slack, const int* label, i64 n, const float* drop,
-                                        int* index, unsigned* number) {
+                                        const float* least, int* index, unsigned* number) {
     const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
     bool here = false;
     if (row < n) {
-        const float left = __fsub_rd(slack[row], drop[label[row]]);
-        here = !(left > 0.0f);
+        const int a = label[row];
+        const float left = __fsub_rd(slack[row], drop[a]);
+        here = !(left > least[a]);
         slack[row] = here ? 0.0f : left;
     }
     const unsigned voted = __ballot_sync(0xffffffffu, here);

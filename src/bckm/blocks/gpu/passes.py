@@ -86,8 +86,10 @@ class Passes(Protocol):
     def best(self, rows: Any, label: Any, slack: Any) -> None:
         """Fill in the best cluster of each row, and a proven lower bound of the gap to others."""
 
-    def again(self, rows: Any, label: Any, slack: Any, drop: FloatArray) -> tuple[Any, Any]:
-        """Lower slacks by `drop` of the labels, and see rows again that have none left.
+    def again(
+        self, rows: Any, label: Any, slack: Any, drop: FloatArray, least: FloatArray
+    ) -> tuple[Any, Any]:
+        """Lower slacks by `drop` of the labels, and see rows again that have at most `least` left.
 
         Returned are, on the device, the rows whose labels have changed and their labels before.
         """
