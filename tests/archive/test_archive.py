@@ -67,6 +67,7 @@ def test_everything_comes_back(name, tmp_path):
     assert (tmp_path / "y.bckm").read_bytes() == before
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("search", ["none", "auto"])
 @pytest.mark.parametrize("solver", ["auto", "exact", "lagrangian", "pump", "greedy"])
 def test_results_of_all_engines(solver, search, tmp_path):
@@ -166,6 +167,7 @@ def test_a_loaded_result_is_certified_like_a_new_one(tmp_path):
 # -- models -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "latlon", "haversine"])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_a_loaded_model_answers_the_same(metric, bounded, tmp_path):

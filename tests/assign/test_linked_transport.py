@@ -68,6 +68,7 @@ def test_soft_links_weights_and_places(seed):
     assert best <= found.cost * (1 + 1e-9)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("bounds", [{"size_min": 150, "size_max": 150}, {"size_max": 160}, {}])
 def test_steps_are_nearly_optimal_and_independent_of_threads(bounds):
     X, asked = linked(3000, 20, 0.05, **bounds)

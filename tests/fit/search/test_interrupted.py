@@ -9,7 +9,6 @@ import pytest
 
 import bckm
 from bckm import Constraints, Status, verify
-from bckm.fit.search import explore
 from bckm.fit.search.local import LocalSearch
 from bckm.problem.problem import Problem
 from tests.support.ctrl_c import interrupted, needs_signals
@@ -17,6 +16,7 @@ from tests.support.families import FAMILIES
 from tests.support.searching import (
     K,
     check,
+    give_up_soon,
     heard,
     inertia_of,
     kinds,
@@ -35,7 +35,7 @@ SMALL = {"empty": "nearest", "uneven": "transport", "apart": "exact", "all": "gr
 @searching
 @pytest.mark.parametrize("kind", SMALL)
 def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
-    monkeypatch.setattr(explore, "PATIENCE", 3)
+    give_up_soon(monkeypatch, patience=3)
     X, asked = kinds(0, 16)
     options = {"search": search, "solver": SMALL[kind], "n_init": 2, "random_state": 1, "tol": 0}
     fit = partial(bckm.kmeans, X, K, asked[kind], **options)
@@ -64,7 +64,7 @@ def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
 @pytest.mark.parametrize("kind", ["uneven", "all"])
 def test_ctrl_c_between_steps_gives_the_best_so_far(search, kind, monkeypatch):
     """Wherever the interrupt comes, what was heard of is not lost."""
-    monkeypatch.setattr(explore, "PATIENCE", 3)
+    give_up_soon(monkeypatch, patience=3)
     X, asked = kinds(0, 16)
     inner, calls, at = Problem.recentered, 0, 0
 
