@@ -274,6 +274,7 @@ def test_labels_that_broke_rules_from_the_beginning_may(tmp_path):
 # -- damage -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
 def test_damaged_files(path, tmp_path):
     """Flip, cut, append, repeat: the same thing, or an error of our own."""
@@ -298,6 +299,7 @@ def originals(tmp_path_factory):
     return [*CORPUS, *sorted(folder.iterdir())]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("alter", [damage.alter_content, damage.alter_header])
 def test_altered_files_with_right_checksums(alter, originals, tmp_path):
     """Another value in place of one of the tree: refused, or loaded and of use."""

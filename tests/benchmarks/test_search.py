@@ -157,6 +157,7 @@ def few(seeds, *names):
     return compare.run(chosen, seeds, [0.025, 0.05], 1, 10.0, silent, apart.inside)
 
 
+@pytest.mark.full
 def test_table_has_its_columns(tmp_path):
     rows = few(2, "blobs", "balanced")
     text = report.write(report.table_page(rows), report_machine(), {}, tmp_path)

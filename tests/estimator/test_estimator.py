@@ -91,6 +91,7 @@ def test_one_bound_per_cluster(X):
     assert model.inertia_ == pytest.approx(ConstrainedKMeans(K, random_state=0).fit(X).inertia_)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("method", ["fit_predict", "fit_transform"])
 @pytest.mark.parametrize(
     "rule",

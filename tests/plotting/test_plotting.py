@@ -63,6 +63,7 @@ def texts(display):
 # ------------------------------------------------------------------ all displays
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("display", DISPLAYS)
 @pytest.mark.parametrize(("n", "d", "k"), [(1, 1, 1), (3, 2, 1), (40, 5, 2)])
 def test_every_display_draws_every_shape(display, n, d, k):

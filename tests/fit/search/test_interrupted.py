@@ -31,7 +31,7 @@ pytestmark = needs_kernels
 SMALL = {"empty": "nearest", "uneven": "transport", "apart": "exact", "all": "greedy"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @searching
 @pytest.mark.parametrize("kind", SMALL)
 def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
@@ -178,6 +178,7 @@ print(result.status, bckm.verify(result.labels, k, rules), result.inertia <= bes
     assert interrupted(code, wait=0.3, most=3) == "interrupted [] True\n"
 
 
+@pytest.mark.sampled(3)
 @searching
 @pytest.mark.parametrize("limit", [0.05, 0.3])
 def test_a_time_limit_gives_the_best_so_far(search, limit):

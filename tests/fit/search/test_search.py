@@ -47,7 +47,7 @@ pytestmark = needs_kernels
 # -- the result -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8)
 @modes
 @every_kind
 def test_every_mode_solver_and_kind_of_rules(search, kind, hasty):
@@ -163,7 +163,7 @@ def test_search_is_never_worse_and_often_better(hasty):
     assert min(better.values()) >= 8, better
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["even", "apart", "sums", "all"])
 @pytest.mark.parametrize("given", ["nothing", "n_init", "init", "solver"])
 def test_global_begins_as_the_default_does(kind, given, hasty, monkeypatch):
@@ -314,7 +314,7 @@ EDGES = {
 }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(7)
 @searching
 @pytest.mark.parametrize("edge", EDGES)
 def test_edges(search, edge, hasty):
