@@ -14,6 +14,9 @@ demo: $(VENV)/.installed
 app: $(VENV)/.app-installed  # the page in the browser: make app TABLE=stops.xlsx
 	$(BIN)/bckm app $(TABLE)
 
+# Tests start many processes, which would compile every module again
+test test-full test-browser pure: export PYTHONDONTWRITEBYTECODE :=
+
 test: lint  # what a person runs
 	$(BIN)/pytest -q -n 2
 

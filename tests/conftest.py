@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from random import Random
 
 import pytest
+
+# Workers run side by side on all cores: more threads in each of them would only wait for each
+# other. NumPy and scikit-learn read this when they are imported; the kernels have n_jobs.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the markers

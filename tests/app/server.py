@@ -17,6 +17,7 @@ from bckm.app.routes import application  # noqa: E402
 from bckm.app.security import Guard  # noqa: E402
 from bckm.app.serving import listening  # noqa: E402
 from bckm.app.session import Session  # noqa: E402
+from tests.support.waiting import SECONDS, until  # noqa: E402
 
 TOKEN = "a-token-for-tests"
 
@@ -35,8 +36,7 @@ def running():
         with httpx.Client(
             base_url=f"http://127.0.0.1:{port}", headers={"X-Bckm-Token": TOKEN}, timeout=60
         ) as client:
-            while not server.started:
-                time.sleep(0.01)
+            until(lambda: server.started, "the server")
             yield client, session
     finally:
         server.should_exit = True
@@ -46,9 +46,10 @@ def running():
 
 def ended(client, job):
     """Wait for a job; all its events as (name, data)."""
-    found, name = [], ""
+    found, name, end = [], "", time.monotonic() + SECONDS
     with client.stream("GET", f"/api/progress?job={job}") as stream:
         for line in stream.iter_lines():
+            assert time.monotonic() < end, f"job {job} does not end: {found[-1:]}"
             if line.startswith("event: "):
                 name = line[7:]
             elif line.startswith("data: "):

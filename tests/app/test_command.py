@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from bckm.app.folder import Folder
 from bckm.cli import cli
 from tests.app.server import httpx
+from tests.support.waiting import SECONDS, started
 
 
 def test_without_the_extra(monkeypatch):
@@ -46,6 +47,7 @@ def test_folders_of_killed_processes_are_removed(tmp_path, monkeypatch):
         capture_output=True,
         text=True,
         check=False,
+        timeout=SECONDS,
     )
     left = Path(killed.stdout.strip())
     assert left.is_dir()
@@ -60,20 +62,20 @@ def test_folders_of_killed_processes_are_removed(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [strange]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("wait", [0.0, 0.05])
 def test_ended_while_it_starts(tmp_path, wait):
-    process = subprocess.Popen(
+    with started(
         [sys.executable, "-m", "bckm", "app", "--no-browser"],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(tmp_path)},
-    )
-    assert process.stderr is not None
-    process.stderr.readline()
-    time.sleep(wait)
-    process.send_signal(signal.SIGTERM)
-    told = process.communicate(timeout=20)[1]
-    assert process.returncode == 0, told
+    ) as process:
+        process.stderr.readline()
+        time.sleep(wait)
+        process.send_signal(signal.SIGTERM)
+        told = process.communicate(timeout=20)[1]
+        assert process.returncode == 0, told
     assert "Error" not in told
     assert not list(tmp_path.glob("bckm-app-*"))
 
@@ -85,14 +87,12 @@ def test_starts_and_cleans_up(tmp_path, how):
     rows = "".join(f"{i},{i * 37 % 101},{i * 53 % 97}\n" for i in range(2_000))
     table.write_text(f"id,x,y\n{rows}")
     place = tempfile.mkdtemp(dir=tmp_path)
-    process = subprocess.Popen(
+    with started(
         [sys.executable, "-m", "bckm", "app", str(table), "--no-browser"],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": place},
-    )
-    try:
-        assert process.stderr is not None
+    ) as process:
         lines = [process.stderr.readline() for _ in range(2)]
         found = re.fullmatch(r"Open (http://127\.0\.0\.1:\d+)/#token=(\S{40,})\n", lines[1])
         assert found, lines
@@ -116,6 +116,3 @@ def test_starts_and_cleans_up(tmp_path, how):
         assert process.returncode == 0
         assert not list(Path(place).glob("bckm-app-*"))
         assert "Traceback" not in process.stderr.read()
-    finally:
-        process.kill()
-        process.communicate()

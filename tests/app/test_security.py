@@ -38,7 +38,7 @@ def test_two_hosts_are_refused(client):
         f"GET /api/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nHost: evil.example\r\n"
         f"X-Bckm-Token: {TOKEN}\r\nConnection: close\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", port)) as plug:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as plug:
         plug.sendall(request.encode())
         assert b"revision" not in plug.recv(100_000)
 
@@ -99,7 +99,7 @@ def test_headers(client):
 )
 def test_no_other_files(client, path):
     port = _port(client)
-    with socket.create_connection(("127.0.0.1", port)) as plug:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as plug:
         plug.sendall(
             f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode()
         )
@@ -116,7 +116,7 @@ def test_sizes(client):
         f"POST /api/open HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX-Bckm-Token: {TOKEN}\r\n"
         f"Content-Length: {length}\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", port)) as plug:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as plug:
         plug.sendall(request.encode())  # refused before anything comes
         assert b" 413 " in plug.recv(1000).split(b"\r\n", 1)[0]
 
@@ -147,7 +147,7 @@ def test_deep_json(client, depth):
 
 
 def test_huge_header(client):
-    with socket.create_connection(("127.0.0.1", _port(client))) as plug:
+    with socket.create_connection(("127.0.0.1", _port(client)), timeout=60) as plug:
         plug.sendall(b"GET / HTTP/1.1\r\nX: " + b"a" * 300_000)
         assert b" 400 " in plug.recv(1000).split(b"\r\n", 1)[0]
 

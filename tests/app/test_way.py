@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-import time
 import tomllib
 
 import pytest
@@ -14,6 +13,7 @@ import bckm
 from bckm.app.demo import DEMOS
 from bckm.tables import read_table
 from tests.app.server import ended, solved
+from tests.support.waiting import SECONDS, until
 
 
 @pytest.mark.sampled(1)
@@ -48,7 +48,7 @@ def test_from_demo_to_download(client, name, tmp_path):
     (tmp_path / "rules.toml").write_bytes(client.get("/api/download/rules.toml").content)
     (tmp_path / state["table"]["name"]).write_bytes(client.get("/api/download/table.csv").content)
     command = [sys.executable, "-m", *told["command"].split(), "--quiet"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=SECONDS)
     again = read_table(tmp_path / f"{state['table']['name'].removesuffix('.csv')}-clusters.csv")
     assert again.texts("cluster") == table.texts("cluster")
 
@@ -269,7 +269,6 @@ def test_another_table_while_solving(client, session):
     assert client.post("/api/reading", json={}).status_code == 409
     state = client.post("/api/demo", json={"name": "classes"}).json()
     assert state["job"] is None
-    while job.end is None:
-        time.sleep(0.01)
+    until(lambda: job.end is not None, "the end of the job")
     assert job.end[0] == "failed"
     assert client.get("/api/versions").json() == []

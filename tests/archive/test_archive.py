@@ -67,6 +67,7 @@ def test_everything_comes_back(name, tmp_path):
     assert (tmp_path / "y.bckm").read_bytes() == before
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("search", ["none", "auto"])
 @pytest.mark.parametrize("solver", ["auto", "exact", "lagrangian", "pump", "greedy"])
 def test_results_of_all_engines(solver, search, tmp_path):
@@ -166,6 +167,7 @@ def test_a_loaded_result_is_certified_like_a_new_one(tmp_path):
 # -- models -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "latlon", "haversine"])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_a_loaded_model_answers_the_same(metric, bounded, tmp_path):
@@ -272,6 +274,7 @@ def test_labels_that_broke_rules_from_the_beginning_may(tmp_path):
 # -- damage -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
 def test_damaged_files(path, tmp_path):
     """Flip, cut, append, repeat: the same thing, or an error of our own."""
@@ -296,6 +299,7 @@ def originals(tmp_path_factory):
     return [*CORPUS, *sorted(folder.iterdir())]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("alter", [damage.alter_content, damage.alter_header])
 def test_altered_files_with_right_checksums(alter, originals, tmp_path):
     """Another value in place of one of the tree: refused, or loaded and of use."""

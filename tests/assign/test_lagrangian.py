@@ -110,15 +110,17 @@ def test_any_prices_give_a_bound_and_steps_in_a_box_raise_it(seed):
     assert last > best * 0.6
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_gap_and_partition_do_not_depend_on_the_scale(scale):
-    X, k, asked = loaded(1, n=1000, links=50)
-    found = bckm.kmeans(X, k, asked, solver="lagrangian", search="none", random_state=0)
-    other = bckm.kmeans(scale * X, k, asked, solver="lagrangian", search="none", random_state=0)
+def test_gap_and_partition_do_not_depend_on_the_scale():
+    X, k, asked = loaded(1, n=600, links=30)
+    options = {"solver": "lagrangian", "search": "none", "random_state": 0}
+    found = bckm.kmeans(X, k, asked, **options)
     assert found.inertia - found.lower_bound < 0.02 * found.inertia
-    np.testing.assert_array_equal(found.labels, other.labels)
+    for scale in (1e-6, 1e6):
+        other = bckm.kmeans(scale * X, k, asked, **options)
+        np.testing.assert_array_equal(found.labels, other.labels)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_means_far_from_zero_are_not_rounded_before_the_end(seed):
     """LPs have many best vertices: what is off by 1e-10 leads to another one."""

@@ -94,8 +94,8 @@ def test_it_agrees_with_the_matrix_of_costs(weights):
 
 
 def test_partition_does_not_depend_on_threads_or_scale():
-    X, k, asked, _ = loaded(3, n=2000)
-    options = {"search": "none", "random_state": 0, "max_iter": 3}
+    X, k, asked, _ = loaded(3, n=1000)
+    options = {"search": "none", "random_state": 0, "max_iter": 2}
     found = bckm.kmeans(X, k, asked, n_jobs=1, **options)
     for scale, shift, jobs in ((1.0, 0.0, 2), (1e6, 0.0, 1), (1e-6, 0.0, 1), (1.0, 1e6, 1)):
         # a price in units of the inertia would change its meaning: rules here have none

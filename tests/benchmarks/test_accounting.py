@@ -14,6 +14,7 @@ from bckm.problem.problem import Problem
 from benchmarks.mixed.accounting import measured
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(bool(missing), reason="moves are compiled")
 @pytest.mark.parametrize(
     ("asked", "engines"),

@@ -10,6 +10,7 @@ from benchmarks.mixed.families import INSTANCES, chosen
 from benchmarks.mixed.quality import main, table
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["a2", "c1", "d1"])
 def test_checker_agrees_with_the_library(name):
     instance = INSTANCES[name](5)

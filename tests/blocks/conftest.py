@@ -1,9 +1,9 @@
-"""One cluster for all tests that need one."""
+"""One cluster for all tests that need one; it ends with them, for it costs time when idle."""
 
 import pytest
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster():
     from tests.support.dask_cluster import local_cluster
 

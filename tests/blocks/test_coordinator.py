@@ -151,11 +151,11 @@ def test_few_looks_and_a_proof(kind):
 def test_many_clusters_and_features():
     """From random rows of unequal blobs, where some clusters are far too large at first."""
     rng = np.random.default_rng(5)
-    n, d, k = 5000, 130, 256
+    n, d, k = 2500, 130, 128
     blob = rng.choice(12, n, p=rng.dirichlet(np.ones(12)))
     X = (2 * rng.normal(size=(12, d)))[blob] + rng.normal(size=(n, d))
     sizes = np.full(k, int(0.9 * n / k)), np.full(k, int(1.1 * n / k) + 1)
-    c = coordinated(X, *sizes, ends=[3000], share=0.5)
+    c = coordinated(X, *sizes, ends=[1500], share=0.5)
     centers, prices, memory = c.frame.inside(X[rng.choice(n, k, replace=False)]), np.zeros(k), None
     for number in range(2):
         step = c.step(centers, prices, memory)

@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 import subprocess
 import sys
 
@@ -14,6 +13,7 @@ import bckm
 from bckm.constraints import Constraints
 from tests.support.dask_cluster import drawn_array, watched
 from tests.support.row_data import drawn_rows
+from tests.support.waiting import SECONDS, started
 
 N, D, K, BLOCKS = 1200, 3, 6, 14
 RULES = {"size_min": N // K, "size_max": N // K}
@@ -102,14 +102,13 @@ def test_the_coordinator_is_killed_and_resumes(client, calm, steps, tmp_path):
     address = client.cluster.scheduler_address
     command = [sys.executable, "-c", SCRIPT, address, tmp_path / "fit.bckm", tmp_path / "found.npz"]
     environment = {**os.environ, "PYTHONPATH": "."}
-    first = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    with first:
+    with started(command, stdout=subprocess.PIPE, text=True, env=environment) as first:
         for _ in range(steps):
             assert first.stdout.readline()
-        first.send_signal(signal.SIGKILL)
-        first.wait()
     (tmp_path / "found.npz").unlink(missing_ok=True)  # it may have been quick
-    again = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    again = subprocess.run(
+        command, capture_output=True, text=True, env=environment, check=True, timeout=SECONDS
+    )
     told = again.stdout.split()  # it goes on from where it was, which may have been the end
     assert not told or int(told[0]) >= max(steps, 1)
     with np.load(tmp_path / "found.npz") as found:

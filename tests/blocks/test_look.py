@@ -67,7 +67,7 @@ def way(request, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
 @pytest.mark.parametrize("d", [1, 3, 40])
 def test_counts_cost_and_sums_are_exact(way, dtype, d):
-    X, question = drawn(d, 2000, d, dtype=dtype)
+    X, question = drawn(d, 400, d, dtype=dtype)
     answer = look(X, 0, question)
     points, label = question.frame.inside(X), values(X, question).argmin(axis=1)
     assert np.array_equal(answer.counts, np.bincount(label, minlength=5))

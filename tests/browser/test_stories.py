@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser import acts, stories
+from tests.support.waiting import started
 
 pytestmark = pytest.mark.browser
 
@@ -21,9 +22,7 @@ def address() -> Iterator[str]:
     pytest.importorskip("starlette", reason="bckm[app] is not installed")
     pytest.importorskip("uvicorn", reason="bckm[app] is not installed")
     command = [sys.executable, "-m", "bckm", "app", "--no-browser"]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
-    with server:
+    with started(command, seconds=500, stderr=subprocess.PIPE, text=True) as server:
         for line in server.stderr:
             if found := re.search(r"http://\S+#token=\S+", line):
                 yield found[0]

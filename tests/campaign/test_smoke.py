@@ -18,7 +18,7 @@ CASES = {
     "threads": [0],
     "limits": [0],
 }
-LONG = {"kills"}
+LONG = {"kills", "memory", "threads"}
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 """The other commands, their help, and what happens on a terminal and at its end."""
 
 import collections
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from bckm.exceptions import DamagedFileError, UndecidedError, UnsupportedError
 from bckm.kernels import missing
 from bckm.tables import TableError, UnknownColumnError
 from tests.cli.conftest import read
+from tests.support.waiting import SECONDS, started
 
 FEATURES = ("--columns", "x_km,y_km", "--id", "customer")
 BCKM = [sys.executable, "-c", "from bckm.cli import main; main()"]
@@ -74,7 +75,7 @@ def test_help_imports_nothing_heavy():
         "heavy = {'numpy', 'scipy', 'sklearn', 'highspy', 'tqdm'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=SECONDS)
 
 
 def test_check_imports_no_solver_and_no_scikit_learn(customers):
@@ -85,7 +86,7 @@ def test_check_imports_no_solver_and_no_scikit_learn(customers):
         "heavy = {'sklearn', 'highspy', 'tqdm', 'matplotlib', 'pandas', 'pyarrow'} "
         "& set(sys.modules)\nsys.exit(f'imported {heavy}' if heavy else 0)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=SECONDS)
 
 
 def test_verify_agrees_with_fit_and_finds_what_was_changed(run, customers, tmp_path):
@@ -200,6 +201,7 @@ def test_options_of_fit_do_no_harm_elsewhere(run, customers):
     assert "--scale" not in run("check", "--help").out
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -218,6 +220,7 @@ def test_shells_complete_columns(customers, words, found):
         capture_output=True,
         text=True,
         check=False,
+        timeout=SECONDS,
     )
     assert f"plain,{found}" in done.stdout.splitlines()
 
@@ -266,15 +269,11 @@ def test_completion_scripts(run, shell):
 
 
 def test_a_reader_that_leaves_is_no_error(customers):
-    command = subprocess.Popen(
-        [*BCKM, "fit", str(customers), "-k", "3", *FEATURES, "--out", "-"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    command.stdout.close()
-    err = command.stderr.read().decode()
-    command.stderr.close()
-    assert command.wait() == 141
+    fit = [*BCKM, "fit", str(customers), "-k", "3", *FEATURES, "--out", "-"]
+    with started(fit, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+        command.stdout.close()
+        err = command.stderr.read().decode()
+        assert command.wait() == 141
     assert "Traceback" not in err
     assert "Exception ignored" not in err
 
@@ -282,25 +281,23 @@ def test_a_reader_that_leaves_is_no_error(customers):
 def test_a_full_disk_is_an_error_with_its_code(customers):
     with open("/dev/full", "w") as full:
         command = [*BCKM, "check", str(customers), "-k", "3"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=SECONDS
+        )
     assert done.returncode == 5
     assert done.stderr == "Error: [Errno 28] No space left on device\n"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(bool(missing), reason=missing)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_while_it_reads_nothing_is_written(tmp_path, sent):
-    command = subprocess.Popen(
-        [*BCKM, "fit", "-", "-k", "2", "--out", "out.csv"],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-    )
-    command.stderr.readline()
-    os.kill(command.pid, sent)
-    assert command.wait(timeout=20) == 130  # although standard input stays open
-    command.stdin.close()
-    command.stderr.close()
+    fit = [*BCKM, "fit", "-", "-k", "2", "--out", "out.csv"]
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(fit, cwd=tmp_path, **pipes) as command:
+        command.stderr.readline()
+        os.kill(command.pid, sent)
+        assert command.wait(timeout=20) == 130  # although standard input stays open
     assert list(tmp_path.iterdir()) == []
 
 
@@ -308,19 +305,15 @@ def test_stopped_while_it_reads_nothing_is_written(tmp_path, sent):
 @pytest.mark.skipif(bool(missing), reason=missing)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_writes_the_best_answer_and_says_so(customers, tmp_path, sent):
-    command = subprocess.Popen(
-        [*long_fit(customers, 60), "--out", str(tmp_path / "out.csv")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    fit = [*long_fit(customers, 60), "--out", str(tmp_path / "out.csv")]
     lines = []
-    for line in command.stderr:
-        lines.append(line)
-        if line.strip().startswith("start"):
-            break
-    os.kill(command.pid, sent)
-    out, _ = command.communicate(timeout=20)
+    with started(fit, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        for line in command.stderr:
+            lines.append(line)
+            if line.strip().startswith("start"):
+                break
+        os.kill(command.pid, sent)
+        out, _ = command.communicate(timeout=20)
     assert command.returncode == 4
     assert out.count("Stopped by the user") == 1
     assert len(read(tmp_path / "out.csv")) == 300
@@ -332,22 +325,14 @@ def test_a_terminal_gets_a_bar(customers, tmp_path):
     import pty
 
     parent, child = pty.openpty()
-    command = subprocess.Popen(
-        [*long_fit(customers, 1.5), "--out", str(tmp_path / "out.csv")],
-        stdout=subprocess.DEVNULL,
-        stderr=child,
-    )
-    os.close(child)
-    seen, began = b"", time.monotonic()
-    while time.monotonic() - began < 30:
-        try:
-            part = os.read(parent, 4096)
-        except OSError:  # the other side is closed
-            break
-        if not part:
-            break
-        seen += part
-    assert command.wait() == 4
+    fit = [*long_fit(customers, 1.5), "--out", str(tmp_path / "out.csv")]
+    with started(fit, stdout=subprocess.DEVNULL, stderr=child) as command:
+        os.close(child)
+        seen = b""
+        with contextlib.suppress(OSError):  # the other side is closed
+            while part := os.read(parent, 4096):
+                seen += part
+        assert command.wait() == 4
     os.close(parent)
     text = seen.decode()
     assert "objective" in text

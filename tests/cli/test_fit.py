@@ -243,7 +243,7 @@ def test_what_goes_to_stdout_is_alone_there(run, customers, option):
 
 def test_pipes_take_all_that_comes(run, customers, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    reader = os.open(tmp_path / "pipe", os.O_RDWR)
+    reader = os.open(tmp_path / "pipe", os.O_RDWR | os.O_NONBLOCK)
     named = [one for name in ("-o", "--centers", "--summary") for one in (name, "pipe")]
     assert run("fit", customers, "-k", 3, *FEATURES, *QUICK, *named).code == 0
     found = os.read(reader, 100_000)

@@ -21,6 +21,7 @@ from sklearn.utils import get_tags
 
 import bckm
 from bckm import Capacity, ConstrainedKMeans, Constraints
+from tests.support.waiting import SECONDS
 
 N, K = 30, 3
 SOLVERS = ["auto", "exact", "pump", "greedy"]
@@ -62,6 +63,7 @@ def fitted(X, asked: dict, **params) -> ConstrainedKMeans:
 # rules ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_rules_from_all_sources_hold_together(X, solver):
     model = fitted(X, ASKED, solver=solver)
@@ -89,6 +91,7 @@ def test_one_bound_per_cluster(X):
     assert model.inertia_ == pytest.approx(ConstrainedKMeans(K, random_state=0).fit(X).inertia_)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("method", ["fit_predict", "fit_transform"])
 @pytest.mark.parametrize(
     "rule",
@@ -290,6 +293,7 @@ def test_fit_predict_returns_labels(X):
 # predict, transform, score --------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(5))
 def test_predict_looks_at_each_sample_alone(seed):
     rng = np.random.default_rng(seed)
@@ -351,7 +355,7 @@ def test_other_features_are_refused(X, method):
 # weights --------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", range(5))
 def test_twice_the_weight_is_twice_the_inertia(X, solver, seed):
@@ -568,7 +572,7 @@ def test_the_core_does_without_scikit_learn():
         "import sys, bckm; bckm.kmeans([[0.], [1.], [8.]], 2); assert 'sklearn' not in sys.modules;"
         "bckm.ConstrainedKMeans; assert 'sklearn' in sys.modules; assert 'dask' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=SECONDS)
 
 
 def test_no_seed_follows_the_global_state_of_numpy():

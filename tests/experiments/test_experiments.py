@@ -81,6 +81,7 @@ def test_another_versions_results_are_not_mixed_in(tmp_path):
         runner.read(tmp_path / "rows.csv")
 
 
+@pytest.mark.full
 def test_command_writes_tables_and_figures(tmp_path):
     """A small real run through the command, on bundled data."""
     methods = ["KM", "CKM", "HKC", "BCKM", "learned"]

@@ -31,7 +31,7 @@ PLANTED = {  # name: links, number of clusters, size of the minimal conflict
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize(("n", "rules"), [(420, 100), (4000, 5000)])
 @pytest.mark.parametrize("sizes", [{}, {"size_min": 20}])
@@ -90,7 +90,7 @@ def _obeyed(rules, labels, k):
     return True
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(8))
 def test_conflicts_of_drawn_instances_are_minimal(batch):
     seen = 0

@@ -16,11 +16,12 @@ import bckm
 from bckm._storage.container import read_container, write_container
 from bckm.fit import checkpoint
 from bckm.fit.lloyd import Run
-from bckm.fit.search import explore, making
+from bckm.fit.search import making
 from bckm.fit.search.state import State
 from bckm.kernels import missing
 from tests.archive import make
 from tests.support.as_json import tell
+from tests.support.searching import give_up_soon
 
 N, K = 40, 4
 
@@ -34,7 +35,7 @@ def eager(monkeypatch):
     """Write after every run, and end a global search soon."""
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", 0)
-    monkeypatch.setattr(explore, "PATIENCE", 4)
+    give_up_soon(monkeypatch, patience=4)
 
 
 def data(seed=0, n=N):
@@ -88,7 +89,7 @@ def fit_of(solver, search, **more):
     return partial(bckm.kmeans, data(), K, ENGINES[solver], **(options | more))
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @fits
 def test_killed_again_and_again(solver, search, tmp_path):
     """Each call lives a little longer than the one before it, until one comes through."""
@@ -152,7 +153,7 @@ SPECIAL = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("solver", "search"), [("transport", "auto"), ("greedy", "none" if missing else "global")]
 )
@@ -264,7 +265,7 @@ def test_nothing_is_kept_of_a_first_run_that_was_not_finished(tmp_path):
 @pytest.mark.parametrize("seconds", [0.03, 0.1, 0.2])
 def test_time_limits_leave_no_trace(seconds, solver, tmp_path, monkeypatch):
     """What was decided for want of time is decided again."""
-    monkeypatch.setattr(explore, "PATIENCE", 30)
+    give_up_soon(monkeypatch, patience=30)
     path, fit = tmp_path / "fit.bckm", fit_of(solver, "global")
     kinds = set()
     for _ in range(3):
@@ -554,7 +555,7 @@ def test_costs_that_labels_do_not_have_are_refused(cost, tmp_path):
 
 def kill(what, number, seed):
     command = [sys.executable, "-m", "tests.support.killed_writers", what, str(number), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
     assert counts["killed"] >= number * 0.8

@@ -92,7 +92,7 @@ HARD_FITS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("case", "slack"), HARD_FITS)
 def test_every_step_of_a_hard_fit_is_proven(case, slack):
     X, k, options = case(np.random.default_rng(0))
@@ -127,7 +127,7 @@ def blobs(seed, n, k, d=3):
     return 3 * rng.normal(size=(k, d))[rng.integers(k, size=n)] + rng.normal(size=(n, d))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_threads_change_no_bit_of_a_fit(seed):
     X = blobs(seed, 20_000, 12)
@@ -281,6 +281,7 @@ def test_predict_knows_the_labels_of_the_fit(seed):
     assert np.array_equal(model.predict(X[order[:50]]), labels[order[:50]])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [7, 100, 450, 900, 3000])
 def test_a_new_batch_keeps_scaled_bounds(n):
     low, up = np.array([50, 100, 150, 250]), np.array([150, 300, 400, 500])

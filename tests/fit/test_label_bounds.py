@@ -73,7 +73,7 @@ def test_no_cluster_is_empty_otherwise(solver):
         assert found.sizes.min() >= 1
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("solver", ["nearest", *SOLVERS])
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 @pytest.mark.parametrize("distinct", [1, 2, 5])

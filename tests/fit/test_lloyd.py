@@ -61,7 +61,7 @@ def timeless(steps):
 # -- the result -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @solvers
 @instances
 def test_a_result_is_what_it_says(solver, instance):
@@ -91,7 +91,7 @@ def test_a_result_is_what_it_says(solver, instance):
         assert found.solver == ("exact" if solver == "auto" else solver)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @solvers
 @instances
 def test_the_lower_bound_holds_for_the_final_centers(solver, instance):

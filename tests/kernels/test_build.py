@@ -51,6 +51,7 @@ def can_compile():
             input="#include <Python.h>\n#include <atomic>\n",
             capture_output=True,
             text=True,
+            timeout=60,
         )
     except OSError:
         return False
@@ -111,6 +112,7 @@ def test_a_forked_child_gets_its_own_pool():
     hung = child.is_alive()
     child.kill()
     assert not hung
+    assert not answers.empty(), "the child ended without an answer"
     assert answers.get() == 2
     assert native._meet(2) == 2
 
@@ -154,7 +156,7 @@ def test_variants_share_no_code_with_the_rest():
         pytest.skip("no build directory beside the sources, or no nm")
     for path in objects:
         listed = subprocess.run(
-            ["nm", "--defined-only", path], capture_output=True, text=True, check=True
+            ["nm", "--defined-only", path], capture_output=True, text=True, check=True, timeout=60
         )
         symbols = [line.split() for line in listed.stdout.splitlines()]
         assert any(kind == "T" for _, kind, _ in symbols)

@@ -59,7 +59,7 @@ def test_links_show_which_differences_matter(fit):
     assert judged.message.startswith("learned from")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", ["pairs", "groups", "labels", "ids", "fixed", "soft", "wrong"])
 def test_every_kind_of_link_teaches(way):
     X, y = hidden()
@@ -185,7 +185,7 @@ def test_odd_data(case):
 # the same whatever units, order and form ------------------------------------------------------
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("change", ["small", "large", "moved", "permuted", "single", "sparse"])
 def test_units_order_and_form_do_not_matter(change):
     X, y = hidden(3)
@@ -238,6 +238,7 @@ def test_the_learned_space_varies_as_much_as_the_data():
 # fits carry it --------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_centers_are_means_of_the_data(form):
     X, y = hidden()

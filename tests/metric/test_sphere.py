@@ -57,6 +57,7 @@ def partition(labels):
 # cosine ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @every_rule
 @pytest.mark.parametrize("search", ["none", "auto", *([] if missing else ["local"])])
 def test_cosine_is_euclidean_on_rows_of_length_one(asked, search):
@@ -163,6 +164,7 @@ def test_chords_of_arcs():
     assert 1 - np.linalg.norm(north[1] - north[0]) / 1000 == pytest.approx(1e-3, rel=0.1)
 
 
+@pytest.mark.sampled(4)
 @every_rule
 @pytest.mark.parametrize("latitude", [0.0, 48.0, -70.0])
 def test_a_small_town_is_flat(asked, latitude):
@@ -203,6 +205,7 @@ DATA = {"euclidean": rays(3), "cosine": rays(3), "latlon": places(3, width=40.0)
 every_metric = pytest.mark.parametrize("metric", DATA)
 
 
+@pytest.mark.sampled(4)
 @every_rule
 @every_metric
 def test_rows_permuted(metric, asked):
@@ -244,7 +247,7 @@ def everywhere(seed):
     }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("search", ["none", "auto"])
 @pytest.mark.parametrize("sizes", [{}, {"size_min": 13, "size_max": 17}])
 @pytest.mark.parametrize("data", [DATA, *map(everywhere, range(3))], ids=["rays", "a", "b", "c"])

@@ -63,6 +63,7 @@ def texts(display):
 # ------------------------------------------------------------------ all displays
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("display", DISPLAYS)
 @pytest.mark.parametrize(("n", "d", "k"), [(1, 1, 1), (3, 2, 1), (40, 5, 2)])
 def test_every_display_draws_every_shape(display, n, d, k):
@@ -114,7 +115,7 @@ def test_bounds_of_an_estimator_are_drawn():
     assert display.amount.upper.tolist() == [20] * 3
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_of_a_person_is_drawn_as_it_is(text):
     kg = bckm.Capacity(np.ones(20), max=9)
@@ -306,6 +307,7 @@ def test_shares_are_percent_and_an_unknown_name_lists_the_known():
         SizesDisplay.from_study(study, "kg")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("k", [2, 12, 50, 120])
 def test_ticks_do_not_touch(k):
     display = draw(SizesDisplay.from_study(random_study(2 * k, 2, k)))

@@ -72,7 +72,7 @@ def same(one, other):
     assert type(one.centers) is np.ndarray
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("solver", "asked"), CASES)
 def test_the_same_answer_as_for_dense_data(solver, asked, seed):
@@ -91,6 +91,7 @@ def test_the_same_answer_as_for_dense_data(solver, asked, seed):
     assert bckm.verify(found.labels, K, rules) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("asked", ["sizes", "links", "all", "rows", "soft"])
 def test_prices_of_sparse_data_are_nearly_those_of_dense_data(asked):
     dense, rules = words(1), rules_of(1)[asked]
@@ -103,7 +104,7 @@ def test_prices_of_sparse_data_are_nearly_those_of_dense_data(asked):
     assert expected.lower_bound <= found.objective <= 1.05 * expected.objective
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("weightless", [False, True])
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 @pytest.mark.parametrize("name", FORMATS)

@@ -212,6 +212,7 @@ def test_rows_without_coefficients():
     assert s.feasible(np.array([0, 1]))
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("seed", range(40))
 def test_feasible_agrees_with_the_checker(seed):
     rng = np.random.default_rng(seed)

@@ -6,6 +6,7 @@ import pytest
 import bckm
 from bckm.problem.problem import Problem
 from tests.support.families import FAMILIES
+from tests.support.searching import give_up_soon
 from tests.support.statements import stated
 
 pytestmark = pytest.mark.sampled(5)
@@ -65,6 +66,7 @@ def _fit(X, k, rules, centers, solver):
     return bckm.kmeans(X, k, rules, init=centers, solver=solver).labels
 
 
+@pytest.mark.sampled(3)
 @every_case
 def test_scale_and_offset(number, solver):
     X, k, rules, centers = INSTANCES[number]
@@ -114,6 +116,7 @@ def test_rows_permuted(number, solver):
     np.testing.assert_array_equal(_fit(X[order], k, moved, centers, solver), labels[order])
 
 
+@pytest.mark.sampled(3)
 @every_case
 def test_rules_reordered(number, solver):
     X, k, rules, centers = INSTANCES[number]
@@ -177,7 +180,7 @@ SEARCHED = [(number, "transport") for number in SIZES_ONLY] + [
 @pytest.mark.parametrize(("number", "solver"), SEARCHED)
 def test_search(number, solver, search, monkeypatch):
     """Clusters found by way of many others have the same numbers too."""
-    monkeypatch.setattr("bckm.fit.search.explore.PATIENCE", 10)
+    give_up_soon(monkeypatch, patience=10)
     X, k, rules, _ = INSTANCES[number]
     rng = np.random.default_rng(number)
     weight = rng.uniform(0.5, 2, len(X))

@@ -140,7 +140,9 @@ def test_pages_are_built_without_a_warning(tmp_path):
     pytest.importorskip("sphinx_gallery")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q"]
     folders = ["-d", str(tmp_path / "trees"), str(DOCS), str(tmp_path / "html")]
-    done = subprocess.run([*command, *folders], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, *folders], cwd=ROOT, capture_output=True, text=True, timeout=500
+    )
     assert done.returncode == 0, done.stderr
     for page in (tmp_path / "html").rglob("*.html"):
         fetched = r"<(?:script|link|img|iframe|source)\b[^>]*(?:src|href)=[\"'](?:https?:)?//"

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import bckm
+from tests.support.waiting import SECONDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,7 +18,9 @@ def test_import_needs_neither_solver_nor_scikit_learn():
         "slow = 'highspy sklearn pandas matplotlib scipy.optimize scipy.spatial'; "
         "print([m for m in slow.split() if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS
+    )
     assert done.stdout.strip() == "[]"
 
 

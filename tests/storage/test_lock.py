@@ -14,6 +14,7 @@ import pytest
 import bckm
 from bckm._storage import lock as _lock
 from bckm._storage.lock import alone
+from tests.support.waiting import SECONDS, started
 
 FIT = """
 import sys, time, numpy as np, bckm
@@ -37,14 +38,10 @@ def fit(path, **more):
 def other(tmp_path):
     """A fit in another process, which has begun."""
     path = tmp_path / "fit.checkpoint"
-    process = subprocess.Popen(
-        [sys.executable, "-c", FIT, str(path), "30"], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout.readline() == "step\n"
-    yield path, process
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    command = [sys.executable, "-c", FIT, str(path), "30"]
+    with started(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "step\n"
+        yield path, process
 
 
 def test_a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_clean(other):
@@ -58,7 +55,7 @@ def test_a_second_process_is_refused_and_a_killed_one_leaves_nothing_to_clean(ot
         fit(link)
     link.unlink()
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.wait(SECONDS)
     assert fit(path).status is bckm.Status.CONVERGED
     assert os.listdir(path.parent) == ["fit.checkpoint"]
 
@@ -68,7 +65,7 @@ def test_the_command_line_says_so(other, tmp_path):
     table = tmp_path / "a.csv"
     table.write_text("x\n" + "\n".join(map(str, range(20))) + "\n")
     command = [sys.executable, "-m", "bckm", "fit", table, "-k", "2", "--checkpoint", path]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 5
     assert "is in use by another fit" in done.stderr
     assert "Traceback" not in done.stderr
@@ -89,7 +86,8 @@ def test_a_second_thread_is_refused(tmp_path):
             fit(path)
     finally:
         go.set()
-        thread.join()
+        thread.join(SECONDS)
+    assert not thread.is_alive(), "the first fit does not end"
     assert fit(path).status is bckm.Status.CONVERGED
 
 
@@ -143,7 +141,8 @@ def test_only_one_at_a_time(tmp_path):
     for one in threads:
         one.start()
     for one in threads:
-        one.join()
+        one.join(SECONDS)
+    assert not any(one.is_alive() for one in threads), "a thread waits for the lock"
     assert most == [1]
     assert times[0] > 3  # on a busy machine, too
     assert os.listdir(tmp_path) == []

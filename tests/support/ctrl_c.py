@@ -12,6 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.support.waiting import started
+
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 
@@ -20,22 +22,21 @@ def interrupted(code: str, wait: float, most: float) -> str:
 
     It must end by itself, within `most` seconds.
     """
-    process = subprocess.Popen(
+    with started(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": "."},
         # a shell that starts tests in the background makes its children ignore the signal
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    time.sleep(wait)
-    sent = time.perf_counter()
-    process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=30)[0]
-    assert process.returncode == 0, told
-    assert time.perf_counter() - sent < most
+    ) as process:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(wait)
+        sent = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        told: str = process.communicate(timeout=30)[0]
+        assert process.returncode == 0, told
+        assert time.perf_counter() - sent < most
     return told
 
 

@@ -64,7 +64,7 @@ def run(path: Path, n_clusters: int, **options: int) -> dict[str, Any]:
     """Fit in a process of its own."""
     given = [f"{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", __name__, path, str(n_clusters), *given]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
     assert done.returncode == 0, done.stderr[-2000:]
     found: dict[str, Any] = json.loads(done.stdout)
     return found

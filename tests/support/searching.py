@@ -10,6 +10,7 @@ import bckm
 from bckm import Capacity, Constraints, LinearRows, Status, verify
 from bckm.assign import ENGINES
 from bckm.fit.parameters import PARAMETERS
+from bckm.fit.search import explore, shared
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
 
@@ -62,6 +63,12 @@ def kinds(seed=0, n=N):
 
 KINDS = tuple(kinds()[1])
 every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def give_up_soon(monkeypatch, patience):
+    """Let global searches end after so many children in vain, and anneal but for moments."""
+    monkeypatch.setattr(explore, "PATIENCE", patience)
+    monkeypatch.setattr(shared, "FURTHER", 1e6)
 
 
 def weights(n=N):

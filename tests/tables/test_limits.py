@@ -15,6 +15,7 @@ import pytest
 from bckm._core import memory as _memory
 from bckm.tables import TableError, read_table
 from bckm.tables import _limits as limits
+from tests.support.waiting import SECONDS
 
 MB = 10**6
 TOLD = r"holds .* or more after unpacking, but the limit is 1 MB; .*--read-limit"
@@ -75,45 +76,52 @@ def npy(shape, data=b"", dtype="<f8"):
     return out.getvalue() + data
 
 
+MANY = b"a,b\n" + b"0,0\n" * MB
+
+
 def bombs():
-    many = b"a,b\n" + b"0,0\n" * MB
-    yield "csv.gz", gzip.compress(many), TOLD
-    yield "csv.gz", gzip.compress(many[: 2 * MB]) + gzip.compress(many[4:]), TOLD
-    yield "csv", many, TOLD
-    yield "jsonl.gz", gzip.compress(b'{"a": 1}\n' * MB), TOLD
+    """How each file ends, how it is made, and what is said of it."""
+    yield "csv.gz", lambda: gzip.compress(MANY), TOLD
+    yield "csv.gz", lambda: gzip.compress(MANY[: 2 * MB]) + gzip.compress(MANY[4:]), TOLD
+    yield "csv", lambda: MANY, TOLD
+    yield "jsonl.gz", lambda: gzip.compress(b'{"a": 1}\n' * MB), TOLD
     rows = [json.dumps({f"key {i}": 1}) for i in range(600)]
-    yield "jsonl", "\n".join(rows).encode(), TOLD
-    yield "xlsx", workbook(FAR), TOLD
-    yield "xlsx", with_sheet('<row r="1048576">' + "<c><v>1</v></c>" * 100 + "</row>"), TOLD
+    yield "jsonl", lambda: "\n".join(rows).encode(), TOLD
+    yield "xlsx", lambda: workbook(FAR), TOLD
+    yield "xlsx", lambda: with_sheet('<row r="1048576">' + "<c><v>1</v></c>" * 100 + "</row>"), TOLD
     yield (
         "xlsx",
-        with_sheet('<row r="1"><c r="A1048576"/><c t="n" r="ZZ1"><v>1</v></c></row>'),
+        lambda: with_sheet('<row r="1"><c r="A1048576"/><c t="n" r="ZZ1"><v>1</v></c></row>'),
         TOLD,
     )
-    yield "xlsx", zipped({"xl/worksheets/sheet1.xml": b" " * 5 * MB}), TOLD
-    yield "xlsx", zipped({"xl/worksheets/sheet1.xml": b" " * 5 * MB}, sheet1=9), "the declared 9"
-    yield "ods", zipped({"content.xml": b" " * 5 * MB}), TOLD
-    yield "npz", zipped({"X.npy": npy((10**6, 1), bytes(8 * MB))}), TOLD
-    yield "npz", zipped({"X.npy": npy((10**6, 1), bytes(8 * MB))}, X=9), "the declared 9"
-    yield "npz", zipped({"X.npy": npy((10**12, 2))}), r"shape \(1000000000000, 2\)"
-    yield "npz", zipped({"X.npy": npy((10**15, 2), dtype="|S0")}), r"is damaged"
+    yield "xlsx", lambda: zipped({"xl/worksheets/sheet1.xml": b" " * 5 * MB}), TOLD
+    yield (
+        "xlsx",
+        lambda: zipped({"xl/worksheets/sheet1.xml": b" " * 5 * MB}, sheet1=9),
+        "the declared 9",
+    )
+    yield "ods", lambda: zipped({"content.xml": b" " * 5 * MB}), TOLD
+    yield "npz", lambda: zipped({"X.npy": npy((10**6, 1), bytes(8 * MB))}), TOLD
+    yield "npz", lambda: zipped({"X.npy": npy((10**6, 1), bytes(8 * MB))}, X=9), "the declared 9"
+    yield "npz", lambda: zipped({"X.npy": npy((10**12, 2))}), r"shape \(1000000000000, 2\)"
+    yield "npz", lambda: zipped({"X.npy": npy((10**15, 2), dtype="|S0")}), r"is damaged"
     header = npy((3, 2)).replace(b"'shape'", b"'sha(e'").replace(b"'descr'", b"'des'cr")
-    yield "npz", zipped({"X.npy": header}), r"its header cannot be read"
-    yield "parquet", parquet_of({"a": np.zeros(10**6)}), TOLD
-    yield "parquet", parquet_of({"a": arrow.nulls(10**7, arrow.int8())}), TOLD
-    yield "parquet", parquet_of({"a": ["x" * 10**5] * 1000}), TOLD
-    yield "parquet", parquet_of({"a": [["x" * 10**5]] * 1000}), TOLD
+    yield "npz", lambda: zipped({"X.npy": header}), r"its header cannot be read"
+    yield "parquet", lambda: parquet_of({"a": np.zeros(10**6)}), TOLD
+    yield "parquet", lambda: parquet_of({"a": arrow.nulls(10**7, arrow.int8())}), TOLD
+    yield "parquet", lambda: parquet_of({"a": ["x" * 10**5] * 1000}), TOLD
+    yield "parquet", lambda: parquet_of({"a": [["x" * 10**5]] * 1000}), TOLD
 
 
 BOMBS = list(bombs())
 
 
 @pytest.mark.parametrize(
-    ("suffix", "data", "words"), BOMBS, ids=[f"{i}-{one[0]}" for i, one in enumerate(BOMBS)]
+    ("suffix", "make", "words"), BOMBS, ids=[f"{i}-{one[0]}" for i, one in enumerate(BOMBS)]
 )
-def test_files_that_grow_are_refused(suffix, data, words, tmp_path):
+def test_files_that_grow_are_refused(suffix, make, words, tmp_path):
     path = tmp_path / f"d.{suffix}"
-    path.write_bytes(data)
+    path.write_bytes(make())
     began = time.process_time()
     with pytest.raises(TableError, match=words):
         read_table(path, read_limit=MB)
@@ -190,6 +198,7 @@ def test_many_columns_are_no_trouble(tmp_path):
 COMMAND = "from bckm.cli import main; main()"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("gigabytes", [1.0, 1.2])
 def test_the_command_line_says_what_there_is_and_what_to_do(tmp_path, gigabytes):
     """Memory that ends anywhere ends with a sentence."""
@@ -206,6 +215,7 @@ def test_the_command_line_says_what_there_is_and_what_to_do(tmp_path, gigabytes)
         text=True,
         preexec_fn=little,
         env={"OPENBLAS_NUM_THREADS": "1", "PATH": "/usr/bin"},
+        timeout=SECONDS,
     )
     assert done.returncode == 5, done.stderr
     assert "Traceback" not in done.stderr

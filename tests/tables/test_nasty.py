@@ -58,6 +58,7 @@ def through(table, kind):
     return out.getvalue(), read_table("-", stdin=io.BytesIO(out.getvalue()))
 
 
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "npz"])
 def test_round_trip(seed, kind):
@@ -79,6 +80,7 @@ def test_no_name_and_no_text_ends_at_a_nul(kind):
     assert list(again.cells("a\ufffdb")) == ["x\ufffdy", "z\ufffd"]
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize(("kind", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_no_formula_in_csv(seed, kind, delimiter):

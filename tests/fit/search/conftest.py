@@ -2,10 +2,10 @@
 
 import pytest
 
-from bckm.fit.search import explore
+from tests.support.searching import give_up_soon
 
 
 @pytest.fixture
 def hasty(monkeypatch):
     """A global search that gives up soon, where its quality does not matter."""
-    monkeypatch.setattr(explore, "PATIENCE", 8)
+    give_up_soon(monkeypatch, patience=8)

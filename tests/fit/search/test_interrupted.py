@@ -9,7 +9,6 @@ import pytest
 
 import bckm
 from bckm import Constraints, Status, verify
-from bckm.fit.search import explore
 from bckm.fit.search.local import LocalSearch
 from bckm.problem.problem import Problem
 from tests.support.ctrl_c import interrupted, needs_signals
@@ -17,6 +16,7 @@ from tests.support.families import FAMILIES
 from tests.support.searching import (
     K,
     check,
+    give_up_soon,
     heard,
     inertia_of,
     kinds,
@@ -31,11 +31,11 @@ pytestmark = needs_kernels
 SMALL = {"empty": "nearest", "uneven": "transport", "apart": "exact", "all": "greedy"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @searching
 @pytest.mark.parametrize("kind", SMALL)
 def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
-    monkeypatch.setattr(explore, "PATIENCE", 3)
+    give_up_soon(monkeypatch, patience=3)
     X, asked = kinds(0, 16)
     options = {"search": search, "solver": SMALL[kind], "n_init": 2, "random_state": 1, "tol": 0}
     fit = partial(bckm.kmeans, X, K, asked[kind], **options)
@@ -64,7 +64,7 @@ def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
 @pytest.mark.parametrize("kind", ["uneven", "all"])
 def test_ctrl_c_between_steps_gives_the_best_so_far(search, kind, monkeypatch):
     """Wherever the interrupt comes, what was heard of is not lost."""
-    monkeypatch.setattr(explore, "PATIENCE", 3)
+    give_up_soon(monkeypatch, patience=3)
     X, asked = kinds(0, 16)
     inner, calls, at = Problem.recentered, 0, 0
 
@@ -178,6 +178,7 @@ print(result.status, bckm.verify(result.labels, k, rules), result.inertia <= bes
     assert interrupted(code, wait=0.3, most=3) == "interrupted [] True\n"
 
 
+@pytest.mark.sampled(3)
 @searching
 @pytest.mark.parametrize("limit", [0.05, 0.3])
 def test_a_time_limit_gives_the_best_so_far(search, limit):

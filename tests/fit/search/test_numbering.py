@@ -32,6 +32,7 @@ pytestmark = needs_kernels
 LINE = np.array([[0.0]] * 10 + [[100.0]] * 5 + [[200.0]] * 5)
 
 
+@pytest.mark.sampled(6)
 @modes
 @pytest.mark.parametrize("solver", ["auto", "exact", "greedy"])
 def test_fixed_bounds_keep_label_i_with_row_i(search, solver):
@@ -52,7 +53,7 @@ def test_fixed_bounds_keep_label_i_with_row_i(search, solver):
         assert cdist(found.centers, centers).argmin(axis=1).tolist() == [0, 1, 2]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @searching
 @pytest.mark.parametrize("solver", ["auto", "exact", "greedy"])
 def test_fixed_bounds_see_the_engine_and_are_never_worse(search, solver):
@@ -105,7 +106,7 @@ def test_a_global_search_from_given_centers_is_never_worse(hasty):
     assert lower > 5
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @searching
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sizes", [6, [3, 5, 7, 9], [4, 8, 4, 8]], ids=str)

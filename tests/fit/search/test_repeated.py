@@ -36,7 +36,7 @@ pytestmark = needs_kernels
 # -- seeds and threads ------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @searching
 @pytest.mark.parametrize("kind", ["loose", "classes", "all"])
 def test_a_seed_decides_everything(search, kind, hasty):
@@ -55,7 +55,7 @@ def test_a_seed_decides_everything(search, kind, hasty):
     assert len(different) == 3, "the seed matters"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @searching
 @pytest.mark.parametrize("make", [int, np.random.default_rng, np.random.RandomState])
 def test_the_first_starts_are_those_without_search(search, make, hasty):
@@ -73,6 +73,7 @@ def test_the_first_starts_are_those_without_search(search, make, hasty):
         assert more != timeless(steps)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("sizes", [{}, {"size_min": 1900, "size_max": 2100}])
 def test_threads_change_nothing(sizes):
     rng = np.random.default_rng(0)
@@ -127,6 +128,7 @@ def test_where_nothing_can_be_better_a_global_search_ends(hasty):
 # -- states -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("solver", ["transport", "greedy"])
 def test_a_step_depends_on_the_state_alone(solver, hasty):
     """The same state leads to the same next one, whatever was done in between."""

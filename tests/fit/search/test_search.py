@@ -28,6 +28,7 @@ from tests.support.searching import (
     N,
     check,
     every_kind,
+    give_up_soon,
     heard,
     inertia_of,
     kinds,
@@ -38,6 +39,7 @@ from tests.support.searching import (
     usable,
     weights,
 )
+from tests.support.waiting import SECONDS
 
 pytestmark = needs_kernels
 
@@ -45,7 +47,7 @@ pytestmark = needs_kernels
 # -- the result -------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8)
 @modes
 @every_kind
 def test_every_mode_solver_and_kind_of_rules(search, kind, hasty):
@@ -82,7 +84,7 @@ def test_tiny_instances_of_all_kinds(search, hasty):
     assert seen > 20
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @searching
 @pytest.mark.parametrize("max_iter", [1, 2, 3])
 def test_no_start_has_more_iterations_than_allowed(search, max_iter, hasty):
@@ -106,6 +108,7 @@ def test_no_start_has_more_iterations_than_allowed(search, max_iter, hasty):
             check(found, steps, drawn.X, drawn.constraints, drawn.k, max_iter=max_iter)
 
 
+@pytest.mark.sampled(6)
 @searching
 @pytest.mark.parametrize("kind", ["free", "even", "uneven", "classes", "apart", "all"])
 def test_converged_means_that_one_more_step_brings_nothing(search, kind, hasty):
@@ -160,7 +163,7 @@ def test_search_is_never_worse_and_often_better(hasty):
     assert min(better.values()) >= 8, better
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["even", "apart", "sums", "all"])
 @pytest.mark.parametrize("given", ["nothing", "n_init", "init", "solver"])
 def test_global_begins_as_the_default_does(kind, given, hasty, monkeypatch):
@@ -191,8 +194,14 @@ def test_with_a_slow_engine_annealing_comes_first():
 
 def test_an_engine_that_is_named_makes_the_first_steps():
     X, asked = kinds(17)
-    _, steps = heard(X, K, asked["all"], solver="lagrangian", random_state=0)
-    assert steps[0].kind == "assign"
+    steps = []
+
+    def first(step):
+        steps.append(step)
+        raise KeyboardInterrupt
+
+    bckm.kmeans(X, K, asked["all"], solver="lagrangian", random_state=0, on_step=first)
+    assert [step.kind for step in steps] == ["assign"]
 
 
 def test_global_goes_on_where_auto_ends():
@@ -210,7 +219,7 @@ def test_global_goes_on_where_auto_ends():
 
 
 def test_global_finds_the_optimum_of_tiny_instances(monkeypatch):
-    monkeypatch.setattr(explore, "PATIENCE", 60)  # enough here
+    give_up_soon(monkeypatch, patience=20)  # enough here
     hit, seen, missed_by_none = 0, 0, 0
     for seed in range(1000, 1120):
         drawn = draw(seed)
@@ -305,7 +314,7 @@ EDGES = {
 }
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(7)
 @searching
 @pytest.mark.parametrize("edge", EDGES)
 def test_edges(search, edge, hasty):
@@ -398,6 +407,11 @@ print("as promised")
 def test_without_the_kernels():
     environment = os.environ | {"BCKM_PURE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", PURE], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", PURE],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
     )
     assert done.stdout == "as promised\n", done.stderr
