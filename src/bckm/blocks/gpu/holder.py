@@ -118,8 +118,7 @@ class GpuHolder:
         """
         kept, passes, k = self._kept, self._passes, question.k
         assert kept is not None
-        chunks = [(at, rows, kept.label[at], kept.slack[at]) for at, rows in self._chunks(None)]
-        bins = sum(passes.slacks(label, slack, k) for _, _, label, slack in chunks)
+        bins = sum(passes.slacks(kept.label[at], kept.slack[at], k) for at in kept.label)
         held, ends = np.cumsum(bins, axis=1), bin_ends()
 
         def depth(number: FloatArray) -> IntArray:
@@ -131,8 +130,8 @@ class GpuHolder:
         many = int(held[np.arange(k), place].sum())
         level = max(0, int(np.ceil(np.log2(max(1.0, many / BORDERING)))))
         found = [
-            passes.bordering(rows, label, slack, at, ends[place + 1], level)
-            for at, rows, label, slack in chunks
+            passes.bordering(rows, kept.label[at], kept.slack[at], at, ends[place + 1], level)
+            for at, rows in self._chunks(None)
         ]
         best, second, gap = (np.concatenate(one) for one in zip(*found, strict=True))
         near = gap <= ends[place + 1][best]  # no such row is missing
