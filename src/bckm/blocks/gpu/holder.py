@@ -122,7 +122,7 @@ class GpuHolder:
         held, ends = np.cumsum(bins, axis=1), bin_ends()
 
         def depth(number: FloatArray) -> IntArray:
-            return np.minimum((held < number[:, None]).sum(axis=1), BINS - 1)
+            return np.asarray(np.minimum((held < number[:, None]).sum(axis=1), BINS - 1))
 
         if not kept.least.any():
             kept.least = ends[depth(np.full(k, EXACT * self.n_rows / k)) + 1]
