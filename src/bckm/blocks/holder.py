@@ -27,6 +27,9 @@ class Holder(Protocol):
         How often all rows were read so far.
     received : int
         Bytes of all answers so far.
+    quick : bool
+        Whether a look takes less time than the work of the coordinator on many rows: then answers
+        bring fewer rows, and another look may be needed.
     """
 
     n_rows: int
@@ -35,6 +38,7 @@ class Holder(Protocol):
     names: tuple[str, ...] | None
     passes: int
     received: int
+    quick: bool
 
     def survey(self, share: float, seed: int, deadline: Deadline | None = None) -> Survey:
         """Survey all rows."""
