@@ -12,6 +12,7 @@ from bckm.blocks import coordinator
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.coordinator import Coordinator
 from bckm.blocks.labeling import label_block
+from bckm.blocks.pairs import Pairs
 from bckm.blocks.settling import Settling
 from bckm.blocks.step import Memory
 from bckm.kernels import missing
@@ -239,7 +240,7 @@ def test_labels_are_best_at_the_prices_but_for_exceptions():
 
 @compiled
 def test_labels_within_the_bounds_have_to_do_where_none_are_proven(monkeypatch):
-    monkeypatch.setattr(Settling, "_beyond", lambda self, prices: 1.0)
+    monkeypatch.setattr(Settling, "beyond", lambda self, prices: 1.0)
     monkeypatch.setattr(coordinator, "ROUNDS", 3)
     X = np.random.default_rng(2).normal(size=(20_000, 3))
     lower = upper = np.full(8, 2500)
@@ -264,7 +265,7 @@ def test_worse_labels_of_the_returned_rows_lower_no_bound():
     c = coordinated(X, lower, upper, share=0.1)
     step = c.step(c.frame.inside(X[:8]), np.zeros(8))
     found = step.settled
-    settling = Settling(step.question, step.answer, lower, upper, 1)
+    settling = Settling(step.question, step.answer, lower, upper, Pairs(step.question.centers))
     one = int(np.flatnonzero(found.parts.cluster != found.parts.cluster[0])[0])
     cluster = found.parts.cluster.copy()
     cluster[[0, one]] = cluster[[one, 0]]

@@ -61,12 +61,17 @@ class Taken:
     def united(self, most: int) -> Taken:
         """List equal rows once."""
         group = groups_of(self.rows)
+        different = int(group.max(initial=-1)) + 1
+        if different > most:
+            return Taken.none(self.rows.shape[1], self.rows.dtype, overflow=True)
+        if different == 0:
+            return self
+        if different == group.size and (self.first[1:] > self.first[:-1]).all():
+            few = self.number[self.which] <= FEW
+            if few.all() and (self.index[1:] > self.index[:-1]).all():
+                return self  # as they should be
         order = np.lexsort((self.first, group))
         begin = np.flatnonzero(np.diff(group[order], prepend=-1))
-        if begin.size > most:
-            return Taken.none(self.rows.shape[1], self.rows.dtype, overflow=True)
-        if begin.size == 0:
-            return self
         kept, number = order[begin], np.add.reduceat(self.number[order], begin)
         by_first = np.argsort(self.first[kept])
         place = np.empty_like(by_first)

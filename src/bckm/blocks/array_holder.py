@@ -31,6 +31,7 @@ class ArrayHolder:
         self.dtype = self.source.dtype
         self.threads = threads
         self.passes = self.received = 0
+        self.quick = False
 
     def survey(self, share: float, seed: int, deadline: Deadline | None = None) -> Survey:
         """Survey all rows."""

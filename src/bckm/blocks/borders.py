@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._core.arrays import squared_distances
 from bckm._core.types import FloatArray
 from bckm.assign.transport_state import SizeBounds
+from bckm.kernels import missing, native
 
 Labels = NDArray[np.integer[Any]]
 
@@ -47,7 +47,7 @@ class Borders:
         # samples at a border are asked for in any case
         apart = gap > TIED * float(gap.max(initial=0.0))
         self.best, self.second = best[apart].astype(np.int64), second[apart].astype(np.int64)
-        self.gap, self.number, self.k = gap[apart], number[apart], k
+        self.gap, self.number, self.k = gap[apart].astype(np.float64), number[apart], k
         bits = self.gap.astype(np.float32).view(np.int32) >> SHIFT
         place = np.clip(bits.astype(np.int64) - LOWEST, 0, BINS - 1)
         held = sum(
@@ -75,7 +75,7 @@ class Borders:
 
         As deep as those are that so many wrong ones, and a few more, lie; None without a border.
         """
-        k, depth = self.k, self.reach(np.maximum(LEAST, PER_WRONG * wrong))
+        k, depth = self.k, self._depth(wrong)
         deep = np.maximum(depth[self.best], depth[self.second])
         inside = np.flatnonzero(self.gap <= deep)
         pair = self.best[inside] * k + self.second[inside]
@@ -87,17 +87,28 @@ class Borders:
             return None
         return np.diag(np.where(degree > 0, degree * (1 + RIDGE), RIDGE * mean)) - weight
 
-    def unsure(self, wrong: FloatArray) -> FloatArray:
-        """How far prices are from right, one against the other (k, k), with so many wrong samples.
+    def moves(self, wrong: FloatArray, threads: int = 1) -> FloatArray:
+        """How prices may be wrong, `DRAWS` times (k, draws), with so many wrong samples.
 
-        Standard deviations, where numbers of wrong samples are those of errors.
+        Where numbers of wrong samples are standard deviations of errors.
         """
-        k, matrix = self.k, self.laplacian(wrong)
-        if matrix is None:
-            return np.zeros((k, k))
+        k = self.k
         errors = np.random.default_rng(0).standard_normal((k, DRAWS)) * wrong[:, None]
-        moves = np.linalg.solve(matrix, errors - errors.mean(axis=0))
-        return np.sqrt(squared_distances(moves, moves) / DRAWS)
+        errors -= errors.mean(axis=0)
+        if missing:
+            matrix = self.laplacian(wrong)
+            none: FloatArray = np.zeros((k, DRAWS))
+            return (
+                none if matrix is None else np.asarray(np.linalg.solve(matrix, errors), np.float64)
+            )
+        moves, depth = np.zeros((k, DRAWS)), self._depth(wrong)
+        native.border_moves(
+            self.best, self.second, self.gap, self.number, depth, RIDGE, errors, moves, threads
+        )
+        return moves
+
+    def _depth(self, wrong: FloatArray) -> FloatArray:
+        return self.reach(np.maximum(LEAST, PER_WRONG * wrong))
 
 
 def newton_direction(

@@ -9,9 +9,10 @@ are; if not, a model of all these rows gives the next prices (`row_model`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
@@ -25,6 +26,7 @@ from bckm.blocks.label_exceptions import labeling_of
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.look import scan
 from bckm.blocks.looking import LookState
+from bckm.blocks.pairs import Pairs
 from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import MOST, Question
 from bckm.blocks.row_model import RowModel
@@ -32,6 +34,7 @@ from bckm.blocks.sample_rows import SampleRows
 from bckm.blocks.settling import Parts, Settled, Settling, Short
 from bckm.blocks.step import Memory, Step
 from bckm.blocks.survey import Survey
+from bckm.kernels import missing
 
 ROUNDS = 40  # looks, after which labels within the bounds have to do
 GROW, PATIENCE = 2.0, 2  # from the third look on, prices are trusted so many times less each time
@@ -42,6 +45,7 @@ OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the 
 BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
 FAR = 0.02  # share of all samples, more of which cannot be brought where they belong by looks
 ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
+HOPELESS = 1.0  # rows that lead to prices so far beyond what others permit are not settled
 SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
 
@@ -53,6 +57,27 @@ class Seen:
     answer: Answer
     gradient: FloatArray
     dual: float
+
+
+class Model:
+    """A model of the rows of a look: the first `exact` points are rows near borders, all of them.
+
+    Where it was at the beginning each of them had its `label`; where it is now, each cluster has
+    `left` samples too many or too few.
+    """
+
+    def __init__(self, model: RowModel, exact: int) -> None:
+        self.model, self.exact = model, exact
+        self.left: FloatArray = np.zeros(model.state.k)
+        self.label: NDArray[np.int32] = model.state.label.copy()
+
+    def doubt(self) -> FloatArray:
+        """The error of counting samples by points that stand for others, (k,), where it is now."""
+        now, last = self.model.state.label, self.label
+        moved = self.exact + np.flatnonzero(now[self.exact :] != last[self.exact :])
+        square = np.square(self.model.supply[moved].astype(np.float64))
+        k = self.model.state.k
+        return np.sqrt(sum(np.bincount(at[moved], square, k) for at in (last, now)))
 
 
 class Coordinator:
@@ -109,7 +134,16 @@ class _Attempt:
         self.n = coordinator.holder.n_rows
         self.log: list[dict[str, Any]] = []
         self.looks = 0  # before those that bring rows
-        self.planner = Planner(self.sample, centers, coordinator.most)
+        self.sampled: RowModel | None = None  # where the step began
+        self.pairs = Pairs(centers, coordinator.threads)
+        self.planner = Planner(
+            self.sample,
+            centers,
+            self.pairs,
+            coordinator.most,
+            coordinator.threads,
+            quick=self.holder.quick,
+        )
 
     def run(self, prices: FloatArray, memory: Memory | None) -> Step:
         """Look and correct, until the rows near borders can be settled."""
@@ -125,48 +159,47 @@ class _Attempt:
             if first is None:
                 first = np.abs(seen.gradient)
             fell = best is not None and seen.dual < best.dual
-            tried = self.settle(seen)
+            model, tried = self.settle(seen, fell=fell)
             if isinstance(tried, Settled):
                 return self.done(seen, tried, first, begin, before, memory)
             if tried.parts is not None and not fell:
                 spare = seen, tried.parts
-            self.log[-1].update(fell=fell, excess=tried.excess)
-            model, doubt = self.gathered(seen)
-            last = model.state.label.copy()
+            self.log[-1].update(fell=fell, excess=tried.excess, quick=model is not None)
+            last_p = p
             if fell:
                 assert best is not None
                 back += 1
                 to = self.back(best, seen) if back == 1 else best.question.prices
-                model.go(self.centers, to, self.deadline)
+                model = self.near(seen) if model is None else model
+                model.model.go(self.centers, to, self.deadline)
                 wrong = np.minimum(np.abs(best.gradient), np.abs(seen.gradient))
             else:
                 best, back = seen, 0
-                model.solve(self.centers, self.deadline, exact=True)
-                wrong = np.abs(model.state.gradient)
-            last_p, p, label = p, model.prices, model.state.label
-            gone = _apart(p - last_p)
+                if model is None:
+                    model = self.gathered(seen)
+                    model.model.solve(self.centers, self.deadline, exact=True)
+                    model.left = np.abs(model.model.state.gradient)
+                wrong = model.left
+            wrong = wrong + model.doubt()
+            p = model.model.prices
+            ways = [p - last_p]
             if tried.prices is not None:
                 if tried.excess <= MILD:
                     p = tried.prices
-                    model.go(self.centers, p, self.deadline)
-                gone = np.maximum(gone, _apart(tried.prices - p))
-            moved = np.flatnonzero(label != last)
-            squares = sum(np.bincount(at[moved], doubt[moved], self.k) for at in (last, label))
-            wrong = wrong + np.sqrt(squares)
+                    model.model.go(self.centers, p, self.deadline)
+                ways.append(tried.prices - model.model.prices)
             plan = self.planner.plan(
                 p,
-                model.borders(model.supply.astype(np.float64)),
+                model.model.borders(model.model.supply.astype(np.float64)),
                 wrong,
-                gone,
+                np.array(ways),
                 OUTER * seen.answer.farthest,
                 GROW ** max(0.0, number + 1 - PATIENCE),
             )
         if spare is None or best is None or first is None:
             raise RuntimeError(f"no assignment was found in {ROUNDS} looks")
         seen, parts = spare
-        c = self.coordinator
-        settling = Settling(seen.question, seen.answer, c.lower, c.upper, c.threads)
-        found = settling.unproven(parts, best.dual)
+        found = self.settling(seen).unproven(parts, best.dual)
         return self.done(seen, found, first, begin, before, memory)
 
     def begin(self, prices: FloatArray, memory: Memory | None) -> tuple[FloatArray, Plan]:
@@ -174,10 +207,10 @@ class _Attempt:
         sample, k = self.sample, self.k
         if self.n <= ALL:
             return prices, Plan.everything(k)
-        if isinstance(self.holder, QuickHolder):
-            return self.approach(self.holder, prices, memory)
+        if self.holder.quick:
+            return self.approach(cast(QuickHolder, self.holder), prices, memory)
         lesson = None if memory is None else memory.lesson
-        model = sample.model(self.centers, prices, lesson, self.deadline)
+        self.sampled = model = sample.model(self.centers, prices, lesson, self.deadline)
         if memory is None:
             share = SAMPLING * np.sqrt(k / max(1, sample.size)) if sample.share < 1 else 0.0
             wrong = np.full(k, share * self.n / k)
@@ -185,9 +218,9 @@ class _Attempt:
             wrong = np.maximum(memory.wrong, memory.wrong.mean() / 4)
         each = self.n / max(1.0, float(model.supply.sum()))
         borders = model.borders(each * model.supply.astype(np.float64))
-        gone = np.zeros((k, k)) if memory is None else _apart(memory.drift)
+        ways = np.zeros((1, k)) if memory is None else memory.drift[None]
         far, p = OUTER * model.farthest(), model.prices
-        return p, self.planner.plan(p, borders, wrong, gone, far, 1.0)
+        return p, self.planner.plan(p, borders, wrong, ways, far, 1.0)
 
     def approach(
         self, holder: QuickHolder, prices: FloatArray, memory: Memory | None
@@ -205,18 +238,33 @@ class _Attempt:
         self.looks, p, wrong = state.looks, state.prices, np.abs(state.gradient)
         wrong = np.maximum(wrong, wrong.mean() / 4 + 1.0)
         borders = state.borders(np.full(k, max(SCANNED * self.n / k, 2.0 * wrong.max())))
-        nowhere, far = np.zeros((k, k)), state.answer.farthest
+        nowhere, far = np.zeros((1, k)), state.answer.farthest
         return p, self.planner.plan(p, borders, wrong, nowhere, far, 1.0)
 
-    def gathered(self, seen: Seen) -> tuple[RowModel, FloatArray]:
-        """A model of the rows of a look, at its prices, and of the sample elsewhere.
+    def near(self, seen: Seen) -> Model:
+        """A model of the rows of a look alone, at its prices."""
+        question, answer, c = seen.question, seen.answer, self.coordinator
+        taken, drawn = answer.taken, [answer.drawn]
+        if taken.overflow:
+            drawn.append(answer.spare)
+        rows = np.concatenate([part.rows for part in drawn])
+        number = np.concatenate([part.number for part in drawn])
+        if self.sample.alike:
+            rows, number = united(rows, number)
+        points = question.frame.inside(np.concatenate([taken.rows, rows]))
+        supply = np.concatenate([taken.number, number])
+        model = RowModel.listed(
+            points, supply, self.bounds, self.centers, question.prices, c.threads
+        )
+        # all other rows stay where they are
+        model.state.bounds = self.bounds.moved(model.state.units - answer.counts)
+        return Model(model, len(taken.rows))
 
-        With it, the square of the error of counting samples by each point.
-        """
+    def gathered(self, seen: Seen) -> Model:
+        """A model of the rows of a look, at its prices, and of the sample elsewhere."""
         question, answer, c = seen.question, seen.answer, self.coordinator
         p, taken, drawn = question.prices, answer.taken, [answer.drawn]
         if taken.overflow:
-            self.planner.ask_less()
             drawn.append(answer.spare)
         sample = self.sample.part(self.sample.stride)
         sample.go(self.centers, p, self.deadline)
@@ -246,9 +294,7 @@ class _Attempt:
         model = RowModel(points[some], supply[some], self.bounds, c.threads)
         model.go(self.centers, p, self.deadline)
         model.teach(self.bounds, answer.counts)
-        doubt = np.square(supply.astype(np.float64))
-        doubt[: len(taken.rows)] = 0.0
-        return model, doubt[some]
+        return Model(model, len(taken.rows))
 
     def back(self, best: Seen, seen: Seen) -> FloatArray:
         """Other prices, where the last ones have lowered the dual: where it was largest, about."""
@@ -280,13 +326,30 @@ class _Attempt:
         )
         return Seen(question, answer, gradient, dual)
 
-    def settle(self, seen: Seen) -> Settled | Short:
-        """Try to end here."""
-        c, taken = self.coordinator, seen.answer.taken
+    def settling(self, seen: Seen) -> Settling:
+        """What can be settled after a look."""
+        c = self.coordinator
+        return Settling(seen.question, seen.answer, c.lower, c.upper, self.pairs)
+
+    def settle(self, seen: Seen, *, fell: bool) -> tuple[Model | None, Settled | Short]:
+        """Try to end here. With it a model of the rows that came, where it leads to prices."""
+        taken, p = seen.answer.taken, seen.question.prices
+        if taken.overflow:
+            self.planner.ask_less()
+        model: Model | None = None
+        if not missing and not fell:
+            model = self.near(seen)
+            left = model.model.approach(self.centers, self.deadline)
+            if left is None:
+                model = None
+            else:
+                p, model.left = model.model.prices, left
         if taken.overflow or np.abs(seen.gradient).sum() > 2 * taken.number.sum():
-            return Short()
-        settling = Settling(seen.question, seen.answer, c.lower, c.upper, c.threads)
-        return settling.settled(seen.question.prices, self.deadline)
+            return model, Short()
+        settling = self.settling(seen)
+        if model is not None and settling.beyond(p) > HOPELESS:
+            return model, Short()
+        return model, settling.settled(p, self.deadline)
 
     def done(
         self,
@@ -299,8 +362,10 @@ class _Attempt:
     ) -> Step:
         """The step, and what the next one should know."""
         lesson = np.zeros(self.k)
-        if self.n > ALL:
-            lesson = self.sample.lesson(self.centers, settled.prices, settled.sizes, self.deadline)
+        if self.n > ALL and not self.holder.quick:  # who is quick corrects a sample by looks
+            lesson = self.sample.lesson(
+                self.sampled, self.centers, settled.prices, settled.sizes, self.deadline
+            )
         wrong = REST * first if memory is None else np.maximum(first, memory.wrong / 2)
         passes, received = self.holder.passes - before[0], self.holder.received - before[1]
         told = Memory(lesson, wrong, settled.prices - begin)
@@ -310,8 +375,3 @@ class _Attempt:
 def _whole(number: FloatArray) -> IntArray:
     """Whole numbers whose partial sums are nearly the same; some are zero."""
     return np.diff(np.floor(np.cumsum(number) + 0.5), prepend=0.0).astype(np.int64)
-
-
-def _apart(way: FloatArray) -> FloatArray:
-    """How far prices go, one against the other, (k, k)."""
-    return np.abs(way - way[:, None])

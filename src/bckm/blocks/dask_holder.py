@@ -52,6 +52,7 @@ class DaskHolder:
         self.n_rows, self.n_features = self._array.shape
         self.dtype = self._array.dtype
         self.passes = self.received = 0
+        self.quick = False
         lengths = np.array(self._array.chunks[0], np.int64)
         self._offsets = (np.cumsum(lengths) - lengths).tolist()
         self._blocks = self._array.to_delayed().ravel().tolist()

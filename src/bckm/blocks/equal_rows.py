@@ -9,11 +9,23 @@ from numpy.typing import NDArray
 
 from bckm._core.arrays import blocks
 from bckm._core.types import IntArray
+from bckm.kernels import missing, native
 
 NUMBERS = 2**19  # in a part of rows that are compared
 
 
-def groups_of(rows: NDArray[Any]) -> IntArray:
+def groups_of(rows: NDArray[Any], threads: int = 1) -> IntArray:
+    """A number for each row, the same for equal rows: in the order in which they come first."""
+    if not missing and rows.dtype in (np.float32, np.float64):
+        found: IntArray = native.equal_rows(np.ascontiguousarray(rows), threads)[0]
+        return found
+    _, first, group = np.unique(_keys_of(rows), return_index=True, return_inverse=True)
+    place = np.empty_like(first)
+    place[np.argsort(first)] = np.arange(first.size)
+    return np.asarray(place[group.reshape(-1)])
+
+
+def _keys_of(rows: NDArray[Any]) -> IntArray:
     """A number for each row, the same for equal rows."""
     parts = list(blocks(len(rows), max(1, rows.shape[1]), NUMBERS))
     factors = np.random.default_rng(0).integers(1, 2**63, _words(rows[:0]).shape[1], np.uint64)
@@ -49,7 +61,9 @@ def alike(listed: NDArray[Any], rows: NDArray[Any]) -> IntArray:
 
 def united(rows: NDArray[Any], number: IntArray) -> tuple[NDArray[Any], IntArray]:
     """Different rows, and the sum of the numbers of each."""
-    _, first, group = np.unique(groups_of(rows), return_index=True, return_inverse=True)
-    total = np.zeros(first.size, np.int64)
-    np.add.at(total, group, number)
-    return rows[first], total
+    group = groups_of(rows)
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(group), prepend=-1))
+    if first.size == group.size:
+        return rows, number
+    # whole numbers below 2^53: floats add them up without rounding
+    return rows[first], np.bincount(group, number).astype(np.int64)

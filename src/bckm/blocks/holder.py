@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
@@ -35,6 +35,9 @@ class Holder(Protocol):
         How often all rows were read so far.
     received : int
         Bytes of all answers so far.
+    quick : bool
+        Whether a look takes less time than the work of the coordinator on many rows: then answers
+        bring fewer rows, and another look may be needed.
     """
 
     n_rows: int
@@ -44,6 +47,7 @@ class Holder(Protocol):
     elsewhere: str
     passes: int
     received: int
+    quick: bool
 
     def survey(self, share: float, seed: int, deadline: Deadline | None = None) -> Survey:
         """Survey all rows."""
@@ -61,7 +65,6 @@ class Holder(Protocol):
         """Where a number is, for messages."""
 
 
-@runtime_checkable
 class QuickHolder(Holder, Protocol):
     """A holder whose looks cost less than a model of the rows: prices are found by looks alone."""
 

@@ -168,7 +168,8 @@ def scan(
     gap[rows, label] = np.inf
     mine = limit[label]
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio[:] = np.where(gap <= mine, 0.0, gap / mine).min(axis=1, initial=np.inf)
+        share = np.where(gap <= mine, np.minimum(gap / mine, 1.0), gap / mine)
+        ratio[:] = np.where(np.isnan(share), 0.0, share).min(axis=1, initial=np.inf)
     others = np.flatnonzero(ratio > 1)
     np.minimum.at(minima, label[others], gap[others])
     return ratio

@@ -11,6 +11,7 @@ import numpy as np
 
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign.transport_state import SizeBounds
+from bckm.kernels import missing, native
 
 ROUNDS = 6  # in which prices go to the middle of what the others permit, one by one
 TRIES = 64  # rounds of relaxation, before prices count as not to be found
@@ -32,7 +33,26 @@ def arcs(move: FloatArray, units: IntArray, bounds: SizeBounds) -> FloatArray:
     return lengths
 
 
-def permitted(lengths: FloatArray, prices: FloatArray) -> FloatArray | None:
+def middle(
+    lengths: FloatArray, prices: FloatArray, threads: int = 1, *, free: bool
+) -> FloatArray | None:
+    """Prices (k,) in the middle of what arcs permit, from prices of all nodes that nearly obey.
+
+    `free` says whether samples can flow through the hub; else prices are as high as their mean.
+    None if no prices were found that obey.
+    """
+    k = len(prices) - 1
+    if missing:
+        obeying = _permitted(lengths, prices)
+        nodes = None if obeying is None else _middle(lengths, obeying, k if free else 0)
+    else:
+        nodes = native.price_range(lengths, prices, free, ROUNDING, TRIES, ROUNDS, threads)
+    if nodes is None:
+        return None
+    return np.asarray(nodes[:k] - (nodes[k] if free else nodes[:k].mean()))
+
+
+def _permitted(lengths: FloatArray, prices: FloatArray) -> FloatArray | None:
     """Prices of all nodes that obey all arcs, from some that nearly do; None if none were found."""
     for _ in range(TRIES):
         lower: FloatArray = np.minimum(prices, (lengths + prices[:, None]).min(axis=0))
@@ -42,14 +62,10 @@ def permitted(lengths: FloatArray, prices: FloatArray) -> FloatArray | None:
     return None
 
 
-def middle(lengths: FloatArray, prices: FloatArray, *, free: bool) -> FloatArray:
-    """Prices (k,) in the middle of what arcs permit, from prices of all nodes that obey them.
-
-    `free` says whether samples can flow through the hub; else prices are as high as their mean.
-    """
+def _middle(lengths: FloatArray, prices: FloatArray, still: int) -> FloatArray:
+    """Prices of all nodes in the middle of what arcs permit, while that of `still` stays."""
     k = len(prices) - 1
     reduced = np.maximum(lengths + prices[:, None] - prices, 0.0)
-    still = k if free else 0
     up, down = _shortest(reduced, still), _shortest(reduced.T, still)
     both = np.concatenate([up, down])
     most = float(both[np.isfinite(both)].max())
@@ -62,7 +78,7 @@ def middle(lengths: FloatArray, prices: FloatArray, *, free: bool) -> FloatArray
             fall = (lengths[v] - prices).min() + prices[v]
             if v != still and np.isfinite(rise) and np.isfinite(fall):
                 prices[v] += (max(rise, 0.0) - max(fall, 0.0)) / 2
-    return np.asarray(prices[:k] - (prices[k] if free else prices[:k].mean()))
+    return prices
 
 
 def _shortest(length: FloatArray, begin: int) -> FloatArray:

@@ -13,12 +13,15 @@ from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign.soft_newton import approach
-from bckm.assign.transport_state import SizeBounds, TransportState
+from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.blocks.borders import Borders, newton_direction
+from bckm.blocks.listed_rows import ListedRows
 from bckm.kernels import missing, native
 
 ENOUGH = 0.25  # samples per cluster that may be in the wrong one
 LEFT = 0.02  # or this share of those that were
+LISTED = 0.08  # the same of lists, which are no better than the rows they are of
+ONE, SLOW = 1.0, 0.25  # of lists: wrong samples per cluster, or the share, that may be left
 MANY = 0.15  # more than this share is too many: shortest paths
 FEW_WRONG = 8.0  # so few, per cluster, are brought where they belong by shortest paths, too
 ROUNDS = 16  # of shortest paths, for each cluster and sample that is wrong
@@ -34,6 +37,27 @@ class RowModel:
     ) -> None:
         self.points, self.supply = points, supply
         self.state = _state(points, supply, bounds, threads)
+
+    @classmethod
+    def listed(
+        cls,
+        points: FloatArray,
+        supply: IntArray,
+        bounds: SizeBounds,
+        centers: FloatArray,
+        prices: FloatArray,
+        threads: int,
+    ) -> RowModel:
+        """A model at given prices that knows the best clusters of its points and no others."""
+        model = cls.__new__(cls)
+        model.points, model.supply = points, supply
+        model.state = ListedRows(points, supply, bounds, centers, prices, threads)
+        return model
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether only the best clusters of its points are known."""
+        return isinstance(self.state, ListedRows)
 
     @property
     def prices(self) -> FloatArray:
@@ -68,6 +92,23 @@ class RowModel:
         """Ask for what the model has above `counts` where it is; of all rows, so many there are."""
         share = float(self.state.units.sum()) / max(1, int(counts.sum()))
         self.state.bounds = bounds.scaled(share).moved(self.state.units - share * counts)
+
+    def approach(self, centers: FloatArray, deadline: Deadline) -> FloatArray | None:
+        """Go to prices where few samples are in the wrong cluster, as far as lists tell.
+
+        Returns how many each cluster has too many or too few of, (k,); None if they are more than
+        a part of those that were.
+        """
+        state, wrong, before = self.state, self.state.infeasibility, self.state.gradient
+        assert isinstance(state, ListedRows)
+        target, enough = max(ENOUGH * state.k, LISTED * wrong), max(ONE * state.k, SLOW * wrong)
+        newton(state, centers, target, deadline)
+        left = np.abs(state.gradient)
+        if float(left.sum()) / 2 > enough:
+            left = np.abs(state.climb(centers, target, deadline))
+            if float(left.sum()) / 2 > enough:
+                return None
+        return np.maximum(left, LISTED * np.abs(before))
 
     def solve(self, centers: FloatArray, deadline: Deadline, *, exact: bool = False) -> None:
         """Go to prices where few samples are in the wrong cluster; `exact`: few become none."""

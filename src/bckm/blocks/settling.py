@@ -16,11 +16,11 @@ from bckm._core.deadline import Deadline
 from bckm._core.rounding import UNIT, Rounding
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign import ENGINES
-from bckm.assign.soft_newton import approach
-from bckm.assign.transport_state import ROUNDING, SizeBounds, TransportState
+from bckm.assign.transport_state import ROUNDING, SizeBounds, TransportState, newton
 from bckm.blocks import price_range, whole_sums
 from bckm.blocks.answer import Answer
 from bckm.blocks.look import best_labels
+from bckm.blocks.pairs import Pairs
 from bckm.blocks.question import Question
 from bckm.constraints import Constraints
 from bckm.kernels import missing, native
@@ -113,17 +113,6 @@ class Short:
     parts: Parts | None = None
 
 
-def least_gaps(centers: FloatArray, prices: FloatArray, farthest: FloatArray) -> FloatArray:
-    """Lower bounds on the gaps of all rows of a cluster to another, by the triangle inequality.
-
-    For a row at a distance r from its center, at most the root of `farthest`, the cost differs by
-    |c_b - c_a|^2 - 2 (x - c_a) (c_b - c_a), at least by |c_b - c_a| (|c_b - c_a| - 2 r).
-    """
-    apart = np.sqrt(squared_distances(centers, centers))
-    far = 2 * np.sqrt(farthest)[:, None] * (1 + 1e-9)
-    return np.asarray(apart * (apart - far) - (prices - prices[:, None]))
-
-
 def rounding_of_gaps(centers: FloatArray, prices: FloatArray) -> float:
     """More than the rounding of gaps of rows can be: as much is taken off what they permit."""
     return ROUNDING * float(np.abs(prices).max() + 4.0 * (1.0 + np.abs(centers).max()))
@@ -133,25 +122,31 @@ class Settling:
     """One attempt to settle the rows of an answer."""
 
     def __init__(
-        self, question: Question, answer: Answer, lower: IntArray, upper: IntArray, threads: int
+        self,
+        question: Question,
+        answer: Answer,
+        lower: IntArray,
+        upper: IntArray,
+        pairs: Pairs,
     ) -> None:
-        self.question, self.answer, self.threads = question, answer, threads
+        self.question, self.answer, self.threads = question, answer, pairs.threads
+        self.pairs = pairs
         self.lower, self.upper, self.k = lower, upper, question.k
         self.bounds = SizeBounds(lower.astype(np.float64), upper.astype(np.float64))
         taken = answer.taken
         self.points = question.frame.inside(taken.rows)
         self.number, self.before = taken.number, taken.label.astype(np.int64)
-        held = np.zeros(self.k, np.int64)
-        np.add.at(held, self.before, self.number)
+        held = np.bincount(self.before, self.number, self.k).astype(np.int64)
         self.rest: IntArray = answer.counts - held
         # what rows that were not returned permit: so much may prices differ more than before
-        least = answer.minima.astype(np.float64)
         assert question.wide is not None
-        reach = np.minimum(least, question.wide[:, None])
-        reach = np.maximum(reach, least_gaps(question.centers, question.prices, answer.farthest))
-        reach -= rounding_of_gaps(question.centers, question.prices)
-        self.reach = np.where(self.rest[:, None] > 0, reach, np.inf)
-        np.fill_diagonal(self.reach, np.inf)
+        self.reach = pairs.reach(
+            question.prices,
+            answer.farthest,
+            (answer.minima, question.wide),
+            self.rest,
+            rounding_of_gaps(question.centers, question.prices),
+        )
 
     def settled(self, prices: FloatArray, deadline: Deadline) -> Settled | Short:
         """Settle, beginning with given prices."""
@@ -189,15 +184,15 @@ class Settling:
         p, bounds = self.question.prices, self.bounds
         move = np.minimum(self._moves(parts), p - p[:, None] + self.reach)
         lengths = price_range.arcs(move, sizes, bounds)
-        nodes = price_range.permitted(lengths, np.append(prices, 0.0))
-        if nodes is not None:
-            free = bool((self.lower < self.upper).any())
-            prices = price_range.middle(lengths, nodes, free=free)
+        free = bool((self.lower < self.upper).any())
+        middle = price_range.middle(lengths, np.append(prices, 0.0), self.threads, free=free)
+        if middle is not None:
+            prices = middle
         elif self.rest.any():
             return self._short(prices, parts)
         # else no more can be known: labels are optimal but for rounding
         prices = np.where(self.lower == 0, np.minimum(prices, 0.0), prices)
-        if self._beyond(prices) > 0:
+        if self.beyond(prices) > 0:
             return self._short(prices, parts)
         return self._proven(prices, parts, sizes, bounds)
 
@@ -209,18 +204,12 @@ class Settling:
         bound = max(min(dual, found.cost) - rounding, 0.0)
         return replace(found, bound=bound, gap=found.cost - dual)
 
-    def _beyond(self, prices: FloatArray) -> float:
+    def beyond(self, prices: FloatArray) -> float:
         """How far prices are beyond what rows that were not returned permit; see `Short`."""
-        went = prices - self.question.prices
-        apart = went - went[:, None]
-        beyond = np.flatnonzero(apart > self.reach)
-        if beyond.size == 0:
-            return 0.0
-        reach = np.maximum(self.reach.ravel()[beyond], 1e-300)
-        return float((apart.ravel()[beyond] / reach - 1.0).max())
+        return self.pairs.beyond(prices - self.question.prices, self.reach)
 
     def _short(self, prices: FloatArray, parts: Parts | None = None) -> Short:
-        return Short(prices, self._beyond(prices), parts)
+        return Short(prices, self.beyond(prices), parts)
 
     def _labels(
         self, prices: FloatArray, lower: IntArray, upper: IntArray, deadline: Deadline
@@ -235,12 +224,13 @@ class Settling:
             (self.lower - self.rest).astype(np.float64), (self.upper - self.rest).astype(np.float64)
         )
         state = TransportState(points, supply, bounds, (1.0, 1.0), self.threads)
-        state.evaluate(centers, self.question.prices, deadline)
+        state.contenders = None
+        state.evaluate(centers, prices, deadline)
         tied = number @ (state.slack <= TIED)
-        if tied < state.infeasibility / 2:  # else Newton's method, which goes by densities, is lost
-            state.evaluate(centers, prices, deadline)
-            approach(state, centers, ENOUGH * k, deadline)
-            if state.infeasibility > MANY * k and self._beyond(state.prices) > 0:
+        # where many are at a border, Newton's method, which goes by densities, is lost
+        if tied < state.infeasibility / 2 and state.infeasibility > ENOUGH * k:
+            newton(state, centers, ENOUGH * k, deadline)
+            if state.infeasibility > MANY * k and self.beyond(state.prices) > 0:
                 return self._short(state.prices)
         # other rows may be needed: paths that take long are not worth their time
         rounds = ROUNDS * int(k + state.infeasibility) if self.rest.any() else NO_LIMIT
@@ -291,6 +281,10 @@ class Settling:
         """What the cheapest move of a returned row between two clusters costs, (k, k)."""
         k, centers = self.k, self.question.centers
         move = np.full((k, k), np.inf)
+        if not missing:
+            points = native.Points(self.points)
+            native.cheapest_moves(points, centers, parts.row, parts.cluster, move, self.threads)
+            return move
         squares = np.einsum("id,id->i", centers, centers)
         order = np.argsort(parts.cluster, kind="stable")
         ends = np.searchsorted(parts.cluster[order], np.arange(k + 1))

@@ -92,6 +92,7 @@ class GpuHolder:
         self.n_rows, self.n_features = int(rows.shape[0]), int(rows.shape[1])
         self.dtype = np.dtype(dtype)
         self.passes = self.received = 0
+        self.quick = True
         self._kept: Kept | None = None
 
     def survey(self, share: float, seed: int, deadline: Deadline | None = None) -> Survey:

@@ -134,10 +134,11 @@ private:
         double least = infinity;
         for (std::int64_t b = 0; b < k; ++b) {
             const double most = limit[a * k + b], gap = value[b] - own;
-            const double here = gap <= most ? 0.0 : most > 0.0 ? gap / most : infinity;
+            const double here = most > 0.0 ? gap / most : gap <= most ? 0.0 : infinity;
             least = std::min(least, here);
         }
-        ratio[j] = least > 1.0 ? std::max(static_cast<float>(least), 1.0000001f) : 0.0f;
+        ratio[j] = least > 1.0 ? std::max(static_cast<float>(least), 1.0000001f)
+                               : std::min(static_cast<float>(least), 1.0f);
         if (least <= 1.0) return;
         for (std::int64_t b = 0; b < k; ++b)
             scan.least[b] = std::min(scan.least[b], value[b] - own);

@@ -71,22 +71,19 @@ public:
         return depth;
     }
 
-    // (k, k), samples per unit of price
-    std::vector<double> edges(const std::vector<float>& depth) const {
-        std::vector<std::vector<double>> part(parts);
+    // Samples per unit of price, in the order of points.
+    std::vector<Edge> edges(const std::vector<float>& depth) const {
+        std::vector<std::vector<Edge>> part(parts);
         parallel(parts, threads, [&](std::int64_t p, int) {
-            std::vector<double>& edge = part[p];
-            edge.assign(k * k, 0.0);
             for (std::int64_t j = begin(p); j < begin(p + 1); ++j) {
                 const float deep = std::max(depth[label[j]], depth[runner_up[j]]);
                 if (gap(j) > deep || label[j] == runner_up[j]) continue;
                 const double density = static_cast<double>(points.units(j)) / (2.0 * deep);
-                edge[label[j] * k + runner_up[j]] += density;
-                edge[runner_up[j] * k + label[j]] += density;
+                part[p].push_back({label[j], runner_up[j], density});
             }
         });
         for (std::int64_t p = 1; p < parts; ++p)
-            for (std::size_t e = 0; e < part[0].size(); ++e) part[0][e] += part[p][e];
+            part[0].insert(part[0].end(), part[p].begin(), part[p].end());
         return std::move(part[0]);
     }
 
@@ -122,14 +119,14 @@ bool newton_step(const Borders& borders, const double* gradient, const bool* act
     const std::int64_t k = borders.k;
     const Survey survey(borders, threads);
     const std::vector<float> depth = survey.depths(gradient);
-    const std::vector<double> edge = survey.edges(depth);
-    std::vector<double> degree = degrees(edge.data(), k);
+    const Graph graph(survey.edges(depth), k);
+    std::vector<double> degree = graph.degrees();
     double mean = 0.0;
     for (const double d : degree) mean += d / static_cast<double>(k);
     if (!(mean > 0.0) || !std::isfinite(mean)) return false;
     for (double& d : degree) d = d > 0.0 ? d * (1.0 + ridge) : ridge * mean;
     const std::vector<double> x =
-        solve_laplacian(edge.data(), degree, gradient, active, accuracy, max_rounds);
+        solve_laplacian(graph, degree, gradient, active, accuracy, max_rounds);
     const double limit = longest_step * *std::max_element(depth.begin(), depth.end());
     for (std::int64_t i = 0; i < k; ++i) step[i] = std::clamp(x[i], -limit, limit);
     return true;

@@ -159,13 +159,14 @@ SoftDual soft_dual(const Listed& listed, const double* prices, double temperatur
 
 bool damped_step(const double* edge, std::int64_t k, const double* gradient, const bool* active,
                  double damping, double* step) {
-    std::vector<double> degree = degrees(edge, k);
+    const Graph graph(edge, k);
+    std::vector<double> degree = graph.degrees();
     double mean = 0.0;
     for (const double d : degree) mean += d / static_cast<double>(k);
     if (!(mean > 0.0) || !std::isfinite(mean)) return false;
     for (double& d : degree) d += damping * (d + mean);
     const std::vector<double> x =
-        solve_laplacian(edge, degree, gradient, active, accuracy, max_rounds);
+        solve_laplacian(graph, degree, gradient, active, accuracy, max_rounds);
     std::copy(x.begin(), x.end(), step);
     return true;
 }
