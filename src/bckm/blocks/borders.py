@@ -112,10 +112,17 @@ class Borders:
 
 
 def newton_direction(
-    borders: Borders, bounds: SizeBounds, prices: FloatArray, gradient: FloatArray
+    borders: Borders,
+    bounds: SizeBounds,
+    prices: FloatArray,
+    gradient: FloatArray,
+    wrong: FloatArray | None = None,
 ) -> FloatArray | None:
-    """Newton step of the dual; None where no sample is near a border."""
-    matrix = borders.laplacian(np.abs(gradient))
+    """Newton step of the dual; None where no sample is near a border.
+
+    `wrong` is as in `Borders.laplacian`, by default what the gradient tells.
+    """
+    matrix = borders.laplacian(np.abs(gradient) if wrong is None else wrong)
     if matrix is None:
         return None
     active = (gradient != 0) | (prices != 0) | (bounds.lower == bounds.upper)

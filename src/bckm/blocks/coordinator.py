@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm.assign.transport_state import SizeBounds, newton
+from bckm.assign.transport_state import SizeBounds
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
 from bckm.blocks.equal_rows import united
@@ -25,7 +25,7 @@ from bckm.blocks.holder import Holder, QuickHolder
 from bckm.blocks.label_exceptions import labeling_of
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.look import scan
-from bckm.blocks.looking import LookState
+from bckm.blocks.looking import LookState, approach
 from bckm.blocks.pairs import Pairs
 from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import MOST, Question
@@ -234,7 +234,7 @@ class _Attempt:
         if memory is not None and state.infeasibility > FAR * self.n:
             model = self.sample.model(self.centers, prices, memory.lesson, deadline)
             state.evaluate(self.centers, model.prices, deadline)
-        newton(state, self.centers, ENOUGH * k, deadline)
+        approach(state, self.centers, ENOUGH * k, deadline)
         self.looks, p, wrong = state.looks, state.prices, np.abs(state.gradient)
         wrong = np.maximum(wrong, wrong.mean() / 4 + 1.0)
         borders = state.borders(np.full(k, max(SCANNED * self.n / k, 2.0 * wrong.max())))

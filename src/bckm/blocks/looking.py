@@ -9,13 +9,17 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray
-from bckm.assign.transport_state import SizeBounds, TransportState
+from bckm.assign.transport_state import SizeBounds, TransportState, walk
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
 from bckm.blocks.borders import LEAST, PER_WRONG, Borders, newton_direction
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import QuickHolder
 from bckm.blocks.question import Question
+
+DENSE = 0.002  # share of the rows of a cluster that a curvature is measured from, at least
+LONG = 8.0  # no price goes farther than so many times as deep as that is
+LOOKS, SLOW = 12, 0.5  # at most; one that leaves more than this share is the last
 
 
 class LookState(TransportState):
@@ -46,5 +50,34 @@ class LookState(TransportState):
 
     def direction(self) -> FloatArray | None:
         """Newton step; None where no sample is near a border."""
-        borders = self.borders(np.maximum(LEAST, PER_WRONG * np.abs(self.gradient)))
-        return newton_direction(borders, self.bounds, self.prices, self.gradient)
+        # all rows are there to be counted: more of them than where a sample tells of borders
+        wrong = np.maximum(np.abs(self.gradient), DENSE * self.units.sum() / self.k)
+        goal = np.maximum(LEAST, PER_WRONG * wrong)
+        borders = self.borders(goal)
+        step = newton_direction(borders, self.bounds, self.prices, self.gradient, wrong)
+        if step is None:
+            return None
+        depth = LONG * np.maximum(borders.reach(goal), float(borders.reach(goal).mean()))
+        return np.clip(step, -depth, depth)
+
+
+def approach(state: LookState, centers: FloatArray, target: float, deadline: Deadline) -> None:
+    """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow.
+
+    Where a step brings little, or lowers the dual, clusters lie in groups that hardly any sample
+    connects, and a model of the rows knows more.
+    """
+    for _ in range(LOOKS):
+        if state.infeasibility <= target:
+            return
+        step = state.direction()
+        if step is None:
+            return
+        before, dual, wrong = state.prices, state.dual, state.infeasibility
+        after = walk(state.bounds, before, step, state.gradient)
+        state.evaluate(centers, state.bounds.shifted(after, float(state.units.sum())), deadline)
+        if state.dual <= dual:
+            state.evaluate(centers, before, deadline)
+            return
+        if state.infeasibility > SLOW * wrong:
+            return
