@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 KERNELS := $(wildcard src/bckm/kernels/*/*.[ch]pp)
 SOURCES := pyproject.toml CMakeLists.txt $(KERNELS)
 
-.PHONY: demo app test test-full test-browser lint lint-page docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-metric bench-sizes bench-large bench-search regression dist experiments clean
+.PHONY: demo app test test-full test-browser test-gpu lint lint-page docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-metric bench-sizes bench-large bench-gpu bench-search regression dist experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/bckm demo
@@ -32,6 +32,16 @@ test-browser: $(VENV)/.dev-installed
 	@command -v chromium chromium-browser google-chrome > /dev/null || [ "$$(id -u)" != 0 ] \
 	  || ! command -v apt-get > /dev/null || apt-get install -y -q chromium || true
 	$(BIN)/pytest -q -m browser tests/browser
+
+# The kernels on a GPU, by the Python that has CuPy (and PyTorch and JAX, for their arrays); with
+# SANITIZER=memcheck or racecheck through NVIDIA's compute-sanitizer, on small sizes
+GPU_PYTHON ?= $(BIN)/python
+SMALL := test_any_number_of_rows or test_survey or test_small or test_seen_again or test_near_rows \
+  or best_of_any_features and (3 or 65) or as_on_the_host and 17
+test-gpu:
+	@$(GPU_PYTHON) -c 'import cupy' || { echo "GPU_PYTHON=... has no CuPy: pip install 'bckm[gpu]'"; exit 1; }
+	$(if $(SANITIZER),compute-sanitizer --tool $(SANITIZER) --error-exitcode 9) $(GPU_PYTHON) -m pytest -q \
+	  -c tests/gpu/pytest.ini $(if $(SANITIZER),-k "$(SMALL)") $(OPTIONS) tests/gpu
 
 lint: $(VENV)/.dev-installed build/.tidy lint-page
 	$(BIN)/ruff check
@@ -133,6 +143,10 @@ bench-large: $(VENV)/.dev-installed
 	$(BIN)/python -m benchmarks.large.growth $(or $(ROWS),1e6 1e7 5e7) --dask-ml $(PEER)/bin/python && \
 	$(BIN)/python -m benchmarks.large.unequal && \
 	$(BIN)/python -m benchmarks.large.embeddings
+
+# On a GPU, by the Python that has CuPy, PyTorch and Triton: about six minutes without the large part
+bench-gpu:
+	$(GPU_PYTHON) -m benchmarks.gpu $(OPTIONS)
 
 # Search against best-known values and other libraries, into results/; MODE=known|balanced|table|...
 # and the folders of the data, if they are not in ../shared: INSTANCES=folder DATASETS=folder
