@@ -34,14 +34,12 @@ test-browser: $(VENV)/.dev-installed
 	$(BIN)/pytest -q -m browser tests/browser
 
 # The kernels on a GPU, by the Python that has CuPy (and PyTorch and JAX, for their arrays); with
-# SANITIZER=memcheck or racecheck through NVIDIA's compute-sanitizer, on small sizes
+# SANITIZER=memcheck or racecheck through NVIDIA's compute-sanitizer, on few rows
 GPU_PYTHON ?= $(BIN)/python
-SMALL := test_any_number_of_rows or test_survey or test_small or test_seen_again or test_near_rows \
-  or best_of_any_features and (3 or 65) or as_on_the_host and 17
 test-gpu:
 	@$(GPU_PYTHON) -c 'import cupy' || { echo "GPU_PYTHON=... has no CuPy: pip install 'bckm[gpu]'"; exit 1; }
-	$(if $(SANITIZER),compute-sanitizer --tool $(SANITIZER) --error-exitcode 9) $(GPU_PYTHON) -m pytest -q \
-	  -c tests/gpu/pytest.ini $(if $(SANITIZER),-k "$(SMALL)") $(OPTIONS) tests/gpu
+	$(if $(SANITIZER),compute-sanitizer --tool $(SANITIZER) --error-exitcode 9) $(GPU_PYTHON) -m pytest \
+	  -q -c tests/gpu/pytest.ini $(OPTIONS) tests/gpu$(if $(SANITIZER),/test_gpu_small.py)
 
 lint: $(VENV)/.dev-installed build/.tidy lint-page
 	$(BIN)/ruff check
