@@ -125,10 +125,10 @@ def test_little_crosses_the_bus():
 def test_rows_of_other_types_and_orders_are_read_chunk_by_chunk(monkeypatch):
     monkeypatch.setattr(gpu, "CHUNK", 500)
     X = np.round(8 * rows_of("blobs", n=3000))
-    rules = bckm.Constraints(size_max=800)
-    expected = bckm.kmeans(DeviceArray(X), 4, rules, random_state=0)
+    rules, centers = bckm.Constraints(size_max=800), X[:4]
+    expected = bckm.assign_to(DeviceArray(X), centers, rules)
     for other in (X.astype(np.int16), np.asfortranarray(X), X.astype(np.float16)):
-        found = bckm.kmeans(DeviceArray(other), 4, rules, random_state=0)
+        found = bckm.assign_to(DeviceArray(other), centers, rules)
         assert np.array_equal(found.labels.hidden, expected.labels.hidden)
         assert abs(found.inertia - expected.inertia) <= 1e-12 * expected.inertia
 
@@ -160,7 +160,11 @@ def test_a_time_limit_is_heard():
     X = rows_of("blobs", n=20_000)
     with pytest.raises(bckm.UndecidedError, match="time limit"):
         bckm.kmeans(DeviceArray(X), 9, bckm.Constraints(size_min=2000), time_limit=1e-6)
-    rules = bckm.Constraints(size_min=2000, size_max=2500)
+
+
+@pytest.mark.full
+def test_labels_remain_when_time_is_up():
+    X, rules = rows_of("uniform", d=8, n=20_000), bckm.Constraints(size_min=2000, size_max=2500)
     found = bckm.kmeans(DeviceArray(X), 9, rules, time_limit=2.0, tol=0, max_iter=10**6)
     assert found.status in (bckm.Status.TIME_LIMIT, bckm.Status.CONVERGED)
     assert np.array_equal(np.bincount(found.labels.hidden), found.sizes)

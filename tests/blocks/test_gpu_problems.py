@@ -7,7 +7,7 @@ from tests.support.device_problems import check_on_device, device_problem
 from tests.support.numpy_passes import DeviceArray, on_a_device
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(200))
 def test_as_in_memory(seed, monkeypatch):
     on_a_device(monkeypatch)

@@ -64,7 +64,7 @@ def test_the_estimator_answers_in_kind(kind, device):
         assert isinstance(getattr(model, method)(new), np.ndarray)
     assert np.isclose(model.score(kind(new)), host.score(new), rtol=1e-12)
     # fitted in memory, asked on the device
-    inside = bckm.ConstrainedKMeans(5, size_min=50, random_state=0).fit(X)
+    inside = bckm.ConstrainedKMeans(5, size_min=50, search="none", random_state=0).fit(X)
     assert np.array_equal(inside.predict(kind(new)).hidden, inside.predict(new))
     with pytest.raises(ValueError, match="X has 2 features, but ConstrainedKMeans is expecting 3"):
         model.predict(kind(new[:, :2]))
@@ -120,7 +120,7 @@ def test_results_are_shown_saved_and_checked(result, tmp_path):
         assert isinstance(study.result.labels, np.ndarray)
         assert isinstance(study.result.centers, np.ndarray)
         bckm.report.write(study, tmp_path / "report.html")
-    model = bckm.ConstrainedKMeans(5, size_min=50, random_state=0).fit(Tensor(X))
+    model = bckm.ConstrainedKMeans(5, size_min=50, search="none", random_state=0).fit(Tensor(X))
     bckm.save(model, tmp_path / "model.bckm")
     assert np.array_equal(bckm.load(tmp_path / "model.bckm").labels_, model.labels_.hidden)
 
@@ -134,8 +134,8 @@ def test_a_whole_x_is_not_copied_in_silence(result):
     ):
         with pytest.raises(TypeError, match=f"X lives on a GPU.*on the host only: pass {WAY}"):
             ask()
-    stopped = bckm.kmeans(Tensor(X), 5, RULES, tol=0, random_state=0)
-    assert bckm.certify(stopped, X, RULES, time_limit=1.0).objective == stopped.objective
+    stopped = bckm.kmeans(Tensor(X), 5, RULES, tol=0, search="none", random_state=0)
+    assert bckm.certify(stopped, X, RULES, time_limit=0.05).objective == stopped.objective
 
 
 def test_results_come_to_the_host(result):
@@ -173,6 +173,7 @@ def test_without_cupy_the_error_says_what_to_install(monkeypatch):
         bckm.kmeans(DeviceArray(X), 5, RULES)
 
 
+@pytest.mark.full
 def test_importing_costs_nothing():
     code = (
         "import sys, bckm; bckm.kmeans([[0.0], [1.0]], 2, bckm.Constraints(size_max=1));"
