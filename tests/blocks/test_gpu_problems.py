@@ -12,6 +12,6 @@ from tests.support.numpy_passes import DeviceArray, on_a_device
 def test_as_in_memory(seed, monkeypatch):
     on_a_device(monkeypatch)
     if seed % 3 == 0:
-        monkeypatch.setattr(holder, "CHUNK", 1 + seed * 13)
+        monkeypatch.setattr(holder, "CHUNK", 100 + seed * 13)
     problem = device_problem(seed)
     check_on_device(problem, DeviceArray(problem.X))

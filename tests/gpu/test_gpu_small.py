@@ -35,7 +35,7 @@ def test_every_kernel(d, dtype):
     went = 0.1 * np.random.default_rng(d).normal(size=11)
     question = replace(question, prices=question.prices + went)
     passes.ask(question, X.dtype)
-    index, before = passes.again(rows, label, slack, went.max() - went + 1e-11)
+    index, before = passes.again(rows, label, slack, went.max() - went + 1e-11, np.zeros(11))
     check_best(X, question, label, slack)
     if len(index):
         assert passes.moved(rows, label, index, before).counts.sum() == 0
