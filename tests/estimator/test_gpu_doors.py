@@ -138,6 +138,11 @@ def test_a_whole_x_is_not_copied_in_silence(result):
     assert bckm.certify(stopped, X, RULES, time_limit=0.05).objective == stopped.objective
 
 
+def test_rules_are_checked_for_the_number_of_rows():
+    assert bckm.check(Tensor(X), 5, RULES)
+    assert not bckm.check(Tensor(X), 5, bckm.Constraints(size_max=50))
+
+
 def test_results_come_to_the_host(result):
     here = result.on_device_of(X).on_device_of(np.eye(2))
     assert here.centers.dtype == here.prices.dtype == np.float64
