@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 KERNELS := $(wildcard src/bckm/kernels/*/*.[ch]pp)
 SOURCES := pyproject.toml CMakeLists.txt $(KERNELS)
 
-.PHONY: demo app test test-full test-browser lint lint-page docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-metric bench-sizes bench-large bench-search regression dist experiments clean
+.PHONY: demo app test test-full test-browser test-gpu lint lint-page docs kernels pure sanitize campaign campaign-page bench bench-limits bench-startup bench-rules bench-metric bench-sizes bench-large bench-gpu bench-search regression dist experiments clean
 
 demo: $(VENV)/.installed
 	$(BIN)/bckm demo
@@ -32,6 +32,14 @@ test-browser: $(VENV)/.dev-installed
 	@command -v chromium chromium-browser google-chrome > /dev/null || [ "$$(id -u)" != 0 ] \
 	  || ! command -v apt-get > /dev/null || apt-get install -y -q chromium || true
 	$(BIN)/pytest -q -m browser tests/browser
+
+# The kernels on a GPU, by the Python that has CuPy (and PyTorch and JAX, for their arrays); with
+# SANITIZER=memcheck or racecheck through NVIDIA's compute-sanitizer, on few rows
+GPU_PYTHON ?= $(BIN)/python
+test-gpu:
+	@$(GPU_PYTHON) -c 'import cupy' || { echo "GPU_PYTHON=... has no CuPy: pip install 'bckm[gpu]'"; exit 1; }
+	$(if $(SANITIZER),compute-sanitizer --tool $(SANITIZER) --error-exitcode 9) $(GPU_PYTHON) -m pytest \
+	  -q -c tests/gpu/pytest.ini $(OPTIONS) tests/gpu$(if $(SANITIZER),/test_gpu_small.py)
 
 lint: $(VENV)/.dev-installed build/.tidy lint-page
 	$(BIN)/ruff check
@@ -133,6 +141,10 @@ bench-large: $(VENV)/.dev-installed
 	$(BIN)/python -m benchmarks.large.growth $(or $(ROWS),1e6 1e7 5e7) --dask-ml $(PEER)/bin/python && \
 	$(BIN)/python -m benchmarks.large.unequal && \
 	$(BIN)/python -m benchmarks.large.embeddings
+
+# On a GPU, by the Python that has CuPy, PyTorch and Triton: about six minutes without the large part
+bench-gpu:
+	$(GPU_PYTHON) -m benchmarks.gpu $(OPTIONS)
 
 # Search against best-known values and other libraries, into results/; MODE=known|balanced|table|...
 # and the folders of the data, if they are not in ../shared: INSTANCES=folder DATASETS=folder

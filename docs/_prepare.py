@@ -10,6 +10,7 @@ PAGES = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")
 PICTURES = {
     "delivery_tours": ["Clusters(study)", "Sizes(study, 'kg')", "Sizes(study, 'litre')"],
     "few_known_labels": ["Comparison(study, links=False)"],
+    "gpu_shards": [],  # its embeddings may be elsewhere
     "inverted_file_index": ["Sizes(study)"],
     "mixed_classes": ["Comparison(study, links=False)"],
     "refit_with_little_churn": ["Clusters(study)"],

@@ -9,6 +9,7 @@ import pytest
 from examples import (
     delivery_tours,
     few_known_labels,
+    gpu_shards,
     inverted_file_index,
     mixed_classes,
     refit_with_little_churn,
@@ -169,10 +170,22 @@ def test_shards_are_equal_on_a_cluster(capsys):
     assert f"{facts.passes} passes" in capsys.readouterr().out
 
 
+def test_shards_of_embeddings_are_equal_wherever_they_are(capsys):
+    n, k = 6_000, 16
+    facts = gpu_shards.main(n=n, k=k)
+    assert (facts.sizes == n // k).all()
+    assert facts.plain_sizes.sum() == n
+    assert facts.plain_sizes.max() > 1.5 * n / k
+    assert 0 < facts.price < 1
+    assert (facts.radius > 0).all()
+    assert (facts.radius < 2).all()
+    assert f"{n:,} embeddings on {facts.where}" in capsys.readouterr().out
+
+
 def test_every_example_is_listed_and_asks_a_question():
     listed = (FOLDER / "README.md").read_text()
     found = sorted(FOLDER.glob("*.py"))
-    assert len(found) == 8
+    assert len(found) == 9
     for path in found:
         text = path.read_text()
         assert f"({path.name})" in listed

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.gpu
 @pytest.mark.parametrize("seed", range(200))
 def test_as_on_the_host(seed, monkeypatch):
     if seed % 3 == 0:
-        monkeypatch.setattr(holder, "CHUNK", 1 + seed * 13)
+        monkeypatch.setattr(holder, "CHUNK", 100 + seed * 13)
     problem = device_problem(seed)
     check_on_device(problem, cp.asarray(problem.X))
 

@@ -20,6 +20,7 @@ from bckm.blocks.drawn import Drawn, levels
 from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.look import as_float32_below, best_labels, scan
 from bckm.blocks.question import Question
+from bckm.blocks.settling import rounding_of_gaps
 from bckm.blocks.survey import sampled
 
 
@@ -51,14 +52,8 @@ class DeviceArray(_Hidden):
         """A copy on the host."""
         return self.hidden.copy()
 
-    def copy(self) -> DeviceArray:
-        return DeviceArray(self.hidden.copy())
-
     def __getitem__(self, which: Any) -> DeviceArray:
         return DeviceArray(self.hidden[which])
-
-    def __setitem__(self, which: slice, values: DeviceArray) -> None:
-        self.hidden[which] = values.hidden
 
 
 class Tensor(_Hidden):
@@ -112,9 +107,15 @@ class CupyPasses:
     def ask(self, question: Question, dtype: Any) -> None:
         self.question = question
 
+    def _best(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Labels and slacks."""
+        label, slack = np.empty(len(rows), np.int32), np.empty(len(rows), np.float32)
+        for part, found in best_labels(rows, self.question):
+            label[part], slack[part] = found.label, found.slack
+        return label, slack
+
     def best(self, rows: DeviceArray, label: DeviceArray, slack: DeviceArray) -> None:
-        for part, found in best_labels(rows.hidden, self.question):
-            label.hidden[part], slack.hidden[part] = found.label, found.slack
+        label.hidden[:], slack.hidden[:] = self._best(rows.hidden)
 
     def again(
         self, rows: DeviceArray, label: DeviceArray, slack: DeviceArray, drop: Any, least: Any
@@ -124,8 +125,7 @@ class CupyPasses:
         slack.hidden[:] = np.nextafter(left, np.float32(-np.inf))
         index = np.flatnonzero(slack.hidden <= least.astype(np.float32)[label.hidden])
         before = label.hidden[index]
-        for part, found in best_labels(rows.hidden[index], self.question):
-            label.hidden[index[part]], slack.hidden[index[part]] = found.label, found.slack
+        label.hidden[index], slack.hidden[index] = self._best(rows.hidden[index])
         moved = before != label.hidden[index]
         return DeviceArray(index[moved]), DeviceArray(before[moved])
 
@@ -203,6 +203,9 @@ class CupyPasses:
     def counted(self, label: DeviceArray, k: int) -> np.ndarray:
         return np.bincount(label.hidden, minlength=k)
 
+    def copy(self, label: DeviceArray, to: DeviceArray) -> None:
+        to.hidden[:] = label.hidden
+
     def put(self, label: DeviceArray, index: np.ndarray, values: np.ndarray) -> None:
         label.hidden[index] = values
 
@@ -213,10 +216,25 @@ class CupyPasses:
         found.hidden[:] = np.sqrt(squared_distances(rows.hidden.astype(np.float64), centers))
 
 
-def on_a_device(monkeypatch: Any) -> None:
+class ContraryPasses(CupyPasses):
+    """The same where rounding falls the other way: the last of several best clusters is taken."""
+
+    def _best(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        _, slack = super()._best(rows)
+        question = self.question
+        rounding = 0.9 * rounding_of_gaps(question.centers, question.prices)
+        value = squared_distances(question.frame.inside(rows), question.centers) - question.prices
+        near = value <= value.min(axis=1)[:, None] + rounding
+        last = question.k - 1 - near[:, ::-1].argmax(axis=1)
+        return last.astype(np.int32), (slack + np.float32(rounding)).astype(np.float32)
+
+
+def on_a_device(monkeypatch: Any, *, contrary: bool = False) -> None:
     """Let arrays of the device be held, for the length of a test."""
     import bckm.blocks.gpu as folder
 
     this = sys.modules[__name__]
+    if contrary:
+        monkeypatch.setattr(this, "CupyPasses", ContraryPasses)
     monkeypatch.setitem(sys.modules, "bckm.blocks.gpu.cupy_passes", this)
     monkeypatch.setattr(folder, "cupy_passes", this, raising=False)

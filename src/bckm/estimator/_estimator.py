@@ -57,7 +57,7 @@ class ConstrainedKMeans(FittedCenters):
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each sample; obeys every rule. Of data in a file, a `bckm.blocks.labels.Labels`:
         it looks like an array and reads the rows when it is asked. Of a dask array, a dask array
-        with the same chunks.
+        with the same chunks; of an array on a GPU, the same kind of array on the same device.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Means of the clusters (an empty cluster keeps its last center), also for a learned metric;
         for other metrics the directions of the means, with the columns of X, see `bckm.Result`.

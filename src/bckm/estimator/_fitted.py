@@ -83,7 +83,8 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         -------
         labels : ndarray of shape (n_samples,), int32
             Cluster of each sample; the first one in case of ties. Of data in a file, and of
-            a dask array, made when they are asked for, as `labels_`.
+            a dask array, made when they are asked for, as `labels_`; of an array on a GPU, the same
+            kind of array there.
 
         Examples
         --------
@@ -223,7 +224,8 @@ class FittedCenters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters), or frame after `set_output`
-            Entry (p, i) is ``|x_p - c_i|``. Of a dask array, a dask array.
+            Entry (p, i) is ``|x_p - c_i|``. Of a dask array, a dask array; of an array
+            on a GPU, the same kind of array there.
 
         Examples
         --------

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.on_device import device_of
 from bckm._core.types import IntArray
 from bckm._core.validation import read_data, read_n_clusters, read_time_limit, read_whole
 from bckm.constraints import Constraints, as_constraints
@@ -131,6 +132,8 @@ def check(
     cannot-link: samples 0 and 2 apart
     """
     deadline = Deadline.after(read_time_limit(time_limit))
+    if device_of(X) is not None:
+        X = int(X.shape[0])  # noqa: N806
     counted = isinstance(X, int | np.integer)
     n = read_whole(X, "the number of samples") if counted else read_data(X).shape[0]
     k = read_n_clusters(n_clusters, n)

@@ -62,8 +62,9 @@ def kmeans(
         which is never made dense (but the centers are). Under no rules but sizes also data larger
         than memory, which are read in blocks: the path of a Parquet file or folder (or
         `bckm.ParquetRows`, for some columns), a Zarr array, a dask array, and an array or memory
-        map of more than 2**27 numbers (of any size as `bckm.ArrayRows`). The first centers then
-        come from a fit of a sample, and the last assignment is one to the centers returned.
+        map of more than 2**27 numbers (of any size as `bckm.ArrayRows`); and an array that lives on
+        a GPU (CuPy, PyTorch, JAX), which stays there. The first centers then come from a fit of a
+        sample, and the last assignment is one to the centers returned.
     n_clusters : int
         Number of clusters, k.
     constraints : Constraints, optional
@@ -106,7 +107,9 @@ def kmeans(
     UndecidedError
         If `time_limit` passed before feasible labels or a proof was found.
     UnsupportedError
-        If data that are not in memory are to obey more than sizes.
+        If data that are not in memory, or on a GPU, are to obey more than sizes.
+    ImportError
+        If X lives on a GPU and CuPy is not installed.
     DamagedFileError
         If `checkpoint` is a file that this function did not write.
     FileInUseError

@@ -11,8 +11,8 @@ from bckm.blocks.sources import check_kind, working_dtype
 from bckm.exceptions import UnsupportedError
 
 INSTALL = (
-    "X lives on a GPU, which needs CuPy: run pip install 'bckm[gpu]' for CUDA 12, or pip install "
-    "cupy-cuda13x for CUDA 13"
+    "X lives on a GPU, which needs CuPy: run pip install 'bckm[gpu]', or 'bckm[gpu-cuda13]' where "
+    "the driver is for CUDA 13"
 )
 
 

@@ -317,6 +317,11 @@ class CupyPasses:
         return counts.get()  # type: ignore[no-any-return]
 
     @_there
+    def copy(self, label: Any, to: Any) -> None:
+        """Copy labels to other ones."""
+        to[:] = label
+
+    @_there
     def put(self, label: Any, index: IntArray, values: Any) -> None:
         """Set some labels."""
         label[cp.asarray(index)] = cp.asarray(values)

@@ -153,7 +153,7 @@ class GpuHolder:
         self.passes += 1
         found = self._passes.empty(self._rows, np.int32)
         for offset, label in self._labels(labeling, None):
-            found[offset : offset + len(label)] = label
+            self._passes.copy(label, found[offset : offset + len(label)])
         return self._returned(found)
 
     def distances(self, centers: FloatArray) -> Any:
@@ -271,8 +271,9 @@ class GpuHolder:
         """Labels of each chunk, exceptions included."""
         passes, ties = self._passes, labeling.ties
         question = Question(labeling.frame, labeling.centers, labeling.prices, draw=1)
-        for offset, rows, (label, slack, _) in self._seen(question, deadline):
-            label = label.copy()
+        for offset, rows, (best, slack, _) in self._seen(question, deadline):
+            label = passes.empty(rows, np.int32)
+            passes.copy(best, label)
             if ties is not None:
                 at = passes.within(slack, ties.slack)
                 found = ties.relabel(

@@ -120,6 +120,9 @@ class Passes(Protocol):
     def counted(self, label: Any, k: int) -> IntArray:
         """How often each label occurs."""
 
+    def copy(self, label: Any, to: Any) -> None:
+        """Copy labels to other ones."""
+
     def put(self, label: Any, index: IntArray, values: Any) -> None:
         """Set some labels."""
 
