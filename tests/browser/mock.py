@@ -84,7 +84,8 @@ class Mock:
         mean = {"key": "mean", "text": "fill with the mean", "change": {"fills": {"kg": "mean"}}}
         found: dict[str, Any] = {"kind": "not_a_number", "column": "kg", "rows": [4]}
         found["remedies"] = [mean, drop]
-        found["message"] = self.say or "column 'kg', line 9 has 'n/a', which is no number."
+        said = self.say or "column 'kg', line 9 has 'n/a', which is no number."
+        found["message"] = {"text": said}
         comma = {"key": "decimal", "text": "the decimal separator is a comma"}
         found["remedies"].append({**comma, "change": {"decimal": ","}})
         numbers = ("kg",) if self.commas else ("x_km", "y_km", "kg")

@@ -13,9 +13,9 @@ import numpy as np
 
 from bckm.app.cards import Asked, Rules, Setup, plan_of
 from bckm.app.conflicts import conflict_tree
-from bckm.app.errors import Refused
-from bckm.app.points import note_tree
+from bckm.app.errors import Refused, refusal
 from bckm.app.remedies import remedies
+from bckm.app.words import note_tree
 from bckm.feasibility import check as decide
 from bckm.fit.listener import Best
 from bckm.fit.result import Step
@@ -71,13 +71,6 @@ class Task:
         return plan_of(self.setup, self.rules, self.files, self.fit, self.more)
 
 
-def told(text: str, task: Task) -> str:
-    """A sentence with files called as people call them."""
-    for stored, name in task.names.items():
-        text = text.replace(stored, name)
-    return text
-
-
 _kept: dict[str, Table] = {}  # the last table: the same one is asked about again and again
 
 
@@ -97,8 +90,8 @@ def open_table(path: str, source: str, reading: Mapping[str, Any]) -> Table:
     try:
         table = read_table(path, Reading.of(reading), read_limit=READ_LIMIT)
     except TableError as error:
-        told = _OPTION.sub("", str(error)).replace(stored, source)
-        raise Refused("bad_input", told) from None
+        refused = refusal(error, {stored: source})
+        raise Refused("bad_input", _OPTION.sub("", refused.message), **refused.more) from None
     return replace(table, source=source)
 
 
@@ -136,8 +129,8 @@ def _compiled(task: Task, asked: Asked, table: Table) -> Any:
             try:
                 compile_rules(replace(asked.plan, clauses=(clause,)), table)
             except ValueError as own:
-                raise Refused("bad_input", told(str(own), task), card=card or None) from None
-        raise Refused("bad_input", told(str(error), task)) from None
+                raise refusal(own, task.names, card=card or None) from None
+        raise refusal(error, task.names) from None
 
 
 def solve(task: Task, tell: Tell) -> Study:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bckm._core.note import Note
-from bckm._core.terminal import clean
 from bckm._core.types import FloatArray
 from bckm.app.cards import Setup
+from bckm.app.words import note_tree
 from bckm.problem.scaling import Scaling
 from bckm.tables import Table, kind_of, look_over
 from bckm.tables.cells import listed
@@ -102,7 +100,7 @@ def table_tree(table: Table, reading: dict[str, Any]) -> dict[str, Any]:
                 "kind": one.kind,
                 "column": one.column,
                 "rows": list(one.rows[:1000]),
-                "message": one.message,
+                "message": note_tree(one.message),
                 "remedies": [
                     {"key": each.key, "text": each.text, "change": dict(each.change)}
                     for each in one.remedies
@@ -112,26 +110,6 @@ def table_tree(table: Table, reading: dict[str, Any]) -> dict[str, Any]:
         ],
         "reading": reading,
     }
-
-
-def note_tree(note: str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A note that the page words by its key.
-
-    `names` says what people call files, by what they are called here.
-    """
-
-    def told(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        for stored, name in (names or {}).items():
-            value = value.replace(stored, name)
-        return clean(value)
-
-    found: dict[str, Any] = {"text": told(str(note))}
-    if isinstance(note, Note):
-        found["key"] = note.key
-        found["values"] = {name: told(value) for name, value in note.values.items()}
-    return found
 
 
 def _shown(table: Table, name: str, first: int) -> list[str | None]:

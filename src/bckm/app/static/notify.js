@@ -1,7 +1,8 @@
 /** Messages: said politely to screen readers, or shown until they are read. */
 import { ApiError } from "./api.js";
 import { at, button, fill, h, icon } from "./dom.js";
-import { t } from "./i18n.js";
+import { t, tOr } from "./i18n.js";
+import { noteWords } from "./rules/words.js";
 
 let timer = 0;
 
@@ -43,13 +44,11 @@ export function words(error) {
     console.error(error);
     return t("error.page");
   }
-  if (error.kind === "offline") return t("error.offline");
-  if (error.kind === "forbidden") return t("error.forbidden");
-  if (error.kind === "stale") return t("error.stale");
-  if (error.kind === "busy") return t("error.busy");
-  if (error.kind === "too_large") return error.message || t("error.too_large");
-  if (error.kind === "internal") return `${t("error.internal")} ${error.message}`;
-  return error.message.replaceAll("\u240a", "\n"); // as terminals are told of a line break
+  const said = error.more.words;
+  const list = (error.more.list ?? []).map((/** @type {any} */ one) => `• ${noteWords(one)}`);
+  if (said) return [noteWords(said), ...list].join("\n");
+  if (error.kind === "internal") return t("error.internal", { id: error.more.id ?? error.message });
+  return tOr(`error.${error.kind}`, error.message);
 }
 
 /** @param {unknown} error */

@@ -165,7 +165,7 @@ function problemCard(problem) {
         "span",
         null,
         h("strong", null, headline(problem)),
-        h("span", { class: "hint" }, withoutOptions(problem.message)),
+        h("span", { class: "hint" }, noteWords(problem.message)),
       ),
     ),
     problem.remedies.length > 0 &&
@@ -199,13 +199,6 @@ function remedyText({ key, text, change }) {
   };
   const name = change.decimal === "." ? "point" : key;
   return tOr(`remedy.${name}`, text, values);
-}
-
-/** A sentence without what it says to people at a terminal. @param {string} text */
-function withoutOptions(text) {
-  return text
-    .replace(/ \((?:else )?--[^)]*\)/g, "")
-    .replace(/; if these are[^;]*use --[^;]*\.$/, ".");
 }
 
 /** What is wrong in a few words of the person's language. @param {Problem} problem */

@@ -1,0 +1,31 @@
+"""Sentences for the page: a key and values, which it words in the person's language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bckm._core.note import Note
+from bckm._core.terminal import clean
+
+
+def note_tree(note: str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """A note that the page words by its key; values may be notes themselves.
+
+    `names` says what people call files, by what they are called here.
+    """
+
+    def told(value: Any) -> Any:
+        if isinstance(value, Note):
+            return note_tree(value, names)
+        if not isinstance(value, str):
+            return value
+        for stored, name in (names or {}).items():
+            value = value.replace(stored, name)
+        return clean(value)
+
+    found: dict[str, Any] = {"text": told(str(note))}
+    if isinstance(note, Note):
+        found["key"] = note.key
+        found["values"] = {name: told(value) for name, value in note.values.items()}
+    return found
