@@ -3,16 +3,9 @@ import { column } from "../actions.js";
 import { h, button, fill } from "../dom.js";
 import { number, t } from "../i18n.js";
 import { clusterNames, known, set } from "../state.js";
-import {
-  bounds,
-  clusters,
-  columnSelect,
-  numberInput,
-  put,
-  samples,
-  select,
-  sentence,
-} from "./fields.js";
+import { bounds } from "./bounds.js";
+import { clusters, columnSelect, numberInput, put, select, sentence } from "./fields.js";
+import { samples } from "./samples.js";
 import { filePlace } from "./files.js";
 
 /**

@@ -4,7 +4,7 @@ import { t } from "../i18n.js";
 import { follow, known, set } from "../state.js";
 import { judge, parsed } from "./amounts.js";
 import { adopt, changed, check, complete, draft, newCard } from "./draft.js";
-import { strength } from "./fields.js";
+import { strength } from "./strength.js";
 import { BODIES, KINDS, WITHOUT_STRENGTH } from "./kinds.js";
 import { verdictBox } from "./verdict.js";
 
