@@ -58,6 +58,7 @@ class Mock:
         self.versions: list[dict[str, Any]] = []
         self.problems = True
         self.commas = False  # places are texts until somebody says that commas are decimal ones
+        self.note: dict[str, Any] | None = None  # of every version
         self.stopped = threading.Event()
         self.calls: list[tuple[str, Any]] = []
         self.seconds = 1.0
@@ -221,7 +222,7 @@ class Mock:
         if path == "/api/versions":
             keys = ("version", "made", "objective", "inertia")
             rows = [{key: one[key] for key in keys} for one in self.versions]
-            return [{**row, "broken": 0, "time": 0, "note": None} for row in rows]
+            return [{**row, "broken": 0, "time": 0, "note": self.note} for row in rows]
         if path.startswith("/api/version/"):
             return self.versions[int(path.rpartition("/")[2]) - 1]
         if path == "/api/solve":

@@ -129,7 +129,7 @@ def test_notes_are_in_the_language_of_the_page(mocked):
         ],
     )
     assert said[0] == "kg: 1.000 Zellen wurden mit 1.234,56 gefüllt."
-    assert said[1:] == ["nobody knows", "only text"]
+    assert said[1:] == ["nobody knows", "Nur auf Englisch: only text"]
 
 
 def test_what_is_not_understood_is_said_and_no_verdict_stands(mocked):
@@ -280,6 +280,27 @@ def test_two_versions_side_by_side(mocked):
     assert page.locator(".twin .map").count() == 2
 
 
+def test_what_went_wrong_is_gone_when_something_else_is_tried(mocked):
+    page, _ = mocked()
+    acts.solved(page)
+    wrong = {"name": "b.geojson", "mimeType": "", "buffer": b"{}"}
+    page.set_input_files("input[data-open=outlines]", wrong)
+    page.wait_for_selector(".toast.wrong")
+    page.click("#solve")
+    page.wait_for_selector("[data-version='2']")
+    assert page.locator(".toast").count() == 0
+
+
+def test_the_list_of_versions_stays_in_its_panel(mocked):
+    mock = Mock()
+    mock.note = {"text": "few changes against a version with a very long name, and more words yet"}
+    page, _ = mocked(mock)
+    acts.solved(page)
+    panel, line = page.locator("#panel"), page.locator(".versions li")
+    right = [one.bounding_box()["x"] + one.bounding_box()["width"] for one in (panel, line)]
+    assert right[1] <= right[0]
+
+
 def test_outlines_are_drawn_and_others_refused(mocked):
     page, mock = mocked()
     line = b'{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0],[9,9],[0,9]]]}}'
@@ -292,7 +313,16 @@ def test_outlines_are_drawn_and_others_refused(mocked):
     page.set_input_files(place, outlines)
     page.wait_for_function("() => bckmMap.outlines.length === 1")
     page.set_input_files(place, {"name": "b.geojson", "mimeType": "", "buffer": b"{}"})
-    page.wait_for_selector(".toast.wrong")
+    page.get_by_text("b.geojson holds no outlines").wait_for()
+    page.click("#outlines")  # takes them away
+    page.wait_for_function("() => bckmMap.outlines.length === 0")
+    far = b'{"type":"LineString","coordinates":[[900,900],[999,1e300]]}'
+    page.set_input_files(place, {"name": "far.geojson", "mimeType": "", "buffer": far})
+    page.get_by_text("far.geojson lies elsewhere").wait_for()
+    many = b",".join([b'{"geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]}}'] * 200_000)
+    file = {"name": "many.geojson", "mimeType": "", "buffer": b'{"features":[' + many + b"]}"}
+    page.set_input_files(place, file)
+    page.wait_for_function("() => bckmMap.outlines.length === 200_000")
 
 
 def test_files_are_saved(mocked):
@@ -303,6 +333,36 @@ def test_files_are_saved(mocked):
         with page.expect_download() as found:
             page.click(f"[data-download='{kind}']")
         assert found.value.suggested_filename == f"stops.{kind}"
+
+
+TARGETS = """() => [...document.querySelectorAll("button, input, select, summary, label")]
+  .filter((one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+  .filter((one) => !one.matches(".unseen, label:not(.segment, .check), label input"))
+  .map((one) => [one, one.getBoundingClientRect()])
+  .filter(([one, { width, height }]) => Math.min(width, height) <
+    (one.matches(".switch") ? 26 : one.matches(".link") && !one.matches(".cluster-name") ? 24 : 40))
+  .map(([one, { width, height }]) => `${one.outerHTML.slice(0, 90)} ${width} x ${height}`)"""
+
+
+def test_fingers_hit_what_they_mean(mocked):
+    """At the width of a phone what is touched is 40 pixels wide and high, links in texts 24."""
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page, _ = mocked(None, **phone)
+    assert page.evaluate(TARGETS) == []
+    acts.open_table(page)
+    assert page.evaluate(TARGETS) == []
+    acts.go_to_rules(page, 9)
+    for kind in ("size", "together", "forbidden"):
+        acts.add_rule(page, kind)
+    assert page.evaluate(TARGETS) == []
+    page.locator("section[data-kind=size] input.amount").first.fill("3")
+    acts.solve(page)
+    page.click("[data-members='0']")
+    assert page.evaluate(TARGETS) == []
+    page.click("[data-step=take]")
+    page.wait_for_selector("#command")
+    assert page.evaluate(TARGETS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_by_keyboard_alone(mocked):

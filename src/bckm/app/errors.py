@@ -12,7 +12,7 @@ from typing import Any
 
 from bckm._core.note import Note, note_of
 from bckm._core.terminal import clean, say
-from bckm.app.words import note_tree
+from bckm.app.words import note_tree, problem_tree
 from bckm.exceptions import BckmError, InfeasibleError, UndecidedError
 from bckm.tables import ProblemsError
 
@@ -86,8 +86,8 @@ def refusal(error: BaseException, names: Mapping[str, str] | None = None, **more
         return Refused("stopped", "stopped before there was a result.")
     if isinstance(error, BckmError | ValueError | OverflowError):
         words = note_tree(note_of(error), names)
-        if isinstance(error, ProblemsError) and len(error.problems) > 1:
-            more["list"] = [note_tree(one.message, names) for one in error.problems]
+        if isinstance(error, ProblemsError):
+            more["problems"] = [problem_tree(one, names) for one in error.problems]
         return Refused("bad_input", words["text"], words=words, **more)
     number = secrets.token_hex(4)
     told = "".join(traceback.format_exception(error))

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm.app.cards import Asked, Rules, Setup, plan_of
 from bckm.app.conflicts import conflict_tree
 from bckm.app.errors import Refused, refusal
 from bckm.app.remedies import remedies
 from bckm.app.words import note_tree
+from bckm.constraints.rules import MovedMax
+from bckm.exceptions import InfeasibleError
 from bckm.feasibility import check as decide
 from bckm.fit.listener import Best
 from bckm.fit.result import Step
@@ -139,7 +142,16 @@ def solve(task: Task, tell: Tell) -> Study:
     _compiled(task, asked, table)
     heard = _Heard(tell)
     run = compiled(asked.plan, table)
-    return fitted(run, on_step=heard.step, on_best=heard.best, on_phase=heard.phase)
+    try:
+        return fitted(run, on_step=heard.step, on_best=heard.best, on_phase=heard.phase)
+    except InfeasibleError as error:
+        few = [rule for rule in error.conflict if isinstance(rule, MovedMax)]
+        if not task.more or not few:
+            raise
+        n, version = few[0].value, task.more[0].keys["column"].rpartition(" ")[2]
+        text = f"with at most {n} moves against version {version} the rules cannot all hold."
+        note = Note(text, "few_impossible", n=n, version=version)
+        raise Refused("infeasible", note) from None
 
 
 class _Heard:

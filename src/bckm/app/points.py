@@ -8,7 +8,7 @@ import numpy as np
 
 from bckm._core.types import FloatArray
 from bckm.app.cards import Setup
-from bckm.app.words import note_tree
+from bckm.app.words import note_tree, problem_tree
 from bckm.problem.scaling import Scaling
 from bckm.tables import Table, kind_of, look_over
 from bckm.tables.cells import listed
@@ -95,19 +95,7 @@ def table_tree(table: Table, reading: dict[str, Any]) -> dict[str, Any]:
             "lines": lines_of(table)[:first],
         },
         "assumed": [note_tree(note) for note in table.assumed],
-        "problems": [
-            {
-                "kind": one.kind,
-                "column": one.column,
-                "rows": list(one.rows[:1000]),
-                "message": note_tree(one.message),
-                "remedies": [
-                    {"key": each.key, "text": each.text, "change": dict(each.change)}
-                    for each in one.remedies
-                ],
-            }
-            for one in problems
-        ],
+        "problems": [problem_tree(one) for one in problems],
         "reading": reading,
     }
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from bckm._core.note import Note
 from bckm._core.terminal import clean
+from bckm.tables import Problem
+
+MOST_ROWS = 1000  # of a problem
 
 
 def note_tree(note: str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -29,3 +32,17 @@ def note_tree(note: str, names: Mapping[str, str] | None = None) -> dict[str, An
         found["key"] = note.key
         found["values"] = {name: told(value) for name, value in note.values.items()}
     return found
+
+
+def problem_tree(problem: Problem, names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What is wrong with cells, as the page hears it."""
+    return {
+        "kind": problem.kind,
+        "column": problem.column,
+        "rows": list(problem.rows[:MOST_ROWS]),
+        "message": note_tree(problem.message, names),
+        "remedies": [
+            {"key": one.key, "text": one.text, "change": dict(one.change)}
+            for one in problem.remedies
+        ],
+    }

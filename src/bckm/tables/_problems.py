@@ -188,7 +188,7 @@ def number_problems(table: Table, column: str, *, missing: bool = False) -> list
             for word, sign in (("comma", ","), ("point", "."))
         )
         text = f"{_Found(table, column).where}: {parsed.doubt}."
-        message = Note(text, "doubt", column=column, why=parsed.doubt)
+        message = Note(text, "doubt", why=parsed.doubt)
         problems.append(Problem("decimal", column, (), message, remedies))
     if not missing and parsed.missing.any():
         problems.append(_missing(_Found(table, column, np.flatnonzero(parsed.missing).tolist())))

@@ -2,7 +2,7 @@
 import { ApiError } from "./api.js";
 import { at, button, fill, h, icon } from "./dom.js";
 import { t, tOr } from "./i18n.js";
-import { noteWords } from "./rules/words.js";
+import { noteWords, problemWords } from "./rules/words.js";
 
 let timer = 0;
 
@@ -37,6 +37,11 @@ export function show(text, kind = "fine") {
   if (kind === "fine") timer = window.setTimeout(() => fill(at("alerts")), 5_000);
 }
 
+/** An error that was shown is of the past: something else is tried now. */
+export function hush() {
+  if (document.querySelector("#alerts .toast.wrong")) fill(at("alerts"));
+}
+
 /** What an error says to a person. @param {unknown} error @returns {string|null} */
 export function words(error) {
   if (error instanceof DOMException && error.name === "AbortError") return null;
@@ -45,8 +50,10 @@ export function words(error) {
     return t("error.page");
   }
   const said = error.more.words;
-  const list = (error.more.list ?? []).map((/** @type {any} */ one) => `• ${noteWords(one)}`);
-  if (said) return [noteWords(said), ...list].join("\n");
+  /** @type {string[]} */
+  const problems = (error.more.problems ?? []).map(problemWords);
+  if (problems.length === 1) return problems[0];
+  if (said) return [noteWords(said), ...problems.map((one) => `• ${one}`)].join("\n");
   if (error.kind === "internal") return t("error.internal", { id: error.more.id ?? error.message });
   return tOr(`error.${error.kind}`, error.message);
 }

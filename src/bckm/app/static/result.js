@@ -39,6 +39,7 @@ export function drawResult(where) {
   }
   const mean = meanDistance();
   const broken = version.broken.length;
+  const byHand = version.made === "change"; // nothing was searched for
   fill(
     where,
     h(
@@ -84,12 +85,9 @@ export function drawResult(where) {
           version.mixed === null && [h("dt", null, t("result.mean")), h("dd", null, mean)],
         h("dt", null, t("result.objective")),
         h("dd", null, number(version.objective, 6)),
-        version.mixed === null && [
-          h("dt", null, t("solve.gap")),
-          h("dd", null, gapWords(version.gap)),
-        ],
-        h("dt", null, t("result.seconds")),
-        h("dd", null, duration(version.seconds)),
+        version.mixed === null &&
+          !byHand && [h("dt", null, t("solve.gap")), h("dd", null, gapWords(version.gap))],
+        !byHand && [h("dt", null, t("result.seconds")), h("dd", null, duration(version.seconds))],
       ),
     ),
   );

@@ -43,7 +43,7 @@
  *   loads: Load[], quotas: QuotaBar[], cost: number, members: number[]}} Cluster
  * @typedef {{features: {name: string, means: number[], spread: number,
  *   best_known: number|null}[]}} Mixed
- * @typedef {{version: number, labels: number[], centers: number[][], clusters: Cluster[],
+ * @typedef {{version: number, made: string, labels: number[], centers: number[][], clusters: Cluster[],
  *   objective: number, inertia: number, gap: number|null,
  *   given_up: {text: string, key?: string,
  *   values?: Record<string, string|number>, cost: number, samples: number[]}[], broken: Broken[],

@@ -6,6 +6,7 @@ import { h } from "../dom.js";
 import { themed } from "./colors.js";
 import { drawGround } from "./ground.js";
 import { areas } from "./hulls.js";
+import { meets, placed } from "./outlines.js";
 import { drawOverlay } from "./overlay.js";
 import { Picker } from "./pick.js";
 import { Picture } from "./stamps.js";
@@ -55,7 +56,7 @@ export class MapView {
     this.shown = { hulls: true, links: true, names: true };
     /** @type {Links} */
     this.links = { together: [], apart: [] };
-    /** @type {[number, number][][]} lines in the world */
+    /** @type {import("./outlines.js").Outline[]} */
     this.outlines = [];
     /** @type {Set<number>} what a message is about */
     this.marked = new Set();
@@ -113,12 +114,12 @@ export class MapView {
     this.redraw();
   }
 
-  /** @param {[number, number][][]} lines in the coordinates of the data */
+  /** Are they where the points are? @param {import("./geojson.js").Line[]} lines in the coordinates of the data */
   setOutlines(lines) {
-    const world = this.world;
-    if (world === null) return;
-    this.outlines = lines.map((line) => line.map(([x, y]) => world.at(x, y)));
+    if (this.world === null) return false;
+    this.outlines = placed(lines, this.world);
     this.redraw("base");
+    return meets(this.outlines, this.world);
   }
 
   /** @param {...string} layers all, if none is named */

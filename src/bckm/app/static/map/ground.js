@@ -1,6 +1,7 @@
 /** What lies below the points: outlines, hulls, links, and the scale. */
 import { style, themed } from "./colors.js";
 import { rounded } from "./hulls.js";
+import { drawOutlines } from "./outlines.js";
 import { round } from "./view.js";
 
 /** @typedef {import("./canvas.js").MapView} MapView */
@@ -12,14 +13,7 @@ export function drawGround(map, context) {
   const { scale, x, y } = map.view;
   context.strokeStyle = themed("outline");
   context.lineWidth = 1;
-  context.beginPath();
-  for (const line of map.outlines) {
-    line.forEach(([a, b], i) => {
-      if (i) context.lineTo(a * scale + x, b * scale + y);
-      else context.moveTo(a * scale + x, b * scale + y);
-    });
-  }
-  context.stroke();
+  drawOutlines(context, map.outlines, map.view, map.width, map.height);
   if (map.shown.hulls) {
     map.spread.forEach(({ hull }, cluster) => {
       if (hull === null) return;

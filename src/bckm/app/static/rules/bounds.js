@@ -1,7 +1,7 @@
 /** Bounds of sizes and sums on a card. */
 import { button, fill, h } from "../dom.js";
 import { t } from "../i18n.js";
-import { clusterNames } from "../state.js";
+import { draftNames } from "./draft.js";
 import { numberInput, put, sentence } from "./fields.js";
 
 /** @typedef {import("../types.js").Card} Card */
@@ -18,7 +18,7 @@ export function bounds(card, how, changed) {
   /** @param {"min"|"max"} side @param {number} [cluster] */
   const input = (side, cluster) => {
     const value = card.keys[side];
-    const name = cluster === undefined ? "" : `${clusterNames()[cluster]}: `;
+    const name = cluster === undefined ? "" : `${draftNames()[cluster]}: `;
     return numberInput(
       name + t(side === "min" ? "at.least" : "at.most"),
       cluster === undefined ? value : value?.[cluster],
@@ -26,7 +26,7 @@ export function bounds(card, how, changed) {
         if (cluster === undefined) put(card, side, typed);
         else {
           const all = Array.from(
-            { length: clusterNames().length },
+            { length: draftNames().length },
             (_, i) => card.keys[side]?.[i] ?? null,
           );
           all[cluster] = typed;
@@ -42,7 +42,7 @@ export function bounds(card, how, changed) {
       text: t(each() ? "bounds.same" : "bounds.each"),
       class: "link",
       press: () => {
-        const count = clusterNames().length;
+        const count = draftNames().length;
         for (const side of /** @type {const} */ (["min", "max"])) {
           const value = card.keys[side];
           if (value === undefined) continue;
@@ -76,7 +76,7 @@ export function bounds(card, how, changed) {
             h(
               "tbody",
               null,
-              clusterNames().map((name, i) =>
+              draftNames().map((name, i) =>
                 h(
                   "tr",
                   null,

@@ -1,9 +1,9 @@
 /** The parts that cards are made of: sentences, columns, choices, numbers, clusters. */
 import { h } from "../dom.js";
 import { t } from "../i18n.js";
-import { clusterNames, known } from "../state.js";
+import { known } from "../state.js";
 import { judge, parsed, written } from "./amounts.js";
-import { changed as asked } from "./draft.js";
+import { changed as asked, draftNames } from "./draft.js";
 
 /**
  * @typedef {import("../types.js").Card} Card
@@ -113,7 +113,7 @@ export function put(card, key, value) {
  * @param {() => void} changed
  */
 export function clusters(card, several, changed) {
-  const names = clusterNames();
+  const names = draftNames();
   if (!several) {
     return select(
       t("cluster"),

@@ -16,11 +16,25 @@ export function noteWords({ key, text, values }) {
   for (const [name, value] of Object.entries(values ?? {})) {
     if (typeof value === "object") told[name] = noteWords(value);
     else if (name === "kind") told[name] = tOr(`kind.${value}`, `${value}`);
+    else if (name === "about") told[name] = value === "" ? "" : ` ${value}`;
     else if (typeof value === "number" && !Number.isInteger(value)) {
       told[name] = number(value, 6); // such as a mean that cells were filled with
     } else told[name] = value;
   }
   return tOr(`note.${key}`, text, told);
+}
+
+/** What is wrong with cells, in a few words. @param {import("../types.js").Problem} problem */
+export function headline({ kind, column, rows }) {
+  return tOr(`problem.${kind}`, column ?? "", { column: column ?? "", n: rows.length });
+}
+
+/** The same with what to do. @param {import("../types.js").Problem} problem */
+export function problemWords(problem) {
+  const said = noteWords(problem.message);
+  const title = `problem.${problem.kind}`;
+  if (tOr(title, "") === "") return said;
+  return `${headline(problem).replace(/[^?]$/, "$&.")} ${said}`;
 }
 
 /** What would help. @param {Worded} remedy */

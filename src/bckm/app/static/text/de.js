@@ -239,7 +239,7 @@ const text = {
   "verdict.feasible": "Das alles ist zusammen möglich.",
   "verdict.infeasible": "Das kann nicht alles zugleich gelten.",
   "verdict.unknown": "Nicht entschieden: es kann möglich sein.",
-  "verdict.incomplete": "Noch fehlt etwas.",
+  "verdict.incomplete": "Das lässt sich noch nicht prüfen.",
   "verdict.unfinished":
     "{n} {n|Regel ist|Regeln sind} unvollständig und {n|zählt|zählen} noch nicht.",
   "verdict.remedies": "Was helfen würde:",
@@ -339,9 +339,12 @@ const text = {
   "show.links": "Zusammen und getrennt",
   "show.names": "Namen der Gruppen",
   "show.outlines": "Hintergrund hinzufügen (GeoJSON)",
+  "hide.outlines": "Hintergrund entfernen",
   "outlines.done": "Hintergrund: {name}. Er bleibt in dieser Seite.",
   "outlines.early":
     "{name} enthält Umrisse einer Karte und keine Tabelle. Öffnen Sie zuerst Ihre Tabelle; dann können sie hinter deren Punkte.",
+  "outlines.elsewhere":
+    "{name} liegt anderswo: nichts davon ist dort, wo Ihre Punkte sind. Sind die Koordinaten die Ihrer Tabelle?",
   "outlines.wrong": "{name} enthält keine Umrisse in GeoJSON.",
   "change.label": "Änderung von Hand",
   "change.to": "Verschieben nach …",
@@ -478,7 +481,7 @@ const text = {
     "{file} ist keine Textdatei, sondern wohl {format}. Geben Sie ihr die richtige Endung und öffnen Sie sie noch einmal.",
   "note.arrays":
     "Die Felder in {file} ergeben keine Tabelle: nötig sind Zahlen oder Texte, ein Feld je Spalte.",
-  "note.doubt": "{column}: {why}",
+  "note.doubt": "{why}",
   "note.doubt.comma":
     "„{value}“ hat vielleicht ein Dezimalkomma, vielleicht trennt das Komma Tausender.",
   "note.doubt.point":
@@ -539,7 +542,7 @@ const text = {
   "note.names_count": "Es gibt {n} Namen für {k} Gruppen.",
   "note.too_many": "Aus {n} Zeilen lassen sich keine {k} Gruppen bilden.",
   "note.unscaled": "Orte auf der Erde werden genommen, wie sie sind, ohne Skalierung.",
-  "note.of_rule": "{kind} {about}: {why}",
+  "note.of_rule": "{kind}{about}: {why}",
   "note.bounds_count":
     "Es gibt {n} Grenzen für {k} Gruppen. Geben Sie eine für alle an oder eine für jede.",
   "note.one_cluster": "Eine Zeile kann nur zu einer Gruppe gehören.",
@@ -569,6 +572,8 @@ const text = {
   "note.no_study": "{file} enthält kein Ergebnis, das diese Seite zeigen kann.",
   "note.opened": "geöffnet aus {file}",
   "note.few": "wenige Änderungen gegenüber Version {version}",
+  "note.few_impossible":
+    "Mit höchstens {n} {n|Änderung|Änderungen} gegenüber Version {version} lassen sich die Regeln nicht alle einhalten. Erlauben Sie mehr.",
   "note.other_table": "Diese Version gehört zu einer anderen Tabelle.",
   "note.how_many_move": "Sagen Sie in einer ganzen Zahl, wie viele sich ändern dürfen.",
   "note.nothing_moved": "Nichts wurde verschoben: alle sind schon dort.",

@@ -233,7 +233,7 @@ export default {
   "verdict.feasible": "All of this is possible together.",
   "verdict.infeasible": "This cannot all hold at once.",
   "verdict.unknown": "Not decided: it may be possible.",
-  "verdict.incomplete": "Something is still missing.",
+  "verdict.incomplete": "This cannot be checked yet.",
   "verdict.unfinished": "{n} {n|rule is|rules are} not finished and {n|does|do} not count yet.",
   "verdict.remedies": "What would help:",
   "solve.title": "Solve",
@@ -331,9 +331,12 @@ export default {
   "show.links": "Together and apart",
   "show.names": "Names of groups",
   "show.outlines": "Add a background (GeoJSON)",
+  "hide.outlines": "Remove the background",
   "outlines.done": "Background: {name}. It stays in this page.",
   "outlines.early":
     "{name} holds outlines of a map and no table. Open your table first; then they can go behind its points.",
+  "outlines.elsewhere":
+    "{name} lies elsewhere: none of it is where your points are. Are its coordinates those of your table?",
   "outlines.wrong": "{name} holds no outlines in GeoJSON.",
   "change.label": "Change by hand",
   "change.to": "Move to …",
@@ -464,7 +467,7 @@ export default {
     "{file} is no text file; it looks like {format}. Give it the right ending and open it again.",
   "note.arrays":
     "{file} holds arrays that make no table: it should hold numbers or texts, one array per column.",
-  "note.doubt": "{column}: {why}",
+  "note.doubt": "{why}",
   "note.doubt.comma": "“{value}” may have a decimal comma or separate thousands.",
   "note.doubt.point":
     "“{value}” may have a decimal point or separate thousands, since {column} has decimal commas.",
@@ -521,7 +524,7 @@ export default {
   "note.names_count": "There are {n} names for {k} groups.",
   "note.too_many": "{k} groups cannot be formed of {n} rows.",
   "note.unscaled": "Places on the globe are taken as they are, without scaling.",
-  "note.of_rule": "{kind} {about}: {why}",
+  "note.of_rule": "{kind}{about}: {why}",
   "note.bounds_count": "There are {n} bounds for {k} groups. Give one for all, or one for each.",
   "note.one_cluster": "A row can belong to one group only.",
   "note.key_wrong": "{kind}: {value} cannot be used here.",
@@ -548,6 +551,8 @@ export default {
   "note.no_study": "{file} holds no result that this page can show.",
   "note.opened": "opened from {file}",
   "note.few": "few changes against version {version}",
+  "note.few_impossible":
+    "With at most {n} {n|move|moves} against version {version} the rules cannot all hold. Allow more.",
   "note.other_table": "That version is of another table.",
   "note.how_many_move": "Say in a whole number how many may move.",
   "note.nothing_moved": "Nothing was moved: all are there already.",
