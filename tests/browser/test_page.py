@@ -384,6 +384,26 @@ def test_by_keyboard_alone(mocked):
     assert page.locator("section[data-kind=capacity]").count() == 1
 
 
+def test_a_move_by_keyboard_alone(mocked):
+    """Arrows choose the group, Enter goes to what can be done, and the focus stays until then."""
+    page, mock = mocked()
+    acts.solved(page)
+    page.click("[data-members='0']")
+    page.locator(".mover").first.focus()
+    for number in (1, 2):
+        page.keyboard.press("ArrowDown")
+        page.wait_for_selector("#move-cost")
+        tried = [body for path, body in mock.calls if path == "/api/try"]
+        assert len(tried) == number
+        assert tried[-1]["moves"][0]["cluster"] == number
+        assert page.evaluate("document.activeElement.className") == "mover"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "move-do"
+    assert page.locator(".version").count() == 1  # not done yet
+    page.click("#move-cancel")
+    assert page.locator(".mover").first.input_value() == ""
+
+
 def test_the_focus_is_never_lost(mocked):
     page, _ = mocked()
     focus = "() => document.activeElement.textContent"

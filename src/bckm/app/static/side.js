@@ -14,6 +14,18 @@ import { ruleWords } from "./rules/words.js";
 let tab = "clusters";
 /** @type {Set<number>} */
 const opened = new Set();
+/** Lists of the version shown; they stay while bars are drawn anew. @type {Map<number, HTMLElement>} */
+const lists = new Map();
+let listed = /** @type {Version|null} */ (null);
+
+/** @param {number} cluster @param {Version} version */
+function listOf(cluster, version) {
+  if (listed !== version) lists.clear();
+  listed = version;
+  const found = lists.get(cluster) ?? members(version.clusters[cluster], version);
+  lists.set(cluster, found);
+  return found;
+}
 
 /** @param {HTMLElement} where */
 export function sidePanel(where) {
@@ -64,11 +76,14 @@ export function sidePanel(where) {
       ),
     );
     const scroll = body.scrollTop;
+    const active = body.contains(document.activeElement) ? document.activeElement : null;
     if (tab === "clusters") drawClusters(body, version);
     else if (tab === "mixed") drawMixed(body, version);
     else if (tab === "given") drawGiven(body, version);
     else drawMoved(body, version);
     body.scrollTop = scroll;
+    if (known.pending === null) for (const one of body.querySelectorAll("select")) one.value = "";
+    if (active instanceof HTMLElement && active.isConnected) active.focus({ preventScroll: true });
   };
   follow(["version", "pending", "theme"], draw);
   follow(["focusCluster"], () => {
@@ -177,7 +192,7 @@ function drawClusters(where, version) {
           }),
         ),
       );
-      if (open) add(box, members(cluster, version));
+      if (open) add(box, listOf(i, version));
       return box;
     }),
   );
