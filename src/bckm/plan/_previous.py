@@ -42,7 +42,10 @@ def read_previous(clause: Clause, read: Reader) -> IntArray:
             "column in both?"
         )
         raise TableError(Note(text, "no_match", file=table.source, column=read.id_column))
-    told = [f"{new} rows are new" if new else "", f"{gone} are gone" if gone else ""]
+    told = [
+        f"{new} {'row is' if new == 1 else 'rows are'} new" if new else "",
+        f"{gone} {'is' if gone == 1 else 'are'} gone" if gone else "",
+    ]
     changed = f" ({', '.join(one for one in told if one)})" if new or gone else ""
     n = read.n_rows - new
     text = f"stay: {n} rows have a cluster in column {column!r} of {table.source}{changed}."
