@@ -202,6 +202,27 @@ def test_the_page_words_what_is_wrong_with_a_card(client, vans, kind, keys, word
     assert found["key"] == words
 
 
+def test_what_is_wrong_with_the_table_is_no_fault_of_a_card(client):
+    client.post("/api/open?name=a.csv", content=b"id,x,y,kg\na,1,2,3\nb,3,4,x\na,5,6,7\n")
+    position = {"kind": "plane", "columns": ["x", "y"]}
+    client.post("/api/setup", json={**SETUP, "id": "id", "position": position})
+    cards = [
+        {"kind": "size", "keys": {"max": 2}},
+        {"kind": "capacity", "keys": {"column": "kg", "max": 9}},
+    ]
+    error = client.post("/api/rules", json=_rules(cards[0], count=2)).json()["error"]
+    assert (error.get("card"), error["words"]["key"]) == (None, "id_repeated")
+    error = client.post("/api/rules", json=_rules(*cards, count=2)).json()["error"]
+    assert (error["card"], error["words"]["key"]) == ("c1", "problems")
+    assert [(one["kind"], one["column"]) for one in error["problems"]] == [
+        ("id repeated", "id"),
+        ("not a number", "kg"),
+    ]
+    cards[0]["keys"] = {"min": 3, "max": 2}
+    error = client.post("/api/rules", json=_rules(*cards, count=2)).json()["error"]
+    assert (error["card"], error["words"]["values"]["why"]["key"]) == ("c0", "crossed")
+
+
 def test_incomplete(client, vans):
     verdict = _sent(client, {"cards": vans["cards"], "clusters": {"count": None, "names": []}})
     assert verdict["verdict"] == "incomplete"

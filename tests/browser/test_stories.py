@@ -156,6 +156,9 @@ def test_a_school_office_with_150_pupils(visit, address, tmp_path):
     assert sizes == [25] * 6
     page.click("[data-tab=mixed]")
     assert page.locator(".dots").count() == 2
+    lefts = page.evaluate("[...document.querySelectorAll('.dot')].map((one) => one.style.left)")
+    off = [abs(float(left.rstrip("%")) - 48) for left in lefts]
+    assert max(off) < 2  # percent of a line of two standard deviations
     page.click("#steps [data-step=take]")
     lists = _saved(page, tmp_path, "lists.html").read_text("utf-8")
     assert lists.count("Jörg") == 30
@@ -178,6 +181,7 @@ def test_what_is_wrong_is_said_in_the_language_of_the_page(visit, address):
     ]
     _dropped(page, "tour.csv", "\n".join(["Nr;x;y;kg", *rows]).encode())
     page.locator(".problem", has_text="Zeile 9: jede Zeile braucht eine Kennung.").wait_for()
+    assert page.locator("#setup-id").input_value() == "=Nr"  # although a cell is empty
     page.locator(".problem", has_text="Keine Zahl in 1 von 40 Zeilen: Zeile 6.").wait_for()
     page.click("[data-step=rules]")
     page.fill("#cluster-count", "80")

@@ -22,7 +22,7 @@ from bckm.exceptions import InfeasibleError
 from bckm.feasibility import check as decide
 from bckm.fit.listener import Best
 from bckm.fit.result import Step
-from bckm.plan import Clause, compile_rules
+from bckm.plan import Clause
 from bckm.plan.run import compiled, fitted
 from bckm.study import Study
 from bckm.tables import Reading, Table, TableError, read_table
@@ -128,12 +128,23 @@ def _compiled(task: Task, asked: Asked, table: Table) -> Any:
     try:
         return compiled(asked.plan, table).asked
     except ValueError as error:
+        alone = _error_of(asked, (), table)
         for clause, card in zip(asked.plan.clauses, asked.cards, strict=True):
-            try:
-                compile_rules(replace(asked.plan, clauses=(clause,)), table)
-            except ValueError as own:
-                raise refusal(own, task.names, card=card or None) from None
+            own = _error_of(asked, (clause,), table)
+            if own is not None and (alone is None or str(own) != str(alone)):
+                told = own if alone is None else error  # else all that is wrong, at once
+                same = alone is None or str(own) == str(error)
+                raise refusal(told, task.names, card=card if card and same else None) from None
         raise refusal(error, task.names) from None
+
+
+def _error_of(asked: Asked, clauses: tuple[Clause, ...], table: Table) -> ValueError | None:
+    """What is wrong with some clauses, and the columns that every plan uses."""
+    try:
+        compiled(replace(asked.plan, clauses=clauses), table)
+    except ValueError as error:
+        return error
+    return None
 
 
 def solve(task: Task, tell: Tell) -> Study:

@@ -301,7 +301,7 @@ function drawMixed(where, version) {
           h("strong", { class: "grow cut" }, feature.name),
           h("span", { class: "hint" }, t("mixed.range", { low: number(low), high: number(high) })),
         ),
-        dots(feature.means, low, high),
+        dots(feature),
         h(
           "p",
           { class: "hint" },
@@ -315,13 +315,14 @@ function drawMixed(where, version) {
   );
 }
 
-/** @param {number[]} values @param {number} low @param {number} high */
-function dots(values, low, high) {
+/** Means on a line that reaches a standard deviation of single rows to either side. @param {import("./types.js").Feature} feature */
+function dots({ means, overall, deviation }) {
   const track = h("div", { class: "dots", "aria-hidden": true });
-  values.forEach((value, i) => {
+  const far = Math.max(deviation, ...means.map((value) => Math.abs(value - overall))) || 1;
+  means.forEach((value, i) => {
     const dot = swatch(i, 14);
     dot.classList.add("dot");
-    dot.style.left = `${high > low ? (92 * (value - low)) / (high - low) + 2 : 48}%`;
+    dot.style.left = `${48 + (46 * (value - overall)) / far}%`;
     track.append(dot);
   });
   return track;

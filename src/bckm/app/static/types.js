@@ -41,8 +41,9 @@
  *   max: number|null}} QuotaBar
  * @typedef {{name: string, size: number, size_min: number|null, size_max: number|null,
  *   loads: Load[], quotas: QuotaBar[], cost: number, members: number[]}} Cluster
- * @typedef {{features: {name: string, means: number[], spread: number,
- *   best_known: number|null}[]}} Mixed
+ * @typedef {{name: string, means: number[], overall: number, deviation: number, spread: number,
+ *   best_known: number|null}} Feature
+ * @typedef {{features: Feature[]}} Mixed
  * @typedef {{version: number, made: string, labels: number[], centers: number[][], clusters: Cluster[],
  *   objective: number, inertia: number, gap: number|null,
  *   given_up: {text: string, key?: string,

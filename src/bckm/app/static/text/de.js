@@ -322,7 +322,7 @@ const text = {
   "given.lead": "Wünsche, die aufgegeben wurden, und was das jeweils kostet.",
   "given.cost": "Kosten {cost}",
   "mixed.lead":
-    "Der Mittelwert jeder Spalte in jeder Gruppe; je näher beisammen, desto ähnlicher die Gruppen.",
+    "Der Mittelwert jeder Spalte in jeder Gruppe; je näher beisammen, desto ähnlicher die Gruppen. Die Linie reicht so weit, wie einzelne Zeilen üblicherweise vom Mittelwert aller entfernt sind.",
   "mixed.range": "{low} bis {high}",
   "mixed.spread": "Größter Unterschied: {spread}.",
   "mixed.best": "Keine Einteilung kommt unter {best}.",

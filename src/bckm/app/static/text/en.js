@@ -314,7 +314,7 @@ export default {
   "given.lead": "Wishes that were given up, and what each would have cost.",
   "given.cost": "cost {cost}",
   "mixed.lead":
-    "The mean of each column in each group; the closer together, the more alike the groups.",
+    "The mean of each column in each group; the closer together, the more alike the groups. The line reaches as far as single rows typically are from the mean of all.",
   "mixed.range": "{low} to {high}",
   "mixed.spread": "Largest difference: {spread}.",
   "mixed.best": "No division can do better than {best}.",
