@@ -323,6 +323,10 @@ def test_outlines_are_drawn_and_others_refused(mocked):
     file = {"name": "many.geojson", "mimeType": "", "buffer": b'{"features":[' + many + b"]}"}
     page.set_input_files(place, file)
     page.wait_for_function("() => bckmMap.outlines.length === 200_000")
+    assert page.get_attribute("#outlines", "aria-pressed") == "true"
+    page.click("[data-step=open]")
+    acts.open_table(page)  # of other points
+    page.wait_for_selector("#outlines[aria-pressed=false]", state="attached")
 
 
 def test_files_are_saved(mocked):

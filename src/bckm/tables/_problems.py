@@ -65,7 +65,7 @@ class Problem:
         The column; None if it concerns the whole table.
     rows : tuple of int
         Positions of the rows, from 0.
-    message : Note
+    message : str
         What is wrong, where, and what to do.
     remedies : tuple of Remedy
         What reading the file in another way can do.

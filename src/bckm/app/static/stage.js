@@ -34,6 +34,7 @@ export function mapStage(where) {
 
   follow(["points"], () => {
     made.setPoints(known.points);
+    set({ outlined: made.outlines.length > 0 }); // of other places there are none
     empty.hidden = known.points !== null;
   });
   follow(["points", "labels", "server", "version", "step"], () => {
