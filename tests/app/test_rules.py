@@ -97,7 +97,8 @@ def test_files_are_no_paths():
 def test_wrong_cards(change):
     with pytest.raises(Refused) as caught:
         _plan({"kind": "size", "keys": {"min": 3}, **change})
-    assert caught.value.kind == "bad_input"
+    assert caught.value.kind in ("bad_input", "malformed")
+    assert caught.value.kind == "malformed" or "key" in caught.value.more["words"]
 
 
 @pytest.fixture
@@ -168,9 +169,64 @@ def test_a_wrong_card_is_named(client, vans):
     assert client.post("/api/rules", json=vans).json()["error"]["card"] == "x"
 
 
+@pytest.mark.parametrize(
+    ("kind", "keys", "words"),
+    [
+        ("size", {"min": 9, "max": 3}, "crossed"),
+        ("size", {"min": [3, 9]}, "bounds_count"),
+        ("capacity", {"column": "kg", "min": 9, "max": 3}, "crossed"),
+        ("capacity", {"column": "kg", "max": [3, 9]}, "bounds_count"),
+        ("capacity", {"column": "customer", "max": 9}, "no_numbers"),
+        ("capacity", {"column": "none", "max": 9}, "no_column"),
+        ("quota", {"column": "key", "share_min": 0.5, "share_max": 0.2}, "crossed"),
+        ("quota", {"column": "key", "share_min": 5}, "quota_range"),
+        ("quota", {"column": "key", "within": "much"}, "within"),
+        ("quota", {"column": "key", "count_min": {"nothing": 2}}, "no_category"),
+        ("fixed", {"column": "customer"}, "no_clusters"),
+        ("fixed", {"ids": ["S-001"], "cluster": "Van 77"}, "no_cluster"),
+        ("together", {"ids": ["S-001", "S-999"]}, "no_id"),
+        ("together", {"ids": ["S-001", "s-002"]}, "id_alike"),
+        ("apart", {"partners": "customer"}, "no_partner"),
+        ("stay", {"column": "customer", "at_most": 3}, "no_clusters"),
+        ("known", {"column": "none"}, "no_column"),
+        ("links", {"file": "file9"}, "choose_file"),
+    ],
+)
+def test_the_page_words_what_is_wrong_with_a_card(client, vans, kind, keys, words):
+    vans["cards"].append({"id": "x", "kind": kind, "keys": keys})
+    error = client.post("/api/rules", json=vans).json()["error"]
+    assert error["card"] == "x"
+    found = error["words"]
+    while "why" in found["values"] and isinstance(found["values"]["why"], dict):
+        found = found["values"]["why"]
+    assert found["key"] == words
+
+
+def test_what_is_wrong_with_the_table_is_no_fault_of_a_card(client):
+    client.post("/api/open?name=a.csv", content=b"id,x,y,kg\na,1,2,3\nb,3,4,x\na,5,6,7\n")
+    position = {"kind": "plane", "columns": ["x", "y"]}
+    client.post("/api/setup", json={**SETUP, "id": "id", "position": position})
+    cards = [
+        {"kind": "size", "keys": {"max": 2}},
+        {"kind": "capacity", "keys": {"column": "kg", "max": 9}},
+    ]
+    error = client.post("/api/rules", json=_rules(cards[0], count=2)).json()["error"]
+    assert (error.get("card"), error["words"]["key"]) == (None, "id_repeated")
+    error = client.post("/api/rules", json=_rules(*cards, count=2)).json()["error"]
+    assert (error["card"], error["words"]["key"]) == ("c1", "problems")
+    assert [(one["kind"], one["column"]) for one in error["problems"]] == [
+        ("id repeated", "id"),
+        ("not a number", "kg"),
+    ]
+    cards[0]["keys"] = {"min": 3, "max": 2}
+    error = client.post("/api/rules", json=_rules(*cards, count=2)).json()["error"]
+    assert (error["card"], error["words"]["values"]["why"]["key"]) == ("c0", "crossed")
+
+
 def test_incomplete(client, vans):
     verdict = _sent(client, {"cards": vans["cards"], "clusters": {"count": None, "names": []}})
     assert verdict["verdict"] == "incomplete"
+    assert verdict["words"]["key"] == "how_many"
     client.post("/api/open?name=a.csv", content=b"id,x,y\na,1,2\nb,3,4\n")
     assert _sent(client, _rules(count=2))["verdict"] == "incomplete"
 

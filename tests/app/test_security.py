@@ -136,7 +136,7 @@ def test_sizes_are_counted(client):
 def test_bad_json(client, body):
     answer = client.post("/api/rules", content=body)
     assert answer.status_code == 400
-    assert answer.json()["error"]["kind"] == "bad_input"
+    assert answer.json()["error"]["kind"] == "malformed"
 
 
 @pytest.mark.parametrize("depth", [60, 100_000])

@@ -237,6 +237,19 @@ def test_infeasible_solve(client):
     assert events[-1][1]["error"]["kind"] == "infeasible"
 
 
+def test_too_few_changes_say_so(client, vans):
+    """Rules that are broken by hand cannot be mended by fewer moves than they need."""
+    labels = client.get(f"/api/version/{vans}").json()["labels"]
+    moves = [{"sample": i, "cluster": 3} for i in range(180) if labels[i] == 0][:12]
+    changed = client.post("/api/change", json={"version": vans, "moves": moves}).json()["version"]
+    few = {"version": changed, "at_most": 2}
+    job = client.post("/api/solve", json={"few_changes": few}).json()["job"]
+    what, told = ended(client, job)[-1]
+    assert (what, told["error"]["kind"]) == ("failed", "infeasible")
+    assert told["error"]["words"]["key"] == "few_impossible"
+    assert told["error"]["words"]["values"] == {"n": 2, "version": str(changed)}
+
+
 def test_mixed_groups(client):
     client.post("/api/demo", json={"name": "classes"})
     number = solved(client)

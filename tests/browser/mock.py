@@ -58,6 +58,7 @@ class Mock:
         self.versions: list[dict[str, Any]] = []
         self.problems = True
         self.commas = False  # places are texts until somebody says that commas are decimal ones
+        self.note: dict[str, Any] | None = None  # of every version
         self.stopped = threading.Event()
         self.calls: list[tuple[str, Any]] = []
         self.seconds = 1.0
@@ -84,7 +85,8 @@ class Mock:
         mean = {"key": "mean", "text": "fill with the mean", "change": {"fills": {"kg": "mean"}}}
         found: dict[str, Any] = {"kind": "not_a_number", "column": "kg", "rows": [4]}
         found["remedies"] = [mean, drop]
-        found["message"] = self.say or "column 'kg', line 9 has 'n/a', which is no number."
+        said = self.say or "column 'kg', line 9 has 'n/a', which is no number."
+        found["message"] = {"text": said}
         comma = {"key": "decimal", "text": "the decimal separator is a comma"}
         found["remedies"].append({**comma, "change": {"decimal": ","}})
         numbers = ("kg",) if self.commas else ("x_km", "y_km", "kg")
@@ -220,7 +222,7 @@ class Mock:
         if path == "/api/versions":
             keys = ("version", "made", "objective", "inertia")
             rows = [{key: one[key] for key in keys} for one in self.versions]
-            return [{**row, "broken": 0, "time": 0, "note": None} for row in rows]
+            return [{**row, "broken": 0, "time": 0, "note": self.note} for row in rows]
         if path.startswith("/api/version/"):
             return self.versions[int(path.rpartition("/")[2]) - 1]
         if path == "/api/solve":

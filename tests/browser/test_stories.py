@@ -69,7 +69,7 @@ def test_a_planner_with_180_stops(visit, address, tmp_path):
     page.wait_for_selector("#to-rules")
     assert "row 4" in page.locator(".assumed").inner_text()
     assert page.locator("td.bad").inner_text() == "n/a"
-    page.locator(".problem", has_text="'kg'").get_by_text("Fill with the mean").click()
+    page.locator(".problem", has_text="kg:").get_by_text("Fill with the mean").click()
     page.wait_for_selector(".note.fine")
     page.wait_for_function("() => bckmMap.points?.n === 180 && bckmMap.points.kind === 'latlon'")
 
@@ -156,10 +156,52 @@ def test_a_school_office_with_150_pupils(visit, address, tmp_path):
     assert sizes == [25] * 6
     page.click("[data-tab=mixed]")
     assert page.locator(".dots").count() == 2
+    lefts = page.evaluate("[...document.querySelectorAll('.dot')].map((one) => one.style.left)")
+    off = [abs(float(left.rstrip("%")) - 48) for left in lefts]
+    assert max(off) < 2  # percent of a line of two standard deviations
     page.click("#steps [data-step=take]")
     lists = _saved(page, tmp_path, "lists.html").read_text("utf-8")
     assert lists.count("Jörg") == 30
     assert zipfile.is_zipfile(_saved(page, tmp_path, "xlsx"))
+
+
+def test_what_is_wrong_is_said_in_the_language_of_the_page(visit, address):
+    page = visit(address, locale="de-DE")
+    for name, data, words in (
+        ("leer.csv", b"", "leer.csv ist leer"),
+        ("zahlen.csv", b"1,2\n3,4\n", "enthält Zahlen ('1', '2') und keine Spaltennamen"),
+        ("breit.csv", b"a,b\n1,2,3\n", "Zeile 2 von breit.csv hat 3 Zellen"),
+        ("kaputt.xlsx", b"PK\x03\x04", "kaputt.xlsx ist beschädigt"),
+        ("alt.bckm", b"nothing", "alt.bckm ist beschädigt"),
+    ):
+        _dropped(page, name, data)
+        page.locator(".toast.wrong", has_text=words).wait_for()
+    rows = [
+        f"{'' if i == 7 else f'S{i}'};{i % 7};{i % 5};{'n/a' if i == 4 else i}" for i in range(40)
+    ]
+    _dropped(page, "tour.csv", "\n".join(["Nr;x;y;kg", *rows]).encode())
+    page.locator(".problem", has_text="Zeile 9: jede Zeile braucht eine Kennung.").wait_for()
+    assert page.locator("#setup-id").input_value() == "=Nr"  # although a cell is empty
+    page.locator(".problem", has_text="Keine Zahl in 1 von 40 Zeilen: Zeile 6.").wait_for()
+    page.click("[data-step=rules]")
+    page.fill("#cluster-count", "80")
+    page.locator(
+        ".verdict", has_text="Aus 40 Zeilen lassen sich keine 80 Gruppen bilden."
+    ).wait_for()
+    page.fill("#cluster-count", "4")
+    card = acts.add_rule(page, "size")
+    card.locator("input.amount").nth(0).fill("20")
+    card.locator("input.amount").nth(1).fill("10")
+    said = "Gruppengröße: mindestens 20 ist mehr als höchstens 10."
+    page.locator(".verdict", has_text=said).wait_for()
+    assert "40 Zeilen in 4 Gruppen" in card.inner_text()
+    load = acts.add_rule(page, "capacity")
+    card.locator("input.amount").nth(0).fill("5")
+    load.locator("select").select_option("=kg")
+    load.locator("input.amount").nth(1).fill("10")
+    said = "kg: 1 Zelle ist leer. Keine Zahl in 1 von 40 Zeilen: Zeile 6."
+    page.locator(".verdict", has_text=said).wait_for()
+    assert page.get_by_text("Nur auf Englisch").count() == 0
 
 
 def test_two_tabs_do_not_lose_each_others_rules(visit, address):

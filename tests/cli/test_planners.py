@@ -93,7 +93,7 @@ def test_earlier_results_in_other_shapes(run, stops, tmp_path):
     for words in (
         "3 ids of before.csv were matched although zeros",
         "no longer",
-        "57 rows are new",
+        "57 rows are new, 1 is gone",
     ):
         assert words in answer.out
     (tmp_path / "count.csv").write_text("stop,cluster\n0001,3\n0002,1\n")
@@ -164,6 +164,10 @@ def test_wishes_in_words(run, tmp_path):
     answer = run(*asked, "--nice", "together=household@stong")
     assert answer.code == 2
     assert "got 'stong'; did you mean 'strong'?" in answer.err
+    answer = run(*asked, "--nice", "together=household@very")
+    assert answer.code == 2
+    assert "got 'very'." in answer.err
+    assert "household@very@nice" in answer.err  # for a column that is called so
 
 
 def test_clusters_is_a_number_or_names(run, tmp_path):

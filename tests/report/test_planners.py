@@ -201,6 +201,16 @@ def test_mixed_groups_are_told_to_be_alike() -> None:
     assert len(part(page, "members").split("<details>")) == 5
 
 
+def test_small_differences_of_means_are_not_rounded_away() -> None:
+    study = classes()
+    spread = report.summary(study)["mixed"]["spread"][0]
+    assert 0 < spread < 0.1
+    row = re.search(r"<bdi>grade</bdi></th><td[^>]*>([\d.]+)", part(report.html(study), "alike"))
+    assert row is not None
+    assert float(row[1]) == float(f"{spread:.2g}")
+    assert f"| grade | {row[1]} |" in report.markdown(study)
+
+
 def test_mixed_groups_are_not_compared_with_compact_ones() -> None:
     study = classes()
     compact = bckm.Study.of(bckm.kmeans(study.X, 4, random_state=0, n_init=1), study.X)

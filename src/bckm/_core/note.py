@@ -48,6 +48,24 @@ def _note(text: str, key: str, values: dict[str, Any]) -> Note:
     return Note(text, key, **values)
 
 
+def note_of(error: BaseException) -> str:
+    """What an error says: a note, if it was raised with one.
+
+    Examples
+    --------
+    >>> from bckm._core.note import Note, note_of
+    >>> note_of(ValueError(Note("2 rows are new.", "new", n=2))).key
+    'new'
+    """
+    first = error.args[0] if error.args else ""
+    return first if isinstance(first, Note) else str(error)
+
+
+def and_more(n: int) -> str:
+    """How many more there are, as a value of a note; nothing if there are none."""
+    return Note(f" and {n} more", "more", n=n) if n > 0 else ""
+
+
 def few(names: Sequence[str], most: int) -> str:
     """The first of many names, as a value of a note: in no language.
 

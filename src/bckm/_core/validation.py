@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from bckm._core.arrays import blocks
+from bckm._core.note import Note
 from bckm._core.on_device import on_host, refuse_on_device
 from bckm._core.sparse_input import read_sparse
 from bckm._core.types import FloatArray, PointArray
@@ -303,9 +304,8 @@ def _refuse_crossed_sizes(lower: Any, upper: Any) -> None:
     if crossed.any():
         at = int(np.argmax(crossed))
         where = f"[{at}]" if low.size > 1 else ""
-        raise ValueError(
-            f"size_min{where} is {low[at]:.15g}, above size_max{where}, {up[at]:.15g}."
-        )
+        text = f"size_min{where} is {low[at]:.15g}, above size_max{where}, {up[at]:.15g}."
+        raise ValueError(Note(text, "crossed", low=float(low[at]), high=float(up[at])))
 
 
 def _other_kinds(a: Any, b: Any) -> Any:
@@ -324,10 +324,11 @@ def join_sizes(one: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
         if a.ndim and b.ndim and a.size != b.size:
             raise ValueError(f"{what} is given for {a.size} and for {b.size} clusters.")
         if _other_kinds(a, b).any():
-            raise ValueError(
+            text = (
                 f"{what} is a share of the samples on one side of & and a number of samples on the "
                 "other; which is tighter depends on the data: use the same form for both."
             )
+            raise ValueError(Note(text, "share_or_number"))
         tighter = np.asarray(pick(a, b))
         tighter.setflags(write=False)
         found.append(tighter)

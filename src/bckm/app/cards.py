@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from bckm.app.errors import Refused
+from bckm._core.note import Note
+from bckm.app.errors import Refused, refusal
 from bckm.plan import STRENGTHS, Clause, Plan, PlanError
 
 KINDS = (
@@ -39,15 +40,13 @@ class Setup:
         kind = _choice(position, "kind", ("plane", "latlon", "features"))
         columns = position.get("columns")
         if not isinstance(columns, list) or not all(isinstance(one, str) for one in columns):
-            raise Refused("bad_input", "position: columns must be a list of column names.")
+            raise Refused("malformed", "position: columns must be a list of column names.")
         if kind != "features" and len(columns) != 2:
-            raise Refused("bad_input", "a place has two columns.")
+            raise Refused("bad_input", Note("a place has two columns.", "two_columns"))
         goal = _choice(tree, "goal", ("compact", "mixed"), "compact")
         if goal == "mixed" and kind == "latlon":
-            raise Refused(
-                "bad_input",
-                "mixed groups compare means of columns, not places on the globe: choose columns.",
-            )
+            text = "mixed groups compare means of columns, not places on the globe: choose columns."
+            raise Refused("bad_input", Note(text, "mixed_places"))
         scale = _choice(position, "scale", ("none", "standard", "robust"), "none")
         return cls(
             id=_text(tree, "id"),
@@ -91,22 +90,35 @@ class Rules:
         tree = _mapping(found, "rules")
         cards = tree.get("cards", [])
         if not isinstance(cards, list) or len(cards) > MOST_CARDS:
-            raise Refused("bad_input", f"cards must be a list of at most {MOST_CARDS}.")
+            raise Refused("malformed", f"cards must be a list of at most {MOST_CARDS}.")
         read = tuple(_card(one) for one in cards)
         if len({card["id"] for card in read}) < len(read):
-            raise Refused("bad_input", "two cards have the same id.")
+            raise Refused("malformed", "two cards have the same id.")
         clusters = _mapping(tree.get("clusters") or {}, "clusters")
         count, names = clusters.get("count"), clusters.get("names") or []
         if count is not None and not (_is_whole(count) and 1 <= count <= MOST_CLUSTERS):
-            raise Refused("bad_input", f"the number of clusters must be 1 to {MOST_CLUSTERS}.")
+            text = f"the number of clusters must be 1 to {MOST_CLUSTERS}."
+            raise Refused("bad_input", Note(text, "count_range", most=MOST_CLUSTERS))
         if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
-            raise Refused("bad_input", "names of clusters must be texts.")
+            raise Refused("malformed", "names of clusters must be texts.")
         return cls(read, count, tuple(names))
 
     def tree(self) -> dict[str, Any]:
         """As the page says it."""
         clusters = {"count": self.count, "names": list(self.names)}
         return {"cards": [dict(card) for card in self.cards], "clusters": clusters}
+
+    def with_fixed(self, ids: Mapping[int, list[str]]) -> Rules:
+        """The rules and a card for each cluster that samples, by id, are to stay in."""
+        used = {card["id"] for card in self.cards}
+        cards = list(self.cards)
+        for to, mine in ids.items():
+            number = next(i for i in range(1, len(used) + 2) if f"c{i}" not in used)
+            used.add(f"c{number}")
+            keys = {"ids": mine, "cluster": self.cluster_names[to]}
+            base = {"id": f"c{number}", "kind": "fixed", "keys": keys}
+            cards.append({**base, "strength": "must", "on": True})
+        return replace(self, cards=tuple(cards))
 
     @property
     def cluster_names(self) -> tuple[str | int, ...]:
@@ -149,9 +161,11 @@ def plan_of(
     """
     names = rules.cluster_names
     if not names:
-        raise Refused("bad_input", "how many clusters are there to be?", incomplete=True)
+        note = Note("how many clusters are there to be?", "how_many")
+        raise Refused("bad_input", note, incomplete=True)
     if not setup.columns:
-        raise Refused("bad_input", "which columns say where things are?", incomplete=True)
+        note = Note("which columns say where things are?", "which_columns")
+        raise Refused("bad_input", note, incomplete=True)
     clauses, cards = [], []
     for card in rules.cards:
         if not card["on"]:
@@ -159,14 +173,14 @@ def plan_of(
         try:
             mine = list(_clauses(card, files))
         except PlanError as error:
-            raise Refused("bad_input", str(error), card=card["id"]) from None
+            raise refusal(error, card=card["id"]) from None
         clauses += mine
         cards += [card["id"]] * len(mine)
     settings = dict(fit or {})
     if setup.goal == "mixed":
         settings["objective"] = "mixed"
     if len({str(name) for name in names}) < len(names):
-        raise Refused("bad_input", "two clusters have the same name.")
+        raise Refused("bad_input", Note("two clusters have the same name.", "same_names"))
     plan = Plan(
         clusters=len(names),
         cluster_names=() if isinstance(names[0], int) else names,
@@ -204,7 +218,7 @@ def _clauses(card: Mapping[str, Any], files: Mapping[str, Any]) -> Iterator[Clau
     if kind in _EACH and "ids" in keys:
         ids = keys.pop("ids")
         if not isinstance(ids, list) or not ids:
-            raise PlanError(f"{kind}: choose at least one row.")
+            raise PlanError(Note(f"{kind}: choose at least one row.", "key_missing", kind=kind))
         for one in ids:
             yield Clause.read(kind, {"id": one, **keys})
     else:
@@ -215,7 +229,7 @@ def _file(kind: str, name: Any, files: Mapping[str, Any]) -> dict[str, str]:
     """Keys of the clause for a file that cards call by its id, never by a path."""
     found = files.get(name) if isinstance(name, str) else None
     if found is None or kind not in found:
-        raise PlanError(f"{kind}: choose a file.")
+        raise PlanError(Note(f"{kind}: choose a file.", "choose_file", kind=kind))
     return dict(found[kind])
 
 
@@ -224,14 +238,14 @@ def _card(found: Any) -> dict[str, Any]:
     kind = _choice(tree, "kind", KINDS)
     name = tree.get("id")
     if not isinstance(name, str) or not 0 < len(name) <= 40:
-        raise Refused("bad_input", "a card needs an id.")
+        raise Refused("malformed", "a card needs an id.")
     strength = tree.get("strength", "must")
     if isinstance(strength, str):
         known = strength in STRENGTHS
     else:
         known = _is_number(strength) and 0 <= strength < 1e9
     if not known:
-        raise Refused("bad_input", "strength must be must, strong, nice, slight or a number.")
+        raise Refused("malformed", "strength must be must, strong, nice, slight or a number.")
     keys = dict(_mapping(tree.get("keys", {}), "keys"))
     on = tree.get("on", True) is not False
     return {"id": name, "kind": kind, "keys": keys, "strength": strength, "on": on}
@@ -239,14 +253,14 @@ def _card(found: Any) -> dict[str, Any]:
 
 def _mapping(found: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(found, dict):
-        raise Refused("bad_input", f"{what} must be an object.")
+        raise Refused("malformed", f"{what} must be an object.")
     return found
 
 
 def _text(tree: Mapping[str, Any], key: str) -> str | None:
     value = tree.get(key)
     if value is not None and not isinstance(value, str):
-        raise Refused("bad_input", f"{key} must be the name of a column.")
+        raise Refused("malformed", f"{key} must be the name of a column.")
     return value or None
 
 
@@ -255,7 +269,7 @@ def _choice(
 ) -> str:
     value = tree.get(key, default)
     if not isinstance(value, str) or value not in choices:
-        raise Refused("bad_input", f"{key} must be one of {', '.join(choices)}.")
+        raise Refused("malformed", f"{key} must be one of {', '.join(choices)}.")
     return value
 
 

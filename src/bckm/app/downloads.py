@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from bckm._core.note import Note
 from bckm.app import saved
 from bckm.app.errors import Refused
 from bckm.app.session import Session
 from bckm.app.versions import Version
+from bckm.app.words import note_tree
 from bckm.plan import Clause, Plan, plan_text
 from bckm.plan.run import command_of
 from bckm.tables import Reading, write_table
@@ -36,7 +38,9 @@ def written(session: Session, version: Version, kind: str) -> tuple[bytes, str, 
         _writer(session, version, kind)(path)
         data = path.read_bytes()
     except ImportError as error:  # a package that this format needs
-        raise Refused("bad_input", f"{error}.") from None
+        raise Refused(
+            "bad_input", Note(f"{error}.", "package", package=error.name or "?")
+        ) from None
     finally:
         path.unlink(missing_ok=True)
     stem = session.name.rsplit(".", 1)[0] or "table"
@@ -105,5 +109,6 @@ def command(session: Session, version: Version) -> dict[str, Any]:
     line = command_of(data, rules="rules.toml", reading=reading, **files)
     note = None
     if version.made == "change":
-        note = "samples were moved by hand: to repeat that, keep them there and solve again."
+        text = "samples were moved by hand: to repeat that, keep them there and solve again."
+        note = note_tree(Note(text, "by_hand"))
     return {"command": line, "needs": needs, "note": note}

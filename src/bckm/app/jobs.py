@@ -11,15 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm.app.cards import Asked, Rules, Setup, plan_of
 from bckm.app.conflicts import conflict_tree
-from bckm.app.errors import Refused
-from bckm.app.points import note_tree
+from bckm.app.errors import Refused, refusal
 from bckm.app.remedies import remedies
+from bckm.app.words import note_tree
+from bckm.constraints.rules import MovedMax
+from bckm.exceptions import InfeasibleError
 from bckm.feasibility import check as decide
 from bckm.fit.listener import Best
 from bckm.fit.result import Step
-from bckm.plan import Clause, compile_rules
+from bckm.plan import Clause
 from bckm.plan.run import compiled, fitted
 from bckm.study import Study
 from bckm.tables import Reading, Table, TableError, read_table
@@ -71,13 +74,6 @@ class Task:
         return plan_of(self.setup, self.rules, self.files, self.fit, self.more)
 
 
-def told(text: str, task: Task) -> str:
-    """A sentence with files called as people call them."""
-    for stored, name in task.names.items():
-        text = text.replace(stored, name)
-    return text
-
-
 _kept: dict[str, Table] = {}  # the last table: the same one is asked about again and again
 
 
@@ -97,8 +93,8 @@ def open_table(path: str, source: str, reading: Mapping[str, Any]) -> Table:
     try:
         table = read_table(path, Reading.of(reading), read_limit=READ_LIMIT)
     except TableError as error:
-        told = _OPTION.sub("", str(error)).replace(stored, source)
-        raise Refused("bad_input", told) from None
+        refused = refusal(error, {stored: source})
+        raise Refused("bad_input", _OPTION.sub("", refused.message), **refused.more) from None
     return replace(table, source=source)
 
 
@@ -132,12 +128,23 @@ def _compiled(task: Task, asked: Asked, table: Table) -> Any:
     try:
         return compiled(asked.plan, table).asked
     except ValueError as error:
+        alone = _error_of(asked, (), table)
         for clause, card in zip(asked.plan.clauses, asked.cards, strict=True):
-            try:
-                compile_rules(replace(asked.plan, clauses=(clause,)), table)
-            except ValueError as own:
-                raise Refused("bad_input", told(str(own), task), card=card or None) from None
-        raise Refused("bad_input", told(str(error), task)) from None
+            own = _error_of(asked, (clause,), table)
+            if own is not None and (alone is None or str(own) != str(alone)):
+                told = own if alone is None else error  # else all that is wrong, at once
+                same = alone is None or str(own) == str(error)
+                raise refusal(told, task.names, card=card if card and same else None) from None
+        raise refusal(error, task.names) from None
+
+
+def _error_of(asked: Asked, clauses: tuple[Clause, ...], table: Table) -> ValueError | None:
+    """What is wrong with some clauses, and the columns that every plan uses."""
+    try:
+        compiled(replace(asked.plan, clauses=clauses), table)
+    except ValueError as error:
+        return error
+    return None
 
 
 def solve(task: Task, tell: Tell) -> Study:
@@ -146,7 +153,16 @@ def solve(task: Task, tell: Tell) -> Study:
     _compiled(task, asked, table)
     heard = _Heard(tell)
     run = compiled(asked.plan, table)
-    return fitted(run, on_step=heard.step, on_best=heard.best, on_phase=heard.phase)
+    try:
+        return fitted(run, on_step=heard.step, on_best=heard.best, on_phase=heard.phase)
+    except InfeasibleError as error:
+        few = [rule for rule in error.conflict if isinstance(rule, MovedMax)]
+        if not task.more or not few:
+            raise
+        n, version = few[0].value, task.more[0].keys["column"].rpartition(" ")[2]
+        text = f"with at most {n} moves against version {version} the rules cannot all hold."
+        note = Note(text, "few_impossible", n=n, version=version)
+        raise Refused("infeasible", note) from None
 
 
 class _Heard:

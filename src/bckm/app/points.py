@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bckm._core.note import Note
-from bckm._core.terminal import clean
 from bckm._core.types import FloatArray
 from bckm.app.cards import Setup
+from bckm.app.words import note_tree, problem_tree
 from bckm.problem.scaling import Scaling
 from bckm.tables import Table, kind_of, look_over
 from bckm.tables.cells import listed
@@ -97,41 +95,9 @@ def table_tree(table: Table, reading: dict[str, Any]) -> dict[str, Any]:
             "lines": lines_of(table)[:first],
         },
         "assumed": [note_tree(note) for note in table.assumed],
-        "problems": [
-            {
-                "kind": one.kind,
-                "column": one.column,
-                "rows": list(one.rows[:1000]),
-                "message": one.message,
-                "remedies": [
-                    {"key": each.key, "text": each.text, "change": dict(each.change)}
-                    for each in one.remedies
-                ],
-            }
-            for one in problems
-        ],
+        "problems": [problem_tree(one) for one in problems],
         "reading": reading,
     }
-
-
-def note_tree(note: str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A note that the page words by its key.
-
-    `names` says what people call files, by what they are called here.
-    """
-
-    def told(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        for stored, name in (names or {}).items():
-            value = value.replace(stored, name)
-        return clean(value)
-
-    found: dict[str, Any] = {"text": told(str(note))}
-    if isinstance(note, Note):
-        found["key"] = note.key
-        found["values"] = {name: told(value) for name, value in note.values.items()}
-    return found
 
 
 def _shown(table: Table, name: str, first: int) -> list[str | None]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bckm._core.note import Note
 from bckm.app.errors import Refused
 from bckm.app.jobs import open_table
 from bckm.plan import match_ids
@@ -68,9 +69,8 @@ def read_previous(
         told |= {"matched": matched, "unknown": unknown[:SHOWN], "n_unknown": len(unknown)}
         return Previous(id, name, path, kind), told
     if id_column is None:
-        raise Refused(
-            "bad_input", "an earlier result is matched by id: choose the id column first."
-        )
+        text = "an earlier result is matched by id: choose the id column first."
+        raise Refused("bad_input", Note(text, "match_by_id"))
     mine = table.column(id_column)
     earlier = table.ids(mine)
     rows, alike = match_ids(ids, earlier)  # as the plan does
@@ -86,7 +86,8 @@ def _cluster_column(table: Table, id_column: str, clusters: Sequence[str]) -> st
     """The column of clusters: as `bckm fit` calls it, one that holds their names, or the last."""
     names = [name for name in table.names if name != id_column]
     if not names:
-        raise Refused("bad_input", f"{table.source} has no column of clusters.")
+        text = f"{table.source} has no column of clusters."
+        raise Refused("bad_input", Note(text, "which_clusters", file=table.source))
     known = set(map(str, clusters))
 
     def rank(name: str) -> tuple[float, bool]:

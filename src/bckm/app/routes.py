@@ -23,7 +23,8 @@ from bckm.app import points as shown
 from bckm.app.downloads import command, written
 from bckm.app.errors import Refused, refusal
 from bckm.app.security import read_json
-from bckm.app.session import Job, Session
+from bckm.app.session import Session
+from bckm.app.solving import Job
 from bckm.app.versions import tried
 
 STATIC = Path(__file__).parent / "static"
@@ -97,7 +98,7 @@ async def _index(_: Request) -> Response:
 
 async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    kind = "not_found" if error.status_code == 404 else "bad_input"
+    kind = "not_found" if error.status_code == 404 else "malformed"
     return answer(Refused(kind, "there is nothing at this address.").tree(), error.status_code)
 
 
@@ -125,7 +126,7 @@ def told(handler: Callable[..., Awaitable[Response]]) -> Callable[..., Awaitable
 async def _json(request: Request) -> dict[str, Any]:
     found = read_json(await request.body())
     if not isinstance(found, dict):
-        raise Refused("bad_input", "the request must be a JSON object.")
+        raise Refused("malformed", "the request must be a JSON object.")
     return found
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm.app.cards import Rules, Setup
 from bckm.app.errors import Refused
 from bckm.app.folder import Folder, label
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from bckm.app.session import Session
     from bckm.app.versions import Version
 
-_DAMAGED = "the file is damaged or was edited by hand: what the page kept in it is not there."
+_DAMAGED = Note(
+    "the file is damaged or was edited by hand: what the page kept in it is not there.",
+    "page_lost",
+)
 
 
 def write(session: Session, version: Version, path: Path) -> None:
@@ -61,11 +65,13 @@ def read(data: bytes, name: str, folder: Folder) -> dict[str, Any]:
     try:
         study = load(path)
     except DamagedFileError as error:
-        raise Refused("bad_input", str(error).replace(str(path), name)) from None
+        text = str(error).replace(str(path), name)
+        raise Refused("bad_input", Note(text, "damaged", file=name)) from None
     finally:
         path.unlink(missing_ok=True)
     if not isinstance(study, Study):
-        raise Refused("bad_input", f"{name} holds a {type(study).__name__}, not a study.")
+        text = f"{name} holds a {type(study).__name__}, not a study."
+        raise Refused("bad_input", Note(text, "no_study", file=name))
     try:
         found = _page(study, name, folder)
         table = open_table(found["path"], found["name"], found["reading"].dict())
@@ -132,4 +138,4 @@ def restore(session: Session, found: Mapping[str, Any], name: str) -> None:
     session.rules, session.files = found["rules"], dict(found["files"])
     study: Study = found["study"]
     task: Task = session.task()
-    session.keep("opened", study, task, f"opened from {name}")
+    session.keep("opened", study, task, Note(f"opened from {name}", "opened", file=name))

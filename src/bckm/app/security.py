@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextlib import suppress
 from typing import Any
 
+from bckm._core.note import Note
 from bckm.app.errors import Refused
 
 Scope = MutableMapping[str, Any]
@@ -106,7 +107,8 @@ def _all(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
 
 
 def _too_large(limit: int) -> Refused:
-    return Refused("too_large", f"that is more than {limit / 1e6:g} MB, the most that is taken.")
+    text = f"that is more than {limit / 1e6:g} MB, the most that is taken."
+    return Refused("too_large", Note(text, "too_much", most=limit / 1e6))
 
 
 def _check_length(headers: Iterable[tuple[bytes, bytes]], limit: int) -> None:
@@ -163,9 +165,9 @@ def read_json(body: bytes) -> Any:
     try:
         found = json.loads(body or b"{}", parse_constant=_no_constant)
     except RecursionError:
-        raise Refused("bad_input", "the request is nested too deeply.") from None
+        raise Refused("malformed", "the request is nested too deeply.") from None
     except ValueError as error:
-        raise Refused("bad_input", f"the request is not JSON: {error}.") from None
+        raise Refused("malformed", f"the request is not JSON: {error}.") from None
     _check_depth(found)
     return found
 
@@ -176,7 +178,7 @@ def _no_constant(name: str) -> Any:
 
 def _check_depth(value: Any, depth: int = 0) -> None:
     if depth > DEPTH:
-        raise Refused("bad_input", "the request is nested too deeply.")
+        raise Refused("malformed", "the request is nested too deeply.")
     if isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
             _check_depth(one, depth + 1)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import bckm
+from bckm._core.note import Note
 from bckm.app import points as shown
 from bckm.app.cards import Rules, Setup
 from bckm.app.demo import DEMOS, demo
@@ -19,33 +18,14 @@ from bckm.app.folder import Folder, label
 from bckm.app.jobs import Task, open_table
 from bckm.app.previous import Previous, read_previous
 from bckm.app.security import FILE_LIMIT, JSON_LIMIT
+from bckm.app.solving import Job, few_changes, fit_of
 from bckm.app.versions import Version, changed
+from bckm.app.words import note_tree
 from bckm.app.worker import WARM, Worker
-from bckm.plan import Clause
 from bckm.study import Study
 from bckm.tables import Reading, Table
 
-SEARCHES = ("auto", "local", "global", "none")
-_NOT_OPEN = "open a table first."
-
-
-class Job:
-    """A fit in hand: the last of what it told, for all who look."""
-
-    def __init__(self, number: int) -> None:
-        self.number, self.began = number, time.time()
-        self.last: dict[str, tuple[int, Any]] = {}
-        self.end: tuple[str, Any] | None = None
-        self._count = 0
-
-    def hear(self, what: str, value: Any) -> None:
-        """Keep what the child tells."""
-        self._count += 1
-        self.last[what] = (self._count, value)
-
-    def tree(self) -> dict[str, Any]:
-        """What a tab that comes late needs to know."""
-        return {"job": self.number, "began": self.began, "ended": self.end is not None}
+_WHICH = Note("say first which columns say where things are.", "which_columns")
 
 
 class Session:
@@ -115,14 +95,14 @@ class Session:
     def opened(self) -> Table:
         """The table."""
         if self.table is None:
-            raise Refused("bad_input", _NOT_OPEN)
+            raise Refused("malformed", "open a table first.")
         return self.table
 
     def ready(self) -> tuple[Table, Setup]:
         """The table and which columns are what."""
         table = self.opened()
         if self.setup is None:
-            raise Refused("bad_input", "say first which columns say where things are.")
+            raise Refused("bad_input", _WHICH)
         return table, self.setup
 
     def version(self, number: Any) -> Version:
@@ -162,7 +142,7 @@ class Session:
         from bckm.app import saved
 
         if not data:
-            raise Refused("bad_input", f"{label(name)} is empty.")
+            raise Refused("bad_input", Note(f"{label(name)} is empty.", "empty", file=label(name)))
         if name.lower().endswith(".bckm"):
             found = saved.read(data, label(name), self.folder)
             with self.lock:
@@ -180,7 +160,7 @@ class Session:
     def open_demo(self, name: Any) -> None:
         """Open an example, with setup and rules."""
         if name not in DEMOS:
-            raise Refused("bad_input", f"the demos are {', '.join(DEMOS)}.")
+            raise Refused("malformed", f"the demos are {', '.join(DEMOS)}.")
         file, data, setup, rules = demo(name)
         with self.lock:
             self.open(file, data)
@@ -195,7 +175,7 @@ class Session:
     def read_again(self, tree: Any) -> None:
         """Read the file in another way."""
         if not isinstance(tree, dict):
-            raise Refused("bad_input", "a reading must be an object.")
+            raise Refused("malformed", "a reading must be an object.")
         self.opened()
         if self.job is not None and self.job.end is None:
             raise Refused("busy", "a computation is running; stop it first.")
@@ -264,7 +244,7 @@ class Session:
                 raise Refused("busy", "a newer check has begun.") from None
             if not refused.more.get("incomplete"):
                 raise
-            verdict = _verdict("incomplete", refused.message)
+            verdict = _incomplete(refused.message, refused.more["words"])
         with self.lock:
             if self.revision == mine:
                 self.verdict = verdict
@@ -272,7 +252,7 @@ class Session:
 
     def _checked(self) -> dict[str, Any]:
         if self.setup is None:
-            return _verdict("incomplete", "say first which columns say where things are.")
+            return _incomplete(_WHICH, note_tree(_WHICH))
         task = self.task()
         _ = task.asked  # what is incomplete is known without a child
         found: dict[str, Any] = self.checks.run("check", task)
@@ -280,15 +260,16 @@ class Session:
 
     # solving
 
-    def solve(self, tree: Any, then: Callable[[], None] = lambda: None) -> int:
+    def solve(self, tree: Any) -> int:
         """Begin a fit; returns its number."""
-        fit, few = _fit_of(tree)
+        fit, few = fit_of(tree)
         with self.lock:
             if self.job is not None and self.job.end is None:
                 raise Refused("busy", "a computation is running; stop it first.")
             task = self.task(fit)
             if few is not None:
-                task = self._few_changes(task, few)
+                before = self.version(few.get("version"))
+                task = few_changes(task, before, self.opened().n_rows, few.get("at_most"))
             _ = task.asked
             self._jobs += 1
             job = self.job = Job(self._jobs)
@@ -296,29 +277,17 @@ class Session:
         threading.Thread(target=self._solve, args=(job, task, few), daemon=True).start()
         return job.number
 
-    def _few_changes(self, task: Task, few: dict[str, Any]) -> Task:
-        before = self.version(few.get("version"))
-        study = before.study
-        if study.n_samples != self.opened().n_rows:
-            raise Refused("bad_input", "that version is of another table.")
-        most = few.get("at_most")
-        if not isinstance(most, int) or isinstance(most, bool) or most < 0:
-            raise Refused("bad_input", "how many may change cluster?")
-        column = f"clusters of version {before.number}"
-        names: list[str | None] = [study.cluster(i) for i in study.result.labels.tolist()]
-        if isinstance(self.rules.cluster_names[0], int) and study.constraints.cluster_names is None:
-            names = [str(i + 1) for i in study.result.labels.tolist()]
-        stay = Clause.read("stay", {"column": column, "at_most": most})
-        return replace(task, added={**task.added, column: names}, more=(stay,))
-
     def _solve(self, job: Job, task: Task, few: dict[str, Any] | None) -> None:
         """In a thread: wait for the child, keep what it found."""
         try:
             study: Study = self.fits.run("solve", task, hear=job.hear)
             with self.lock:
                 if self.job is not job:
-                    raise Refused("busy", "another table was opened.")
-                note = None if few is None else f"few changes against version {few['version']}"
+                    raise Refused("stopped", "another table was opened.")
+                note = None
+                if few is not None:
+                    number = int(few["version"])
+                    note = Note(f"few changes against version {number}", "few", version=number)
                 version = self.keep("solve", study, task, note)
                 job.end = ("done", {"version": version.number})
             version.prepare()  # so that the first try is quick
@@ -353,27 +322,18 @@ class Session:
             found = replace(found, number=number)
             self.versions[number], self.shown = found, number
             if tree.get("keep"):
-                self.rules = self._kept(found)
+                self.rules = self.rules.with_fixed(self._moved_ids(found))
                 self.verdict = None
             self._next()
         return found
 
-    def _kept(self, version: Version) -> Rules:
-        table, setup = self.ready()
-        ids = shown.ids_of(table, setup)
-        used = {card["id"] for card in self.rules.cards}
-        cards = list(self.rules.cards)
-        names = self.rules.cluster_names
-        by_cluster: dict[int, list[str]] = {}
+    def _moved_ids(self, version: Version) -> dict[int, list[str]]:
+        """Ids of the samples that were moved to each cluster."""
+        ids = shown.ids_of(*self.ready())
+        found: dict[int, list[str]] = {}
         for sample, _, to in version.moved:
-            by_cluster.setdefault(to, []).append(ids[sample])
-        for to, mine in by_cluster.items():
-            number = next(i for i in range(1, len(used) + 2) if f"c{i}" not in used)
-            used.add(f"c{number}")
-            keys = {"ids": mine, "cluster": names[to]}
-            base = {"id": f"c{number}", "kind": "fixed", "keys": keys}
-            cards.append({**base, "strength": "must", "on": True})
-        return replace(self.rules, cards=tuple(cards))
+            found.setdefault(to, []).append(ids[sample])
+        return found
 
 
 def _warmed(worker: Worker) -> None:
@@ -386,26 +346,6 @@ def _fits(setup: Setup, table: Table) -> bool:
     return all(name is None or name in table.names for name in names)
 
 
-def _verdict(word: str, message: str) -> dict[str, Any]:
-    found = {"verdict": word, "message": message, "conflict": [], "remedies": [], "notes": []}
-    return {**found, "seconds": 0.0}
-
-
-def _fit_of(tree: Any) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Settings of a fit, as the page says them."""
-    if not isinstance(tree, dict):
-        raise Refused("bad_input", "what is asked must be an object.")
-    search, seed, limit = tree.get("search", "auto"), tree.get("seed", 0), tree.get("time_limit")
-    if search not in SEARCHES:
-        raise Refused("bad_input", f"search must be one of {', '.join(SEARCHES)}.")
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
-        raise Refused("bad_input", "seed must be a whole number.")
-    fit: dict[str, Any] = {"seed": seed, "search": search}
-    if limit is not None:
-        if not isinstance(limit, int | float) or isinstance(limit, bool) or not 0 < limit <= 1e6:
-            raise Refused("bad_input", "the time limit must be a number of seconds above 0.")
-        fit["time_limit"] = float(limit)
-    few = tree.get("few_changes")
-    if few is not None and not isinstance(few, dict):
-        raise Refused("bad_input", "few_changes must be an object.")
-    return fit, few
+def _incomplete(message: str, words: Any) -> dict[str, Any]:
+    found = {"verdict": "incomplete", "message": message, "words": words}
+    return {**found, "conflict": [], "remedies": [], "notes": [], "seconds": 0.0}

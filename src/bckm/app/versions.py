@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm._core.status import Status
 from bckm._core.terminal import clean
 from bckm._core.tolerance import group_sums
@@ -19,6 +20,7 @@ from bckm.app.conflicts import Cards, broken_tree, said, samples_of
 from bckm.app.costs import Cost, Costs
 from bckm.app.errors import Refused
 from bckm.app.jobs import Task
+from bckm.app.words import note_tree
 from bckm.constraints import Constraints
 from bckm.constraints.statements import Capacity, Quota
 from bckm.study import Study, views
@@ -105,7 +107,7 @@ class Version:
             "inertia": self.study.result.inertia,
             "broken": len(self.broken),
             "time": self.time,
-            "note": self.note,
+            "note": None if self.note is None else note_tree(self.note),
         }
 
     def tree(self) -> dict[str, Any]:
@@ -267,14 +269,17 @@ def moved_labels(version: Version, moves: Any) -> IntArray:
     """Labels of a version after moves of the page."""
     labels = version.study.result.labels.copy()
     k = version.study.n_clusters
-    if not isinstance(moves, list) or len(moves) > MOST_MOVES:
-        raise Refused("bad_input", "moves must be a list.")
+    if not isinstance(moves, list):
+        raise Refused("malformed", "moves must be a list.")
+    if len(moves) > MOST_MOVES:
+        text = f"at most {MOST_MOVES} points can be moved at once."
+        raise Refused("bad_input", Note(text, "too_many_moves", n=len(moves), most=MOST_MOVES))
     for move in moves:
         sample, cluster = (
             (move.get("sample"), move.get("cluster")) if isinstance(move, dict) else (None, None)
         )
         if not _within(sample, labels.size) or not _within(cluster, k):
-            raise Refused("bad_input", "a move names a sample and a cluster.")
+            raise Refused("malformed", "a move names a sample and a cluster.")
         labels[sample] = int(cluster)  # type: ignore[arg-type]
     return labels
 
@@ -318,5 +323,5 @@ def changed(version: Version, moves: Any, number: int) -> Version:
     gone = np.flatnonzero(labels != before)
     moved = tuple((int(s), int(before[s]), int(labels[s])) for s in gone)
     if not moved:
-        raise Refused("bad_input", "nothing was moved.")
+        raise Refused("bad_input", Note("nothing was moved.", "nothing_moved"))
     return Version(number, "change", study, version.task, version.table, None, moved)

@@ -70,7 +70,7 @@ class Worker:
                         hear(what, value)
             except (EOFError, OSError):
                 self._drop()
-                raise Refused("busy", "the computation was ended.") from None
+                raise Refused("stopped", "the computation was ended.") from None
 
     def interrupt(self) -> None:
         """Ask the job to end with what it has."""

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm._core.tolerance import LARGEST_SUM, overflows
 from bckm._core.types import FloatArray
 from bckm._core.validation import read_numbers
@@ -54,10 +55,11 @@ class Capacity(PerSample):
                 f"{self.values.shape}."
             )
         if overflows(self.values):
-            raise ValueError(
+            text = (
                 f"amounts of a Capacity add up to more than {LARGEST_SUM:g}, so sums overflow; "
                 "express them and their bounds in a larger unit."
             )
+            raise ValueError(Note(text, "overflow"))
         self.min = read_bound(min, -np.inf, "min of a Capacity")
         self.max = read_bound(max, np.inf, "max of a Capacity")
         for side, word in ((self.min, "min"), (self.max, "max")):

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bckm._core.note import Note
 from bckm._core.tolerance import LARGEST_SUM
 from bckm._core.types import FloatArray, IntArray
 from bckm._core.validation import read_numbers
@@ -94,7 +95,9 @@ def read_bound(value: Any, free: float, what: str) -> FloatArray | None:
     beyond = np.abs(array) > LARGEST_SUM
     impossible = beyond & (np.sign(array) != np.sign(free))
     if impossible.any():
-        raise ValueError(f"{what} is {array[impossible][0]:g}, which no sum can reach.")
+        value = float(array[impossible][0])
+        text = f"{what} is {value:g}, which no sum can reach."
+        raise ValueError(Note(text, "never", value=value))
     return np.where(beyond, free, array)
 
 
@@ -106,7 +109,8 @@ def bound_tree(bound: FloatArray | None) -> FloatArray | None:
 def refuse_crossed(lower: Any, upper: Any, what: str, words: Any = ("lower", "upper")) -> None:
     if (lower > upper).any():
         at = int(np.argmax(lower > upper))
-        raise ValueError(
+        text = (
             f"{what} has contradictory bounds, first at {at}: "
             f"{words[0]} {lower[at]:.15g} > {words[1]} {upper[at]:.15g}."
         )
+        raise ValueError(Note(text, "crossed", low=float(lower[at]), high=float(upper[at])))

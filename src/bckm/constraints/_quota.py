@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm._core.tolerance import LARGEST_SUM
 from bckm._core.types import IntArray
 from bckm._core.validation import read_numbers
@@ -80,10 +81,11 @@ class Quota(PerSample):
             for at, low in self._bounds["min", share].items():
                 up = self._bounds["max", share].get(at, np.inf)
                 if low > up:
-                    raise ValueError(
+                    text = (
                         f"quota {name!r} has contradictory bounds for {self.categories[at]!r}: "
                         f"{low:g} > {up:g}."
                     )
+                    raise ValueError(Note(text, "crossed", low=float(low), high=float(up)))
 
     def _read(self, bound: Any, side: str, share: bool) -> dict[int, float]:
         if bound is None:
@@ -95,10 +97,12 @@ class Quota(PerSample):
         bounds = {}
         for category, value in bound.items():
             if category not in known:
-                raise ValueError(f"{what} refers to {category!r}, which no sample has.")
+                text = f"{what} refers to {category!r}, which no sample has."
+                raise ValueError(Note(text, "no_category", category=str(category)))
             number = float(read_numbers(value, what))
             if number < 0 or (share and number > 1):
-                raise ValueError(f"{what} must be {'between 0 and 1' if share else 'at least 0'}.")
+                text = f"{what} must be {'between 0 and 1' if share else 'at least 0'}."
+                raise ValueError(Note(text, "quota_range"))
             bounds[known[category]] = min(number, LARGEST_SUM)
         return bounds
 
@@ -162,7 +166,6 @@ def _read_within(within: Any, name: str) -> float:
         except ValueError:
             value = None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(
-            f"within of quota {name!r} must be a share such as 0.1 or '±10%'; got {within!r}."
-        )
+        text = f"within of quota {name!r} must be a share such as 0.1 or '±10%'; got {within!r}."
+        raise ValueError(Note(text, "within", value=str(within)))
     return float(value)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bckm._core.note import Note, few
+from bckm._core.note import Note, and_more, few
 from bckm._core.types import FloatArray, IntArray
 from bckm.plan._model import Plan, PlanError, near
 from bckm.tables import Problem, ProblemsError, Table, TableError
 from bckm.tables.cells import no_number, whole_text
-from bckm.tables.errors import some
+from bckm.tables.errors import shown, some
 
 # Columns that mark some rows: the others are in no group
 _NO = {
@@ -61,29 +61,32 @@ class Reader:
         """What each row may be called, and what rules call it."""
         return {str(name): name for name in self.names}
 
-    def samples(self, ids: Sequence[str], where: str = "") -> list[Any]:
+    def samples(self, ids: Sequence[str]) -> list[Any]:
         """Rows by their ids, or without any by their position."""
         found = []
         for one in ids:
             if one not in self.known:
-                raise TableError(f"{where}{self.unknown(one)}")
+                raise TableError(self.unknown(one))
             found.append(self.known[one])
         return found
 
-    def unknown(self, one: str) -> str:
+    def unknown(self, one: str) -> Note:
         """What is wrong with an id that no row has."""
         if self.ids is None:
-            return (
+            text = (
                 f"there is no row {one!r}: without a column of ids, rows are numbered 0 to "
                 f"{self.n_rows - 1}. Did you forget --id COLUMN?"
             )
+            return Note(text, "no_row", id=shown(one), last=self.n_rows - 1)
         # what spreadsheets lose: zeros in front, spaces, capitals
         alike = [name for name in self.ids if bare(name) == bare(one)]
         if alike:
-            return (
+            text = (
                 f"no row has the id {one!r}; did you mean {alike[0]!r}? Ids are compared as text."
             )
-        return f"no row has the id {one!r}{near(one, self.ids[:_SEARCHED])}"
+            return Note(text, "id_alike", id=shown(one), meant=shown(alike[0]))
+        text = f"no row has the id {one!r}{near(one, self.ids[:_SEARCHED])}"
+        return Note(text, "no_id", id=shown(one))
 
     def groups(self, column: str) -> dict[str, list[int]]:
         """Rows that share a value; a column that marks rows has only the marked ones."""
@@ -103,7 +106,8 @@ class Reader:
     def label(self, cluster: str | int) -> int:
         """The label of a cluster, by its name."""
         if (name := str(cluster)) not in self._labels:
-            raise PlanError(f"there is no cluster {name!r}; {self.known_clusters}.")
+            text = f"there is no cluster {name!r}; {self.known_clusters}."
+            raise PlanError(Note(text, "no_cluster", cluster=shown(name), clusters=self._few))
         return self._labels[name]
 
     def clusters(self, column: str) -> IntArray:
@@ -119,9 +123,18 @@ class Reader:
                 wrong.append(row)
         if wrong:
             also = f" (and so do {len(wrong) - 1} other rows)" if len(wrong) > 1 else ""
-            message = (
+            text = (
                 f"column {column!r} must hold clusters or be empty; {self.table.place(wrong[0])} "
                 f"has {texts[wrong[0]]!r}{also}, but {self.known_clusters}."
+            )
+            message = Note(
+                text,
+                "no_clusters",
+                column=column,
+                row=str(self.table.line(wrong[0])),
+                more=and_more(len(wrong) - 1),
+                value=shown(texts[wrong[0]]),
+                clusters=self._few,
             )
             raise ProblemsError([Problem("cluster", column, tuple(wrong), message)], self.table)
         return found
@@ -129,6 +142,10 @@ class Reader:
     def label_of(self, text: str) -> int:
         """The label of a cluster by its name in a table; -1 if there is none."""
         return self._labels.get(text, self._labels.get(whole_text(text), -1))
+
+    @property
+    def _few(self) -> str:
+        return few(list(map(str, self.cluster_names)), _SHOWN)
 
     @property
     def known_clusters(self) -> str:
@@ -150,18 +167,21 @@ def feature_names(plan: Plan, read: Reader, aside: Sequence[str]) -> tuple[str, 
     names = tuple(map(table.column, plan.columns))
     places = plan.metric in ("latlon", "haversine")
     if places and [name[:3].lower() for name in names] in _EXCHANGED:
-        raise PlanError(f"{plan.metric} expects latitude first: --columns {names[1]},{names[0]}.")
+        text = f"{plan.metric} expects latitude first: --columns {names[1]},{names[0]}."
+        raise PlanError(Note(text, "latitude_first"))
     if twice := [name for name, often in Counter(names).items() if often > 1]:
-        raise PlanError(f"column {twice[0]!r} is listed twice.")
+        text = f"column {twice[0]!r} is listed twice."
+        raise PlanError(Note(text, "column_twice", column=twice[0]))
     if not names:
         others = {table.column(name) for name in plan.used}
         others |= {name for name in table.names if name.strip() in aside}
         names = tuple(name for name in table.names if name not in others and table.is_numeric(name))
         if not names:
-            raise PlanError(
+            text = (
                 f"{table.source} has no numeric column left to cluster by; name columns with "
                 f"--columns. Its columns are: {some(table.names)}."
             )
+            raise PlanError(Note(text, "no_column_left", file=table.source))
         read.notes += _left_out(others, set(names), table)
         text = (
             f"clustered by {some(names, _SHOWN)}: every numeric column that no rule uses "
@@ -208,7 +228,7 @@ def _feature(name: str, plan: Plan, read: Reader) -> FloatArray:
     values = read.table.numbers(name, missing="nan")
     empty = np.isnan(values)
     if empty.all():
-        raise TableError(f"column {name!r} contains no numbers.")
+        raise TableError(Note(f"column {name!r} contains no numbers.", "column_empty", column=name))
     if empty.any():
         middle = float(np.nanmedian(values) if how == "median" else np.nanmean(values))
         values, n = np.where(empty, middle, values), int(empty.sum())

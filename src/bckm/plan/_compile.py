@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bckm._core.note import Note
+from bckm._core.note import Note, note_of
 from bckm._core.terminal import clean
 from bckm._core.types import FloatArray
 from bckm.constraints import Constraints
@@ -154,12 +154,17 @@ def compile_plan(plan: Plan, table: Table, *, aside: Sequence[str] = ()) -> Aske
         weight = table.numbers(plan.weight)
         if (weight < 0).any():
             row = int(np.argmax(weight < 0))
-            raise TableError(
+            text = (
                 f"weights must be at least 0; column {plan.weight!r} has {weight[row]:.15g} in "
                 f"{table.place(row)}."
             )
+            value, line = float(weight[row]), str(table.line(row))
+            raise TableError(
+                Note(text, "weight_negative", column=plan.weight, value=value, row=line)
+            )
         if not weight.any():
-            raise TableError(f"all weights in column {plan.weight!r} are 0.")
+            text = f"all weights in column {plan.weight!r} are 0."
+            raise TableError(Note(text, "weights_zero", column=plan.weight))
     return Asked(
         X=X,
         feature_names=names,
@@ -191,19 +196,21 @@ def _default_scale(plan: Plan, read: Reader) -> str:
 def _reader(plan: Plan, table: Table) -> Reader:
     names: Sequence[str | int] = plan.cluster_names
     if plan.clusters is None and not names:
-        raise PlanError(
-            "number of clusters missing: use --clusters 12, or clusters = 12 in the rules."
-        )
+        text = "number of clusters missing: use --clusters 12, or clusters = 12 in the rules."
+        raise PlanError(Note(text, "how_many"))
     k = plan.clusters or len(names)
     if not names:
         names = range(1, k + 1)
     elif len(names) != k:
-        raise PlanError(f"got {len(names)} names for {k} clusters.")
+        text = f"got {len(names)} names for {k} clusters."
+        raise PlanError(Note(text, "names_count", n=len(names), k=k))
     if k > table.n_rows:
-        raise PlanError(f"cannot form {k} clusters from {table.n_rows} rows.")
+        text = f"cannot form {k} clusters from {table.n_rows} rows."
+        raise PlanError(Note(text, "too_many", k=k, n=table.n_rows))
     unit = {"latlon": "degrees", "haversine": "radians"}.get(plan.metric or "")
     if unit and (plan.scale or "none") != "none":
-        raise PlanError(f"{plan.metric} needs unscaled {unit}; drop scale {plan.scale!r}.")
+        text = f"{plan.metric} needs unscaled {unit}; drop scale {plan.scale!r}."
+        raise PlanError(Note(text, "unscaled"))
     for name in (*plan.used, *plan.columns):
         table.column(name)  # an unknown one is refused before anything is read
     # without a usable id, rules are read as far as they go, so that all problems are told at once
@@ -223,14 +230,14 @@ def _compiled(plan: Plan, read: Reader, problems: Sequence[Problem]) -> AskedRul
         except ProblemsError as error:
             found += error.problems
         except TableError as error:
-            found.append(Problem("rule", clause.column, (), str(error)))
+            found.append(Problem("rule", clause.column, (), _noted(clause, error)))
     if found:
         raise ProblemsError(found, read.table)
     named = Constraints(by=read.by, cluster_names=read.cluster_names)
     try:
         constraints = reduce(and_, rules, named)
     except ValueError as error:  # sizes as numbers and as shares
-        raise PlanError(str(error)) from None
+        raise PlanError(note_of(error)) from None
     return AskedRules(
         n_clusters=read.n_clusters,
         constraints=constraints,
@@ -245,10 +252,22 @@ def _rules(clause: Clause, read: Reader) -> Constraints:
     except TableError:
         raise
     except ValueError as error:  # what Constraints refuse
-        raise PlanError(f"{_called(clause)}: {error}") from None
+        raise PlanError(_about(clause, error)) from None
     if clause.soft and clause.kind != "stay":
         found = found.soft(**clause.soft)
     return found
+
+
+def _noted(clause: Clause, error: TableError) -> Note:
+    said = note_of(error)
+    return said if isinstance(said, Note) else _about(clause, error)
+
+
+def _about(clause: Clause, error: ValueError) -> Note:
+    """What is wrong with a rule, as Constraints say it."""
+    why = note_of(error)
+    text = f"{_called(clause)}: {error}"
+    return Note(text, "of_rule", kind=clause.kind, about=clause.column or "", why=why)
 
 
 def _called(clause: Clause) -> str:
@@ -271,10 +290,9 @@ def _size(clause: Clause, read: Reader) -> Constraints:
 
 def _per_cluster(bound: Any, read: Reader) -> Any:
     if isinstance(bound, list) and len(bound) != read.n_clusters:
-        raise PlanError(
-            f"got {len(bound)} bounds for {read.n_clusters} clusters; give one for all, or one "
-            "for each."
-        )
+        k = read.n_clusters
+        text = f"got {len(bound)} bounds for {k} clusters; give one for all, or one for each."
+        raise PlanError(Note(text, "bounds_count", n=len(bound), k=k))
     return bound
 
 
@@ -351,7 +369,8 @@ def _fixed(clause: Clause, read: Reader) -> Constraints:
     if clause.column is None:
         clusters = clause.keys["cluster"]
         if isinstance(clusters, list):
-            raise PlanError("fixed: give one cluster per row; forbidden accepts several.")
+            text = "fixed: give one cluster per row; forbidden accepts several."
+            raise PlanError(Note(text, "one_cluster"))
         fixed = [(read.samples([clause.keys["id"]])[0], read.label(clusters))]
     else:
         labels = read.clusters(clause.column)

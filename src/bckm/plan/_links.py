@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bckm._core.note import Note, note_of
 from bckm.constraints import Constraints
 from bckm.plan._columns import Reader
-from bckm.tables import TableError, read_table
+from bckm.tables import Table, TableError, read_table
+from bckm.tables.errors import shown
 
 KINDS = {
     "together": "must_link",
@@ -38,10 +40,11 @@ def read_links_file(path: str, read: Reader) -> Constraints:
     hard: dict[str, Any] = {"must_link": [], "cannot_link": []}
     soft: dict[str, list[tuple[list[Any], float]]] = {"must_link": [], "cannot_link": []}
     for row in range(table.n_rows):
-        where = f"{table.source}, row {row + 1}: "
+        where = _Where(table, row)
         kind = KINDS.get((kinds[row] or "").strip().lower())
         if kind is None:
-            raise TableError(f"{where}kind must be together or apart; got {kinds[row]!r}.")
+            text = f"kind must be together or apart; got {kinds[row]!r}."
+            raise where.error(Note(text, "link_kind", value=shown(kinds[row] or "")))
         link = _pair(ends[0][row], ends[1][row], read, where)
         if math.isinf(confidence[row]):
             hard[kind].append(link)
@@ -68,16 +71,32 @@ def _confidence(table: Any) -> Any:
         except ValueError:
             found[row] = np.nan
         if not found[row] >= 0:
-            raise TableError(
-                f"{table.source}, row {row + 1}: confidence must be a number of at least 0, or "
-                f"empty for a hard link; got {text!r}."
+            said = (
+                "confidence must be a number of at least 0, or empty for a hard link; got "
+                f"{text!r}."
             )
+            raise _Where(table, row).error(Note(said, "link_confidence", value=shown(text)))
     return found
 
 
-def _pair(a: str | None, b: str | None, read: Reader, where: str) -> list[Any]:
+def _pair(a: str | None, b: str | None, read: Reader, where: _Where) -> list[Any]:
     if a is None or b is None:
-        raise TableError(f"{where}a link needs two ids, a and b.")
+        raise where.error(Note("a link needs two ids, a and b.", "link_ends"))
     if a == b:
-        raise TableError(f"{where}a row cannot be linked to itself ({a!r}).")
-    return read.samples([a, b], where)
+        text = f"a row cannot be linked to itself ({a!r})."
+        raise where.error(Note(text, "link_itself", id=shown(a)))
+    try:
+        return read.samples([a, b])
+    except TableError as error:
+        raise where.error(note_of(error)) from None
+
+
+class _Where(NamedTuple):
+    """A row of the file, for messages."""
+
+    table: Table
+    row: int
+
+    def error(self, what: str) -> TableError:
+        text, row = f"{self.table.source}, row {self.row + 1}: {what}", str(self.row + 1)
+        return TableError(Note(text, "link_row", file=self.table.source, row=row, what=what))

@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from bckm._core.note import Note
 from bckm.exceptions import BckmError
 from bckm.fit.parameters import PARAMETERS
 from bckm.fit.parameters import SETTINGS as FIT_SETTINGS
 from bckm.problem.scaling import SCALINGS
 from bckm.tables.errors import near as nearest
+from bckm.tables.errors import shown
 
 MISSING = ("error", "mean", "median")
 
@@ -213,26 +215,32 @@ class Clause:
         """Read a clause; `where` is prepended to messages."""
         name = f"{where}{kind}"
         if not isinstance(keys, Mapping):
-            raise PlanError(f"{name}: must be a table such as [[{kind}]]; got {keys!r}.")
+            text = f"{name}: must be a table such as [[{kind}]]; got {keys!r}."
+            raise PlanError(Note(text, "key_wrong", kind=kind, value=shown(str(keys))[1:-1]))
         allowed = KINDS[kind]
         found = {}
         for key, value in keys.items():
             if key not in allowed:
-                raise PlanError(
+                text = (
                     f"{name}: unknown key {key!r}{near(key, allowed)} Keys: {', '.join(allowed)}."
                 )
+                raise PlanError(Note(text, "key_wrong", kind=kind, value=shown(str(key))[1:-1]))
             try:
                 found[key] = allowed[key](value)
             except ValueError as error:
-                raise PlanError(f"{name}: {key} {error}; got {value!r}.") from None
+                text = f"{name}: {key} {error}; got {value!r}."
+                note = Note(text, "key_wrong", kind=kind, value=shown(str(value))[1:-1])
+                raise PlanError(note) from None
         for choices in _NEEDED[kind]:
             if not any(key in found for key in choices):
-                raise PlanError(f"{name}: {' or '.join(choices)} is missing.")
+                text = f"{name}: {' or '.join(choices)} is missing."
+                raise PlanError(Note(text, "key_missing", kind=kind))
         for one, other in _EXCLUSIVE:
             if one in found and other in found:
-                raise PlanError(f"{name}: give {one} or {other}, not both.")
+                text = f"{name}: give {one} or {other}, not both."
+                raise PlanError(Note(text, "keys_both", kind=kind))
         if "id" in found and "cluster" not in found:
-            raise PlanError(f"{name}: cluster is missing.")
+            raise PlanError(Note(f"{name}: cluster is missing.", "key_missing", kind=kind))
         return cls(kind, found)
 
     @property

@@ -15,7 +15,7 @@ from bckm.constraints.links import Link
 from bckm.plan._columns import Reader
 from bckm.tables import Problem, ProblemsError
 from bckm.tables.cells import no_number, text_of
-from bckm.tables.errors import some
+from bckm.tables.errors import shown, some
 
 _BETWEEN = re.compile(r"[;,]")
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
@@ -47,7 +47,15 @@ def read_partners(column: str, read: Reader) -> list[Link]:
         row, one = unknown[0]
         others = list(dict.fromkeys(other for _, other in unknown if other != one))
         more = f" Also unknown: {some(others, _SHOWN)}." if others else ""
-        message = f"column {column!r}, {read.table.place(row)}: {read.unknown(one)}{more}"
+        what = read.unknown(one)
+        message = Note(
+            f"column {column!r}, {read.table.place(row)}: {what}{more}",
+            "no_partner",
+            column=column,
+            row=str(read.table.line(row)),
+            what=what,
+            others=few(list(map(shown, others)), _SHOWN) or "–",
+        )
         rows = tuple(dict.fromkeys(row for row, _ in unknown))
         raise ProblemsError([Problem("id unknown", column, rows, message)], read.table)
     if themselves:

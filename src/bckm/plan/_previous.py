@@ -23,7 +23,8 @@ _SHOWN = 3
 def read_previous(clause: Clause, read: Reader) -> IntArray:
     """Label of each row in an earlier result; -1 for rows that it does not have."""
     if read.ids is None or read.id_column is None:
-        raise PlanError("an earlier result is matched by id; name its column with --id.")
+        text = "an earlier result is matched by id; name its column with --id."
+        raise PlanError(Note(text, "match_by_id"))
     table = read_table(clause.keys["file"])
     column = _label_column(table, clause.keys.get("label_column"), read)
     before = _by_id(table, read)
@@ -36,11 +37,15 @@ def read_previous(clause: Clause, read: Reader) -> IntArray:
     new = int((before < 0).sum())
     gone = table.n_rows - len(set(before[before >= 0].tolist()))
     if new == read.n_rows:
-        raise TableError(
+        text = (
             f"no id of {read.table.source} is in {table.source}; is {read.id_column!r} the right "
             "column in both?"
         )
-    told = [f"{new} rows are new" if new else "", f"{gone} are gone" if gone else ""]
+        raise TableError(Note(text, "no_match", file=table.source, column=read.id_column))
+    told = [
+        f"{new} {'row is' if new == 1 else 'rows are'} new" if new else "",
+        f"{gone} {'is' if gone == 1 else 'are'} gone" if gone else "",
+    ]
     changed = f" ({', '.join(one for one in told if one)})" if new or gone else ""
     n = read.n_rows - new
     text = f"stay: {n} rows have a cluster in column {column!r} of {table.source}{changed}."
@@ -65,10 +70,11 @@ def _label_column(table: Table, asked: str | None, read: Reader) -> str:
     if len(likely) == 1:
         return likely[0]
     which = f"it may be {some(likely, _SHOWN)}" if likely else f"there are {some(table.names)}"
-    raise TableError(
+    text = (
         f"which column of {table.source} holds the clusters? {which}. Say so: --stay "
         f"{table.source}:COLUMN:MOVES (label_column = ... in a rules file)."
     )
+    raise TableError(Note(text, "which_clusters", file=table.source))
 
 
 def _by_id(table: Table, read: Reader) -> IntArray:
@@ -78,7 +84,9 @@ def _by_id(table: Table, read: Reader) -> IntArray:
     try:
         ids = table.ids(read.id_column)
     except UnknownColumnError as error:
-        raise TableError(f"{error} It must have the column of ids, {read.id_column!r}.") from None
+        text = f"{error} It must have the column of ids, {read.id_column!r}."
+        note = Note(text, "no_id_column", file=table.source, column=read.id_column)
+        raise TableError(note) from None
     found, alike = match_ids(read.ids, ids)
     if alike:
         text = (
@@ -155,9 +163,13 @@ def _labels(texts: Sequence[str | None], table: Table, column: str, read: Reader
             [-1 if t is None else int(n) - 1 for t, n in zip(texts, numbers, strict=True)]
         )
     if max(known, default=-1) < 0:
-        raise TableError(
+        text = (
             f"column {column!r} of {table.source} holds no cluster of this plan but "
             f"{some(list(lost), _SHOWN)}; {read.known_clusters}.{_named_so(sorted(lost), read)}"
+        )
+        found = few(list(lost), _SHOWN)
+        raise TableError(
+            Note(text, "other_clusters", file=table.source, column=column, found=found)
         )
     n = sum(lost.values())
     text = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bckm._core.note import Note
 from bckm.plan._model import Plan
 from bckm.tables import Problem, Table, look_over
 
@@ -31,7 +32,8 @@ def column_problems(plan: Plan, table: Table, features: Sequence[str]) -> list[P
         if one.kind == "missing" and gaps and filled:
             continue
         if one.blocking:
-            found.append(replace(one, message=f"{one.message}{more}"))
+            message = Note(f"{one.message}{more}", one.message.key, **one.message.values)
+            found.append(replace(one, message=message))
     # a row of sums that was not clearly one may be why
     return [*(one for one in looked if one.kind == "totals" and found), *found]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from bckm.plan._model import STRENGTHS, Clause, PlanError, near
 from bckm.tables import names_table
-from bckm.tables.errors import near as nearest
 
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*)),')  # quoted, or as it is
 NICE = "nice"  # rules that may be violated, as RULE=VALUE@STRENGTH
@@ -204,11 +203,12 @@ def _nice(text: str) -> Clause:
             f"{known}."
         )
     strength = "nice"
-    wrong = value.rpartition("@")[2].strip() if "@" in value else ""
-    if not _says_strength(value) and nearest(wrong, STRENGTHS) is not None:
+    if "@" in value and not _says_strength(value):
+        wrong = value.rpartition("@")[2].strip()
         raise PlanError(
             f"{where}: the strength is one of {', '.join(STRENGTHS)}, or a number; got "
-            f"{wrong!r}{near(wrong, STRENGTHS)}"
+            f"{wrong!r}{near(wrong, STRENGTHS)} After a name that contains @ it must be said: "
+            f"{text}@nice."
         )
     if _says_strength(value):
         value, _, strength = value.rpartition("@")

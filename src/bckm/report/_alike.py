@@ -7,7 +7,7 @@ import numpy as np
 from bckm._core.html import Child, Element, el
 from bckm._core.names import Name, visible
 from bckm.report._facts import Facts
-from bckm.report._mixed import spread_in_deviations
+from bckm.report._mixed import difference, spread_in_deviations
 from bckm.report._parts import Part, table
 from bckm.report._svg import Frame, color_class, mark, picture, segment, text, ticks, x_axis
 from bckm.report.words import counted, exact, measured, number
@@ -114,13 +114,13 @@ def _sheet(facts: Facts, mixing: views.Mixing, features: list[int], label: str) 
         best: Child = None
         if mixing.proven[j]:
             best = el("small", "least possible")
-        elif (told := measured(least, deviation)) != "0":
+        elif (told := difference(least, deviation)) != "0":
             best = el("small", f"at least {told}")
         means = [measured(float(one), deviation) for one in mixing.means[:, j]]
         rows.append(
             [
                 Name(mixing.features[j]),
-                (measured(float(mixing.spread[j]), deviation), best),
+                (difference(float(mixing.spread[j]), deviation), best),
                 number(float(f"{apart[j]:.2g}")),
                 measured(float(mixing.overall[j]), deviation),
                 *means,

@@ -23,7 +23,7 @@ from bckm.report._learned import (
     weights_told,
 )
 from bckm.report._meanings import meanings
-from bckm.report._mixed import spread_in_deviations
+from bckm.report._mixed import difference, spread_in_deviations
 from bckm.report._topics import Topic
 from bckm.report.words import between, measured, number, share, signed
 from bckm.study import views
@@ -182,9 +182,11 @@ def _alike(facts: Facts) -> list[str]:
     shown = facts.clusters[:CLUSTERS]
     rows = []
     for j in np.argsort(-apart, kind="stable")[:FEATURES].tolist():
-        values = [mixing.spread[j], mixing.overall[j], *mixing.means[: len(shown), j]]
-        told = [measured(float(one), float(mixing.deviation[j])) for one in values]
-        rows.append([_told([Name(mixing.features[j])]), *told])
+        deviation = float(mixing.deviation[j])
+        values = [mixing.overall[j], *mixing.means[: len(shown), j]]
+        told = [measured(float(one), deviation) for one in values]
+        apart_by = difference(float(mixing.spread[j]), deviation)
+        rows.append([_told([Name(mixing.features[j])]), apart_by, *told])
     head = ["Feature", "Difference", "All", *[_told([one.name]) for one in shown]]
     lines = ["## How alike the groups are", ""]
     lines += ["Mean of each feature in each group; difference: largest less least mean.", ""]

@@ -51,6 +51,11 @@ def _short(value: float) -> str:
     return number(float(f"{value:.2g}"))
 
 
+def difference(value: float, deviation: float) -> str:
+    """A difference of means: two digits, however small it is beside the values."""
+    return "0" if value <= 1e-9 * deviation else _short(value)
+
+
 def spread_in_deviations(mixing: views.Mixing) -> FloatArray:
     """Largest less least mean of each feature, in standard deviations over all samples, (d,)."""
     return np.asarray(mixing.spread / np.where(mixing.deviation > 0, mixing.deviation, 1.0))

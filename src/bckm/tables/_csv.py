@@ -12,6 +12,7 @@ from itertools import islice
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm.tables._formulas import guarded, unguarded
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import check_memory
@@ -74,7 +75,8 @@ def read_csv(
     if drop_rows:
         records = records.at(kept_rows(records.lines, drop_rows, source, "line"))
     if not records.rows:
-        raise TableError(f"{source} is empty; it should start with a line of column names.")
+        text = f"{source} is empty; it should start with a line of column names."
+        raise TableError(Note(text, "empty", file=source))
     if header_row is not None:
         records = records.at(asked_index(records.lines, header_row, source))
     elif first := header_index(records.rows, records.lines):
@@ -83,10 +85,11 @@ def read_csv(
     header, rows = records.rows[0], records.rows[1:]
     names, said = checked_names(unguarded(header), source)
     if not rows:
-        raise TableError(
+        told = (
             f"{source} has a line of column names ({', '.join(map(shown, names[:5]))}"
             f"{', ...' if len(names) > 5 else ''}) but no rows of data."
         )
+        raise TableError(Note(told, "no_rows", file=source))
     _check_widths(records, len(names), source)
     columns: list[Sequence[str]] = list(zip(*rows, strict=True))
     if "'" in text:
@@ -163,10 +166,12 @@ def _records(text: str, layout: Layout, source: str) -> _Records:
             rows.append(row)
             ends.append(reader.line_num)
     except csv.Error as error:
-        raise TableError(
-            f"line {ends[-1] + 1} of {source}: a quoted cell is not closed, or text follows its "
+        line = ends[-1] + 1
+        told = (
+            f"line {line} of {source}: a quoted cell is not closed, or text follows its "
             f"closing quote ({error}); write quotes inside a quoted cell twice."
-        ) from None
+        )
+        raise TableError(Note(told, "quote", file=source, row=str(line))) from None
     finally:
         csv.field_size_limit(limit)
     first = 1 if layout.says_delimiter else 0
@@ -208,10 +213,12 @@ def _check_widths(records: _Records, width: int, source: str) -> None:
         else f"add the missing cells, leave the line out (--drop-rows {records.lines[i]}), or set "
         "--delimiter"
     )
-    raise TableError(
-        f"line {records.lines[i]} of {source} has {n} cell{'s' if n != 1 else ''}, but the header "
+    line = records.lines[i]
+    text = (
+        f"line {line} of {source} has {n} cell{'s' if n != 1 else ''}, but the header "
         f"has {width} column{'s' if width != 1 else ''}{more}; {remedy}."
     )
+    raise TableError(Note(text, "width", file=source, row=str(line), n=n, columns=width))
 
 
 def csv_bytes(table: Table, delimiter: str | None = None) -> tuple[bytes, int]:

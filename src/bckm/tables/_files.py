@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from bckm._core.memory import uncollected
+from bckm._core.note import Note
 from bckm._core.terminal import clean, say
 from bckm._storage.atomic import atomic
 from bckm.tables._csv import csv_bytes, read_csv
@@ -112,7 +113,7 @@ def read_table(
         data = unzipped(data, limit, source)
     kind = how.format or _checked_kind(said or _sniffed(data), data, source)
     if not data:
-        raise TableError(f"{source} is empty.")
+        raise TableError(Note(f"{source} is empty.", "empty", file=source))
     _refuse_unused(kind, source, how)
     with uncollected():
         table = _read(kind, data, source, how, limit)
@@ -242,10 +243,11 @@ def _checked_kind(kind: str, data: bytes, source: str) -> str:
     """The kind, unless the file is plainly of another one."""
     seen = _sniffed(data)
     if kind in _TEXTS and seen in ("parquet", "xlsx", "npz"):
-        raise TableError(
+        text = (
             f"{source} is not a text file; its content looks like {seen}: rename it, or use "
             f"--format {seen}."
         )
+        raise TableError(Note(text, "other_kind", file=source, format=seen))
     return kind
 
 

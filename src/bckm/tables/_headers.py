@@ -21,10 +21,11 @@ def checked_names(
     """
     if not numbers and _all_numbers(names):
         listed = ", ".join(shown(name) for name in names[:3])
-        raise TableError(
+        text = (
             f"the first line of {source} holds numbers ({listed}) instead of column names; add a "
             "line with column names at the top."
         )
+        raise TableError(Note(text, "no_names", file=source, cells=listed))
     taken = {name for name in names if name.strip()}
     full = []
     for i, name in enumerate(names, 1):
@@ -38,10 +39,11 @@ def checked_names(
     if numbers:  # a file of columns, which writing keeps as it is
         twice = next(name for name, n in often.items() if n > 1)
         first = full.index(twice)
-        raise TableError(
+        text = (
             f"columns {first + 1} and {full.index(twice, first + 1) + 1} of {source} are both "
             f"named {shown(twice)}; column names must be unique."
         )
+        raise TableError(Note(text, "names_twice", file=source, column=shown(twice)))
     told, taken = [], set(full)
     for i, name in enumerate(full):
         if often[name] > 1:

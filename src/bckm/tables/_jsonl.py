@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from bckm._core.note import Note
 from bckm.tables._limits import LIMIT, check_size
 from bckm.tables._table import Table
 from bckm.tables._text import Encoding, decoded
@@ -33,7 +34,8 @@ def read(
             lines.append(number)
     names = tuple(dict.fromkeys(name for record in records for name in record))
     if not names:
-        raise TableError(f"{source} has no rows; it should have one JSON object per line.")
+        told = f"{source} has no rows; it should have one JSON object per line."
+        raise TableError(Note(told, "no_rows", file=source))
     # rows need not have the same keys: many that all differ make a table of empty cells
     check_size(8 * len(names) * len(records), limit, source)
     return Table(
@@ -53,14 +55,14 @@ def _record(line: str, number: int, source: str) -> dict[str, Any]:
         record = json.loads(line, strict=False)  # control characters are no reason to stop
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise TableError(
-            f"line {number} of {source} is not JSON: {why}; JSON lines have one object per line."
-        ) from None
+        text = f"line {number} of {source} is not JSON: {why}; JSON lines have one object per line."
+        raise TableError(Note(text, "json", file=source, row=str(number))) from None
     if not isinstance(record, dict):
-        raise TableError(
+        text = (
             f"line {number} of {source} should be a JSON object such as "
             f'{{"id": "a", "weight": 3.5}}; got {shown(line.strip())}.'
         )
+        raise TableError(Note(text, "json", file=source, row=str(number)))
     return record
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from bckm._core.memory import gigabytes, require
+from bckm._core.note import Note
 from bckm.tables.errors import TableError, shown
 
 LIMIT = 10**9  # bytes that a file may hold, unpacked, unless more is asked for
@@ -26,11 +27,13 @@ def check_size(size: float, limit: int, source: str, remedy: str = "") -> None:
     """
     if size > limit:
         enough = f"{-(-int(size) // 10**9)}GB"
-        raise TableError(
+        text = (
             f"{source} holds {gigabytes(size)} or more after unpacking, but the limit is "
             f"{gigabytes(limit)}; {remedy}if this is intended, raise the limit (--read-limit "
             f"{enough}; in Python, read_limit)."
         )
+        most = gigabytes(limit)
+        raise TableError(Note(text, "too_large", file=source, size=gigabytes(size), most=most))
 
 
 def check_memory(needed: float, source: str) -> None:
@@ -75,7 +78,8 @@ def unzipped(data: bytes, limit: int, source: str) -> bytes:
         try:
             return read_all(file, limit, source)
         except (OSError, EOFError, zlib.error) as error:
-            raise TableError(f"{source} is a damaged gzip file: {error}.") from error
+            text = f"{source} is a damaged gzip file: {error}."
+            raise TableError(Note(text, "damaged", file=source)) from error
 
 
 def _limited(pieces: Iterator[bytes], limit: int, source: str) -> Iterator[bytes]:
@@ -97,17 +101,17 @@ def members(data: bytes, limit: int, source: str) -> Iterator[tuple[str, bytes]]
     end = data.rfind(b"PK\x05\x06")  # of the list of members, with their number
     number = int.from_bytes(data[end + 10 : end + 12], "little")
     if number not in (len(infos), 0xFFFF):  # a damaged entry swallows the next
-        raise TableError(
-            f"{source} is damaged: it lists {len(infos)} members, but declares {number}."
-        )
+        text = f"{source} is damaged: it lists {len(infos)} members, but declares {number}."
+        raise TableError(Note(text, "damaged", file=source))
     check_size(sum(one.file_size for one in infos), limit, source)
     for one in infos:
         found = _unpacked(data, one, source)
         if len(found) != one.file_size:
-            raise TableError(
+            text = (
                 f"{source} is damaged: {shown(one.filename)} in it does not hold the declared "
                 f"{one.file_size} bytes."
             )
+            raise TableError(Note(text, "damaged", file=source))
         yield one.filename, found
 
 
@@ -121,4 +125,5 @@ def _unpacked(data: bytes, one: zipfile.ZipInfo, source: str) -> bytes:
         return packed
     if one.compress_type == zipfile.ZIP_DEFLATED:
         return zlib.decompressobj(-15).decompress(packed, one.file_size + 1)
-    raise TableError(f"{source} uses an unsupported compression method; save it again.")
+    text = f"{source} uses an unsupported compression method; save it again."
+    raise TableError(Note(text, "damaged", file=source))

@@ -8,6 +8,7 @@ from datetime import date, datetime
 
 import numpy as np
 
+from bckm._core.note import Note, and_more
 from bckm.tables._problems import Problem, Remedy, id_problems, is_day, number_problems
 from bckm.tables._shape import likely_total
 from bckm.tables._table import Table
@@ -147,10 +148,11 @@ def _of_header(table: Table) -> list[Problem]:
             Remedy("header", f"the column names are in line {line}", {"header_row": line})
             for line in [table.line(row) for row in range(min(_HEADERS, table.n_rows - 1))]
         )
-    message = (
+    text = (
         f"{told} no name above line {first} of {table.source} ({shown(made[0])}); if the column "
         "names are in another line, say in which (--header-row)."
     )
+    message = Note(text, "unnamed", n=len(made), row=str(first))
     return [Problem("name", made[0], (), message, remedies, blocking=False)]
 
 
@@ -158,10 +160,11 @@ def _of_totals(table: Table) -> list[Problem]:
     if not likely_total(table):
         return []
     row = table.n_rows - 1
-    message = (
+    text = (
         f"the last row of {table.source}, {table.place(row)}, may be a sum of the others; if so, "
         "leave it out (--totals drop)."
     )
+    message = Note(text, "likely_total", row=str(table.line(row)))
     remedy = Remedy("totals", f"leave row {table.line(row)} out", {"totals": "drop"})
     return [Problem("totals", None, (row,), message, (remedy,), blocking=False)]
 
@@ -173,15 +176,18 @@ def _of_values(table: Table, name: str, role: str) -> list[Problem]:
     if most is not None:
         rows = np.flatnonzero(np.abs(values) > most).tolist()
         if rows:
-            message = (
+            value = float(values[rows[0]])
+            text = (
                 f"column {shown(name)} of {table.source}: {table.place(rows[0])} has "
-                f"{values[rows[0]]:.6g}, but a {role} is within ±{most:.0f} degrees."
+                f"{value:.6g}, but a {role} is within ±{most:.0f} degrees."
             )
+            message = Note(text, f"place.{role}", row=str(table.line(rows[0])), value=value)
             return [Problem("place", name, tuple(rows), message, blocking=True)]
         return []
     known = values[np.isfinite(values)]
     if known.size > 1 and known.min() == known.max():
-        message = f"column {shown(name)} of {table.source} has the same value in every row."
+        text = f"column {shown(name)} of {table.source} has the same value in every row."
+        message = Note(text, "constant", column=name)
         return [Problem("constant", name, (), message, blocking=False)]
     return []
 
@@ -195,7 +201,9 @@ def _of_places(table: Table, roles: Mapping[str, str]) -> list[Problem]:
     pair = f"{shown(sides['latitude'])} and {shown(sides['longitude'])}"
     found = []
     if np.nanmax(np.abs(north), initial=0) > 90 >= np.nanmax(np.abs(east), initial=0):
-        message = f"columns {pair} of {table.source} seem to be exchanged: latitude comes first."
+        text = f"columns {pair} of {table.source} seem to be exchanged: latitude comes first."
+        first, second = sides["latitude"], sides["longitude"]
+        message = Note(text, "exchanged", first=first, second=second)
         return [Problem("exchanged", sides["latitude"], (), message, blocking=True)]
     if not (np.isfinite(north).any() and np.isfinite(east).any()):
         return []
@@ -204,17 +212,17 @@ def _of_places(table: Table, roles: Mapping[str, str]) -> list[Problem]:
         turned = (np.abs(north - across) < 3) & (np.abs(east - middle) < 3)
         turned &= (np.abs(north - middle) > 15) & (np.abs(east - across) > 15)
     nowhere = (north == 0) & (east == 0)
-    for rows, words in (
-        (np.flatnonzero(turned).tolist(), "latitude and longitude seem to be exchanged"),
-        (np.flatnonzero(nowhere).tolist(), "the place 0, 0 usually means that it is not known"),
+    for which, key, words in (
+        (turned, "turned", "latitude and longitude seem to be exchanged"),
+        (nowhere, "nowhere", "the place 0, 0 usually means that it is not known"),
     ):
+        rows = np.flatnonzero(which).tolist()
         if rows and len(rows) < table.n_rows / 2:
             lines = [table.line(row) for row in rows]
             told = f"row {lines[0]}" if len(rows) == 1 else f"{len(rows)} rows"
-            message = (
-                f"columns {pair} of {table.source}: in {table.place(rows[0])}"
-                f"{f' and {len(rows) - 1} more' if len(rows) > 1 else ''} {words}."
-            )
+            more = and_more(len(rows) - 1)
+            text = f"columns {pair} of {table.source}: in {table.place(rows[0])}{more} {words}."
+            message = Note(text, f"where.{key}", row=str(lines[0]), more=more)
             remedy = Remedy("drop", f"leave {told} out", {"drop_rows": lines})
             found.append(
                 Problem("place", sides["latitude"], tuple(rows), message, (remedy,), blocking=False)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, members
 from bckm.tables._table import Table
@@ -53,7 +54,8 @@ def read(
             columns[name] = array
     checked_names(order, source, numbers=True)
     if not columns or n_rows == 0:
-        raise TableError(f"{source} has no rows; an array is missing or empty.")
+        text = f"{source} has no rows; an array is missing or empty."
+        raise TableError(Note(text, "no_rows", file=source))
     return Table(
         tuple(order),
         n_rows,
@@ -74,9 +76,11 @@ def _arrays(data: bytes, source: str, limit: int) -> dict[str, Array]:
     except TableError:
         raise
     except _DAMAGED as error:
-        raise TableError(f"{source} is not an NPZ file or is damaged.") from error
+        text = f"{source} is not an NPZ file or is damaged."
+        raise TableError(Note(text, "damaged", file=source)) from error
     if not isinstance(loaded, np.lib.npyio.NpzFile):
-        raise TableError(f"{source} is a single array; save it with its columns as NPZ.")
+        text = f"{source} is a single array; save it with its columns as NPZ."
+        raise TableError(Note(text, "arrays", file=source))
     arrays: dict[str, Array] = {}
     with loaded:
         for name in loaded.files:
@@ -84,20 +88,19 @@ def _arrays(data: bytes, source: str, limit: int) -> dict[str, Array]:
                 arrays[name] = loaded[name]
             except Exception as error:  # damaged in one of many ways
                 if "allow_pickle" in str(error):
-                    raise TableError(
+                    text = (
                         f"array {shown(name)} of {source} holds Python objects, and loading them "
                         "could run code; save numbers or text (array.astype(str)) instead."
-                    ) from None
-                raise TableError(
-                    f"array {shown(name)} of {source} is damaged: {shown(str(error), 80)}."
-                ) from error
+                    )
+                    raise TableError(Note(text, "arrays", file=source)) from None
+                text = f"array {shown(name)} of {source} is damaged: {shown(str(error), 80)}."
+                raise TableError(Note(text, "damaged", file=source)) from error
             if not isinstance(arrays[name], np.ndarray):
                 del arrays[name]  # a file that is no array
     for name, array in arrays.items():
         if array.dtype.names is not None:
-            raise TableError(
-                f"array {shown(name)} of {source} has fields; save one array per field."
-            )
+            text = f"array {shown(name)} of {source} has fields; save one array per field."
+            raise TableError(Note(text, "arrays", file=source))
     return arrays
 
 
@@ -114,11 +117,13 @@ def _check_shape(name: str, part: bytes, source: str) -> None:
         )
         shape, _, dtype = reader(file)
     except Exception as error:  # the header is a piece of Python, damaged in one of many ways
-        raise TableError(f"{called} is damaged: its header cannot be read.") from error
+        text = f"{called} is damaged: its header cannot be read."
+        raise TableError(Note(text, "damaged", file=source)) from error
     if math.prod(shape) * max(dtype.itemsize, 1) > len(part) and not dtype.hasobject:
-        raise TableError(
+        text = (
             f"{called} is damaged: its header says shape {shape}, but it has {len(part):,} bytes."
         )
+        raise TableError(Note(text, "damaged", file=source))
 
 
 def _matrix(arrays: Mapping[str, Array], source: str) -> str | None:
@@ -127,7 +132,8 @@ def _matrix(arrays: Mapping[str, Array], source: str) -> str | None:
         return "X"
     if len(flat) > 1:
         told = ", ".join(map(shown, flat))
-        raise TableError(f"{source} holds several matrices ({told}); name the data 'X'.")
+        text = f"{source} holds several matrices ({told}); name the data 'X'."
+        raise TableError(Note(text, "arrays", file=source))
     return flat[0] if flat else None
 
 
@@ -151,7 +157,8 @@ def _n_rows(arrays: Mapping[str, Array], matrix: str | None, source: str) -> int
     lengths = {name: len(array) for name, array in arrays.items() if array.ndim == 1}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{shown(name)} {n}" for name, n in list(lengths.items())[:5])
-        raise TableError(f"the arrays of {source} have different lengths: {told}.")
+        text = f"the arrays of {source} have different lengths: {told}."
+        raise TableError(Note(text, "arrays", file=source))
     return next(iter(lengths.values()), 0)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm._core.types import BoolArray, FloatArray
 from bckm.tables.cells import Cells, listed, no_number
 
@@ -148,13 +149,17 @@ def _commas(cells: Cells, other: Callable[[], str | None]) -> Parsed:
         return parsed
     grouped = [c for c in cells if isinstance(c, str) and "," in c]
     if all(map(_COMMA_GROUPS.fullmatch, grouped)) and other() is None:
+        value = grouped[0].strip()
         return Parsed(
             parsed.values,
             parsed.missing,
             parsed.bad,
-            doubt=f"{grouped[0].strip()!r} may have a decimal comma or a thousands separator; "
-            "specify the decimal separator (--decimal , or --decimal .), or remove the thousands "
-            "separators",
+            doubt=Note(
+                f"{value!r} may have a decimal comma or a thousands separator; specify the decimal "
+                "separator (--decimal , or --decimal .), or remove the thousands separators",
+                "doubt.comma",
+                value=value,
+            ),
         )
     return parsed
 
@@ -166,13 +171,19 @@ def _points(cells: Cells, other: Callable[[], str | None]) -> Parsed:
     if pointed and not parsed.bad.any() and all(map(_POINT_GROUPS.fullmatch, pointed)):
         elsewhere = other()
         if elsewhere is not None:
+            value = pointed[0].strip()
             return Parsed(
                 parsed.values,
                 parsed.missing,
                 parsed.bad,
-                doubt=f"{pointed[0].strip()!r} may have a decimal point or a thousands separator, "
-                f"because column {elsewhere!r} has decimal commas; specify the decimal separator "
-                "(--decimal . or --decimal ,), or remove the thousands separators",
+                doubt=Note(
+                    f"{value!r} may have a decimal point or a thousands separator, because column "
+                    f"{elsewhere!r} has decimal commas; specify the decimal separator (--decimal . "
+                    "or --decimal ,), or remove the thousands separators",
+                    "doubt.point",
+                    value=value,
+                    column=elsewhere,
+                ),
             )
     return parsed
 

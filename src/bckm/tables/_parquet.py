@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bckm._core.note import Note
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, check_size
 from bckm.tables._table import Table
@@ -29,12 +30,11 @@ def read(
     except TableError:
         raise
     except (arrow.ArrowException, OSError, ValueError) as error:
-        raise TableError(
-            f"{source} is not a Parquet file or is damaged: {shown(str(error), 80)}."
-        ) from error
+        text = f"{source} is not a Parquet file or is damaged: {shown(str(error), 80)}."
+        raise TableError(Note(text, "damaged", file=source)) from error
     names = checked_names(held.column_names, source, numbers=True)[0]
     if held.num_rows == 0 or not names:
-        raise TableError(f"{source} has no rows of data.")
+        raise TableError(Note(f"{source} has no rows of data.", "no_rows", file=source))
     return Table(
         names,
         held.num_rows,

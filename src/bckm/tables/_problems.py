@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bckm._core.note import Note, and_more
 from bckm.tables._numbers import has_decimal_commas
 from bckm.tables.cells import text_of
 from bckm.tables.errors import TableError, shown
@@ -84,7 +85,7 @@ class Problem:
     kind: str
     column: str | None
     rows: tuple[int, ...]
-    message: str
+    message: Note
     remedies: tuple[Remedy, ...] = ()
     blocking: bool = True
 
@@ -114,7 +115,8 @@ or choose another column.
         told = [problem.message for problem in problems]
         if len(told) > 1:
             listed = "\n".join(f"- {one}" for one in told)
-            told = [f"{table.source} has {len(told)} problems:\n{listed}"]
+            text, n = f"{table.source} has {len(told)} problems:\n{listed}", len(told)
+            told = [Note(text, "problems", file=table.source, n=n)]
         super().__init__(*told)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -142,8 +144,16 @@ class _Found:
     @property
     def places(self) -> str:
         some = ", ".join(self.table.place(row) for row in self.rows[:_SHOWN])
-        more = len(self.rows) - _SHOWN
-        return some + (f" and {more} more" if more > 0 else "")
+        return f"{some}{self.more}"
+
+    @property
+    def more(self) -> str:
+        return and_more(len(self.rows) - _SHOWN)
+
+    @property
+    def lines(self) -> str:
+        """Numbers of the first rows, as a value of a note."""
+        return ", ".join(str(self.table.line(row)) for row in self.rows[:_SHOWN])
 
     def drop(self) -> Remedy:
         lines = [self.table.line(row) for row in self.rows]
@@ -177,7 +187,8 @@ def number_problems(table: Table, column: str, *, missing: bool = False) -> list
             Remedy("decimal", f"the decimal separator is a {word}", {"decimal": sign})
             for word, sign in (("comma", ","), ("point", "."))
         )
-        message = f"{_Found(table, column).where}: {parsed.doubt}."
+        text = f"{_Found(table, column).where}: {parsed.doubt}."
+        message = Note(text, "doubt", why=parsed.doubt)
         problems.append(Problem("decimal", column, (), message, remedies))
     if not missing and parsed.missing.any():
         problems.append(_missing(_Found(table, column, np.flatnonzero(parsed.missing).tolist())))
@@ -194,12 +205,15 @@ def _not_numbers(found: _Found) -> Problem:
     values = [cells[row] for row in rows]
     kind = "not a number"
     if all(is_day(value) for value in values):
-        kind, remedy = "date", "days are no numbers: choose another column"
+        kind, remedy = "date", Note("days are no numbers: choose another column", "do.day")
     elif all(isinstance(value, str) and _UNIT.fullmatch(value) for value in values):
-        kind, remedy = "unit", "write the numbers without units, all in the same one"
+        kind = "unit"
+        remedy = Note("write the numbers without units, all in the same one", "do.unit")
     else:
         remedy = _remedy(values, one, table.decimal)
-    message = f"{found.where}: {', '.join(told)}, {which}{more}; {remedy}."
+    text = f"{found.where}: {', '.join(told)}, {which}{more}; {remedy}."
+    held = ", ".join(f"{table.line(row)}: {_told(cells[row])}" for row in rows[:_SHOWN])
+    message = Note(text, "no_numbers", n=len(rows), cells=held, more=found.more, do=remedy)
     remedies: tuple[Remedy, ...] = ()
     if remedy == _COMMAS:
         remedies = (Remedy("decimal", "the decimal separator is a comma", {"decimal": ","}),)
@@ -211,12 +225,15 @@ def _not_numbers(found: _Found) -> Problem:
 def _missing(found: _Found) -> Problem:
     table, rows = found.table, found.rows
     if len(rows) == table.n_rows:
-        message = f"{found.where} is empty; choose another column."
+        text = f"{found.where} is empty; choose another column."
+        message = Note(text, "column_empty", column=found.column)
         return Problem("missing", found.column, tuple(rows), message)
-    message = (
+    text = (
         f"{found.where} has no number in {len(rows)} of {table.n_rows} rows: {found.places}; "
         "fill them in, remove the rows, or choose another column."
     )
+    n, of = len(rows), table.n_rows
+    message = Note(text, "missing", n=n, of=of, rows=found.lines, more=found.more)
     remedies = (*found.fills(), found.drop())
     return Problem("missing", found.column, tuple(rows), message, remedies)
 
@@ -227,7 +244,8 @@ def id_problems(table: Table, column: str) -> list[Problem]:
     problems = []
     if gaps := [row for row, text in enumerate(texts) if text is None]:
         found = _Found(table, column, gaps)
-        message = f"{found.where}: the id is missing in {found.places}; every row needs one."
+        text = f"{found.where}: the id is missing in {found.places}; every row needs one."
+        message = Note(text, "id_missing", n=len(gaps), rows=found.lines, more=found.more)
         remedies = (found.drop(),) if len(gaps) < table.n_rows else ()
         problems.append(Problem("id missing", column, tuple(gaps), message, remedies))
     often = {t: c for t, c in Counter(texts).items() if c > 1 and t is not None}
@@ -240,9 +258,17 @@ def id_problems(table: Table, column: str) -> list[Problem]:
         found = _Found(table, column, [row for row in later if texts[row] is not None])
         times = f", {most} times in total" if most > 2 else ""
         more = f" ({len(often) - 1} other ids are repeated too)" if len(often) > 1 else ""
-        message = (
+        text = (
             f"{found.where}: the id {shown(twice)} appears in {table.place(first)} and "
             f"{table.place(second)}{times}{more}; ids must be unique."
+        )
+        message = Note(
+            text,
+            "id_repeated",
+            id=shown(twice),
+            first=str(table.line(first)),
+            second=str(table.line(second)),
+            n=len(often),
         )
         problems.append(Problem("id repeated", column, tuple(found.rows), message, (found.drop(),)))
     return problems
@@ -257,10 +283,10 @@ def is_day(value: Any) -> bool:
     return isinstance(value, date) or (isinstance(value, str) and bool(_DAY.fullmatch(value)))
 
 
-_COMMAS = "if these are decimal commas, use --decimal ,"
+_COMMAS = Note("if these are decimal commas, use --decimal ,", "do.commas")
 
 
-def _remedy(values: Sequence[Any], one: bool, decimal: str) -> str:
+def _remedy(values: Sequence[Any], one: bool, decimal: str) -> Note:
     """What to do about values that are no numbers."""
     texts = [value.strip() for value in values if isinstance(value, str)]
     if len(texts) == len(values) and decimal != ",":
@@ -268,8 +294,10 @@ def _remedy(values: Sequence[Any], one: bool, decimal: str) -> str:
         if len(likely) >= 0.8 * len(texts) and has_decimal_commas(likely):
             return _COMMAS
         if all("," in text and text.replace(",", "").replace(".", "").isdigit() for text in texts):
-            return "remove the thousands separators"
+            return Note("remove the thousands separators", "do.thousands")
     if decimal == "," and any("." in text for text in texts):
-        return "the decimal separator is a comma, so remove thousands separators"
+        text = "the decimal separator is a comma, so remove thousands separators"
+        return Note(text, "do.thousands")
     it = ("it", "the cell", "another column") if one else ("them", "the cells", "other columns")
-    return f"correct {it[0]}, leave {it[1]} empty, or choose {it[2]}"
+    text = f"correct {it[0]}, leave {it[1]} empty, or choose {it[2]}"
+    return Note(text, "do.correct", n=1 if one else 2)

@@ -58,10 +58,11 @@ def header_index(rows: Sequence[Sequence[Any]], lines: Sequence[int]) -> int:
 def asked_index(lines: Sequence[int], asked: int, source: str, what: str = "line") -> int:
     """Where the row is that a person says holds the column names."""
     if asked not in lines:
-        raise OptionError(
+        text = (
             f"{what} {asked} of {source} is empty or does not exist, so it holds no column names; "
             "use another --header-row."
         )
+        raise OptionError(Note(text, "header_absent", file=source, row=str(asked)))
     return list(lines).index(asked)
 
 
@@ -79,10 +80,11 @@ def kept_rows(lines: Sequence[int], drop: Sequence[int], source: str, what: str)
     """Positions of the rows that are not to be left out."""
     gone = set(drop)
     if absent := sorted(gone - set(lines)):
-        raise OptionError(
+        text = (
             f"{what} {absent[0]} of {source} is empty or does not exist, so it cannot be left out; "
             "correct --drop-rows."
         )
+        raise OptionError(Note(text, "drop_absent", file=source, row=str(absent[0])))
     return [i for i, line in enumerate(lines) if line not in gone]
 
 
@@ -136,10 +138,12 @@ def without_totals(table: Table, asked: str | None) -> Table:
         if not _is_remark(table, row):
             break
     if asked == "drop":
-        raise TableError(
-            f"the last row of {table.source}, {table.place(table.n_rows - 1)}, does not sum up the "
+        last = table.n_rows - 1
+        text = (
+            f"the last row of {table.source}, {table.place(last)}, does not sum up the "
             "others; to leave it out all the same, use --drop-rows."
         )
+        raise TableError(Note(text, "no_total", file=table.source, row=str(table.line(last))))
     return table
 
 

@@ -50,10 +50,11 @@ def decoded(data: bytes, source: str, encoding: str | None) -> tuple[str, Encodi
     at = text.find("\0")
     if at >= 0:
         line = text.count("\n", 0, at) + 1
-        raise TableError(
+        told = (
             f"line {line} of {source} holds a NUL byte, so it is not {_said(kept.name)} text; if "
             "it is UTF-16, use --encoding utf-16-le, else check the format of the file."
         )
+        raise TableError(Note(told, "encoding", file=source, row=str(line)))
     return text, kept
 
 
@@ -98,7 +99,7 @@ def _said(name: str) -> str:
 
 def _not_decoded(
     data: bytes, source: str, error: UnicodeDecodeError, kept: Encoding, asked: str | None
-) -> str:
+) -> Note:
     at = min(error.start + len(kept.bom), len(data) - 1)
     line = data.count(b"\n", 0, at) + 1
     remedy = (
@@ -106,10 +107,11 @@ def _not_decoded(
         if asked is None
         else "use another --encoding, or none for UTF-8"
     )
-    return (
+    text = (
         f"{source} is not {_said(kept.name)}: line {line} has the byte 0x{data[at]:02X} "
         f"(at position {at}); {remedy}."
     )
+    return Note(text, "encoding", file=source, row=str(line))
 
 
 def without_nul(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bckm._core.note import Note
 from bckm.tables._extent import n_cells
 from bckm.tables._headers import checked_names
 from bckm.tables._limits import LIMIT, check_memory, check_size, members
@@ -17,6 +18,7 @@ from bckm.tables.errors import OptionError, TableError, near, needed, shown, the
 from bckm.tables.workbook import LONGEST, MOST_COLUMNS, MOST_ROWS, Sheet, Workbook
 
 _CELL = 48  # bytes of one, in the reader and here
+_START = "it should start with a row of column names."
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,14 @@ def read(
     where = f"sheet {shown(title)} of {source}"
     full = [i for i, row in enumerate(rows) if any(cell not in ("", None) for cell in row)]
     if not full:
-        raise TableError(f"{where} is empty; it should start with a row of column names.")
+        raise TableError(Note(f"{where} is empty; {_START}", "empty", file=source))
     lines = [first + i for i in full]
     assumed: tuple[str, ...] = ()
     if drop_rows:
         kept = kept_rows(lines, drop_rows, where, "row")
         full, lines = [full[i] for i in kept], [lines[i] for i in kept]
     if not full:
-        raise TableError(f"{where} is empty; it should start with a row of column names.")
+        raise TableError(Note(f"{where} is empty; {_START}", "empty", file=source))
     if header_row is not None:
         top = asked_index(lines, header_row, where, "row")
     elif top := header_index([rows[i] for i in full], lines):
@@ -61,7 +63,8 @@ def read(
     header = [text_of(cell) or "" for cell in rows[full[top]]]
     body = [rows[i] for i in full[top + 1 :]]
     if not body:
-        raise TableError(f"{where} has a row of column names but no rows of data.")
+        text = f"{where} has a row of column names but no rows of data."
+        raise TableError(Note(text, "no_rows", file=source))
     used = [j for j, name in enumerate(header) if name or any(row[j] != "" for row in body)]
     names, said = checked_names([header[j] for j in used], where)
     columns = {name: [_value(row[j]) for row in body] for name, j in zip(names, used, strict=True)}
@@ -99,13 +102,13 @@ def _rows(
         raise
     except BaseException as error:  # a reader that panics raises what is no Exception
         if type(error).__name__ == "PasswordError":
-            raise TableError(
-                f"{source} is password-protected; save it without a password."
-            ) from error
-        raise TableError(
+            text = f"{source} is password-protected; save it without a password."
+            raise TableError(Note(text, "password", file=source)) from error
+        text = (
             f"{source} cannot be read as a spreadsheet: {shown(str(error), 80)}; is it damaged or "
             "in another format?"
-        ) from error
+        )
+        raise TableError(Note(text, "damaged", file=source)) from error
     return title, rows, 1 + (found.start[0] if found.start else 0)
 
 
@@ -113,7 +116,7 @@ def _title(sheets: Sequence[Any], source: str, asked: str | int | None) -> str:
     """The sheet that is asked for; else the first that can be seen."""
     titles: list[str] = [sheet.name for sheet in sheets]
     if not titles:
-        raise TableError(f"{source} has no sheets.")
+        raise TableError(Note(f"{source} has no sheets.", "empty", file=source))
     if asked is None:
         seen = [s.name for s in sheets if "Visible" in str(s.visible) and "Work" in str(s.typ)]
         return (seen or titles)[0]
@@ -148,15 +151,15 @@ def to_bytes(table: Table) -> bytes:
 def put_table(book: Workbook, table: Table) -> Sheet:
     """Add a sheet with a table, its column names in the first row."""
     if table.n_rows >= MOST_ROWS:
-        raise TableError(
+        text = (
             f"a sheet can hold {MOST_ROWS - 1:,} rows below its header; there are "
             f"{table.n_rows:,}. Write CSV or Parquet."
         )
+        raise TableError(Note(text, "sheet_rows", most=MOST_ROWS - 1, n=table.n_rows))
     if len(table.names) > MOST_COLUMNS:
-        raise TableError(
-            f"a sheet can hold {MOST_COLUMNS:,} columns; there are {len(table.names):,}. Write "
-            "CSV or Parquet."
-        )
+        n = len(table.names)
+        text = f"a sheet can hold {MOST_COLUMNS:,} columns; there are {n:,}. Write CSV or Parquet."
+        raise TableError(Note(text, "sheet_columns", most=MOST_COLUMNS, n=n))
     sheet = book.sheet(table.origin.title if isinstance(table.origin, _Sheet) else "data")
     columns = []
     for j, name in enumerate(table.names):
@@ -175,7 +178,8 @@ def _check_lengths(name: str, cells: Cells) -> None:
     for i, cell in enumerate([name, *cells]):
         if isinstance(cell, str) and len(cell) > LONGEST:
             where = f"row {i} of column {shown(name)}" if i else f"the column name {shown(name)}"
-            raise TableError(
+            text = (
                 f"{where} has {len(cell):,} characters, but an Excel cell can hold {LONGEST:,}; "
                 "write CSV or Parquet."
             )
+            raise TableError(Note(text, "cell_long", column=shown(name), n=len(cell), most=LONGEST))

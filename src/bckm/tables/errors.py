@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
+from bckm._core.note import Note, few
 from bckm.exceptions import BckmError
 
 _SHOWN = 12  # column names in a message
@@ -82,7 +83,10 @@ class UnknownColumnError(TableError):
     def __init__(self, name: str, names: Sequence[str], source: str) -> None:
         self.name = name
         self.suggestion = near(name, names[:_SEARCHED])
-        super().__init__(there_is_no("column", name, names, source, self.suggestion))
+        text = there_is_no("column", name, names, source, self.suggestion)
+        some_names = few([shown(one)[1:-1] for one in names[:_SHOWN]], _SHOWN - 1)
+        column = shown(name)[1:-1]
+        super().__init__(Note(text, "no_column", column=column, file=source, names=some_names))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self.args[0], self.name, self.suggestion)
@@ -142,7 +146,8 @@ def needed(module: str, purpose: str) -> Any:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise TableError(
+        text = (
             f"{purpose} need the package {package}, which is not installed; "
             f"run: pip install 'bckm[io]'"
-        ) from error
+        )
+        raise TableError(Note(text, "package", package=package)) from error

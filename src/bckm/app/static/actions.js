@@ -2,7 +2,7 @@
 import { ApiError, get, onStale, post, send } from "./api.js";
 import { landIfLost } from "./dom.js";
 import { forgetGuess } from "./guess.js";
-import { complain, show } from "./notify.js";
+import { complain, hush, show } from "./notify.js";
 import { known, set } from "./state.js";
 import { t } from "./i18n.js";
 
@@ -24,6 +24,7 @@ const versions = new Map();
  */
 export async function working(act) {
   set({ busy: known.busy + 1 });
+  hush();
   try {
     return await act();
   } catch (error) {

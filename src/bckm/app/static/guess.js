@@ -14,6 +14,7 @@ const ID =
   /^(id|.*[_ ]?(id|nr|no|number|nummer|key|code)|stop|customer|kunde|pupil|sch[uü]ler|stopp|halt)$/i;
 const NAME = /^(.*name.*|title|label|bezeichnung|titel)$/i;
 const OLD = /^(cluster|group|gruppe|klasse|class|van|tour|route|team)$/i;
+const AMOUNT = new Set(["not a number", "unit", "decimal", "missing"]);
 const PEOPLE =
   /(pupil|student|sch[uü]ler|gender|sex|geschlecht|grade|note|score|age|alter|class|klasse|friend|freund|teacher|school|grundschule|ability|level|niveau|participant|teilnehmer|patient)/i;
 
@@ -30,8 +31,18 @@ export function guess(table, kind) {
   const unique = columns.filter(
     (one) => one.distinct === n_rows && one.missing === 0 && one.type !== "date",
   );
+  // ids of which some are missing or repeated are told as a problem; amounts that some cell keeps
+  // from being numbers are none
+  const amounts = new Set(
+    table.problems.filter((one) => AMOUNT.has(one.kind)).map((one) => one.column),
+  );
+  const nearly = columns.filter(
+    (one) => one.distinct > 0.9 * (n_rows - one.missing) && one.missing < 0.1 * n_rows,
+  );
   const id =
-    unique.find((one) => ID.test(one.name.trim())) ?? unique.find((one) => one.type === "text");
+    unique.find((one) => ID.test(one.name.trim())) ??
+    nearly.find((one) => one.type === "text" && ID.test(one.name.trim())) ??
+    unique.find((one) => one.type === "text" && !amounts.has(one.name));
   const name = columns.find(
     (one) => one.type === "text" && NAME.test(one.name.trim()) && one.name !== id?.name,
   );

@@ -97,9 +97,13 @@ function mover(sample, names, now) {
       class: "mover",
       "aria-label": t("member.move.of", { name: called(sample) }),
       onchange: () => {
-        const to = Number(select.value);
-        select.value = "";
-        if (Number.isInteger(to)) void planMove([sample], to);
+        if (select.value !== "") void planMove([sample], Number(select.value));
+      },
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        // from what was chosen to what can be done about it
+        if (event.key !== "Enter" || known.pending === null) return;
+        event.preventDefault();
+        document.getElementById("move-do")?.focus();
       },
     },
     h("option", { value: "" }, "→"),

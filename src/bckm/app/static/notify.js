@@ -1,7 +1,8 @@
 /** Messages: said politely to screen readers, or shown until they are read. */
 import { ApiError } from "./api.js";
 import { at, button, fill, h, icon } from "./dom.js";
-import { t } from "./i18n.js";
+import { t, tOr } from "./i18n.js";
+import { noteWords, problemWords } from "./rules/words.js";
 
 let timer = 0;
 
@@ -36,6 +37,11 @@ export function show(text, kind = "fine") {
   if (kind === "fine") timer = window.setTimeout(() => fill(at("alerts")), 5_000);
 }
 
+/** An error that was shown is of the past: something else is tried now. */
+export function hush() {
+  if (document.querySelector("#alerts .toast.wrong")) fill(at("alerts"));
+}
+
 /** What an error says to a person. @param {unknown} error @returns {string|null} */
 export function words(error) {
   if (error instanceof DOMException && error.name === "AbortError") return null;
@@ -43,13 +49,13 @@ export function words(error) {
     console.error(error);
     return t("error.page");
   }
-  if (error.kind === "offline") return t("error.offline");
-  if (error.kind === "forbidden") return t("error.forbidden");
-  if (error.kind === "stale") return t("error.stale");
-  if (error.kind === "busy") return t("error.busy");
-  if (error.kind === "too_large") return error.message || t("error.too_large");
-  if (error.kind === "internal") return `${t("error.internal")} ${error.message}`;
-  return error.message.replaceAll("\u240a", "\n"); // as terminals are told of a line break
+  const said = error.more.words;
+  /** @type {string[]} */
+  const problems = (error.more.problems ?? []).map(problemWords);
+  if (problems.length === 1) return problems[0];
+  if (said) return [noteWords(said), ...problems.map((one) => `• ${one}`)].join("\n");
+  if (error.kind === "internal") return t("error.internal", { id: error.more.id ?? error.message });
+  return tOr(`error.${error.kind}`, error.message);
 }
 
 /** @param {unknown} error */

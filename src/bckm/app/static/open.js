@@ -3,7 +3,7 @@ import { openDemo, openFile, readAgain, readings, takeBack } from "./actions.js"
 import { button, fill, h, icon } from "./dom.js";
 import { t, tOr } from "./i18n.js";
 import { isGeoJson } from "./map/geojson.js";
-import { noteWords } from "./rules/words.js";
+import { headline, noteWords } from "./rules/words.js";
 import { drawSetup } from "./setup.js";
 import { takeOutlines } from "./stage.js";
 import { follow, known } from "./state.js";
@@ -165,7 +165,7 @@ function problemCard(problem) {
         "span",
         null,
         h("strong", null, headline(problem)),
-        h("span", { class: "hint" }, withoutOptions(problem.message)),
+        h("span", { class: "hint" }, noteWords(problem.message)),
       ),
     ),
     problem.remedies.length > 0 &&
@@ -199,16 +199,4 @@ function remedyText({ key, text, change }) {
   };
   const name = change.decimal === "." ? "point" : key;
   return tOr(`remedy.${name}`, text, values);
-}
-
-/** A sentence without what it says to people at a terminal. @param {string} text */
-function withoutOptions(text) {
-  return text
-    .replace(/ \((?:else )?--[^)]*\)/g, "")
-    .replace(/; if these are[^;]*use --[^;]*\.$/, ".");
-}
-
-/** What is wrong in a few words of the person's language. @param {Problem} problem */
-function headline({ kind, column, rows }) {
-  return tOr(`problem.${kind}`, column ?? "", { column: column ?? "", n: rows.length });
 }

@@ -14,6 +14,18 @@ import { ruleWords } from "./rules/words.js";
 let tab = "clusters";
 /** @type {Set<number>} */
 const opened = new Set();
+/** Lists of the version shown; they stay while bars are drawn anew. @type {Map<number, HTMLElement>} */
+const lists = new Map();
+let listed = /** @type {Version|null} */ (null);
+
+/** @param {number} cluster @param {Version} version */
+function listOf(cluster, version) {
+  if (listed !== version) lists.clear();
+  listed = version;
+  const found = lists.get(cluster) ?? members(version.clusters[cluster], version);
+  lists.set(cluster, found);
+  return found;
+}
 
 /** @param {HTMLElement} where */
 export function sidePanel(where) {
@@ -64,11 +76,14 @@ export function sidePanel(where) {
       ),
     );
     const scroll = body.scrollTop;
+    const active = body.contains(document.activeElement) ? document.activeElement : null;
     if (tab === "clusters") drawClusters(body, version);
     else if (tab === "mixed") drawMixed(body, version);
     else if (tab === "given") drawGiven(body, version);
     else drawMoved(body, version);
     body.scrollTop = scroll;
+    if (known.pending === null) for (const one of body.querySelectorAll("select")) one.value = "";
+    if (active instanceof HTMLElement && active.isConnected) active.focus({ preventScroll: true });
   };
   follow(["version", "pending", "theme"], draw);
   follow(["focusCluster"], () => {
@@ -177,7 +192,7 @@ function drawClusters(where, version) {
           }),
         ),
       );
-      if (open) add(box, members(cluster, version));
+      if (open) add(box, listOf(i, version));
       return box;
     }),
   );
@@ -286,7 +301,7 @@ function drawMixed(where, version) {
           h("strong", { class: "grow cut" }, feature.name),
           h("span", { class: "hint" }, t("mixed.range", { low: number(low), high: number(high) })),
         ),
-        dots(feature.means, low, high),
+        dots(feature),
         h(
           "p",
           { class: "hint" },
@@ -300,13 +315,14 @@ function drawMixed(where, version) {
   );
 }
 
-/** @param {number[]} values @param {number} low @param {number} high */
-function dots(values, low, high) {
+/** Means on a line that reaches a standard deviation of single rows to either side. @param {import("./types.js").Feature} feature */
+function dots({ means, overall, deviation }) {
   const track = h("div", { class: "dots", "aria-hidden": true });
-  values.forEach((value, i) => {
+  const far = Math.max(deviation, ...means.map((value) => Math.abs(value - overall))) || 1;
+  means.forEach((value, i) => {
     const dot = swatch(i, 14);
     dot.classList.add("dot");
-    dot.style.left = `${high > low ? (92 * (value - low)) / (high - low) + 2 : 48}%`;
+    dot.style.left = `${48 + (46 * (value - overall)) / far}%`;
     track.append(dot);
   });
   return track;

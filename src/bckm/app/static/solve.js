@@ -2,15 +2,14 @@
 import { loadVersions, reload, working } from "./actions.js";
 import { ApiError, events, post } from "./api.js";
 import { button, fill, h, icon } from "./dom.js";
-import { duration, number, percent, t, tOr } from "./i18n.js";
+import { duration, t, tOr } from "./i18n.js";
 import { complain, say, show, words } from "./notify.js";
+import { drawProgress } from "./progress.js";
+import { drawResult } from "./result.js";
 import { follow, known, set } from "./state.js";
 import { parsed } from "./rules/amounts.js";
 import { check } from "./rules/draft.js";
 import { versionsPanel } from "./versions.js";
-import { ruleWords } from "./rules/words.js";
-
-/** @typedef {import("./types.js").Progress} Progress */
 
 const TIMES = [5, 20, 60, 300, 0]; // seconds; 0: until stopped
 const SEARCHES = ["auto", "local", "global"];
@@ -25,11 +24,11 @@ export function solvePanel(where) {
   const versions = h("div", null);
   fill(where, h("h2", null, t("solve.title")), form, progress, result, versions);
   follow(["job", "version", "verdict", "checking", "points"], () => drawForm(form));
-  follow(["job"], () => drawProgress(progress));
+  follow(["job"], () => drawProgress(progress, wish.time));
   follow(["version", "job"], () => drawResult(result));
   form.addEventListener("focusout", () => window.setTimeout(() => drawForm(form)));
   versionsPanel(versions);
-  window.setInterval(() => known.job && drawProgress(progress), 500);
+  window.setInterval(() => known.job && drawProgress(progress, wish.time), 500);
 }
 
 /** @param {HTMLElement} where */
@@ -241,173 +240,4 @@ async function stop() {
   } catch (error) {
     say(words(error) ?? "");
   }
-}
-
-/** How far from the best, in words. @param {number|null|undefined} gap */
-export function gapWords(gap) {
-  if (gap === null || gap === undefined || !Number.isFinite(gap)) return t("gap.unknown");
-  if (gap < 0.0005) return t("gap.none");
-  return t("gap.some", { percent: percent(gap) });
-}
-
-/** @param {HTMLElement} where */
-function drawProgress(where) {
-  const { job } = known;
-  if (job === null) {
-    fill(where);
-    return;
-  }
-  const seconds = job.progress?.seconds ?? (performance.now() - job.began) / 1000;
-  const passed = Math.max(seconds, (performance.now() - job.began) / 1000);
-  const bar = h(
-    "progress",
-    wish.time
-      ? { max: wish.time, value: Math.min(passed, wish.time), "aria-label": t("solve.time") }
-      : { "aria-label": t("solve.time") },
-  );
-  fill(
-    where,
-    h(
-      "div",
-      { class: "progress", id: "progress" },
-      h(
-        "div",
-        { class: "row between" },
-        h("strong", null, tOr(`phase.${job.phase}`, t("phase.search"))),
-        h("span", null, duration(passed)),
-      ),
-      bar,
-      spark(job.objectives),
-      h(
-        "dl",
-        { class: "facts" },
-        h("dt", null, t("solve.best")),
-        h(
-          "dd",
-          null,
-          job.progress && (job.progress.best ?? job.progress.objective) !== null
-            ? number(job.progress.best ?? job.progress.objective, 5)
-            : "–",
-        ),
-        h("dt", null, t("solve.gap")),
-        h("dd", null, gapWords(job.progress?.gap)),
-      ),
-      h("p", { class: "hint" }, t("solve.follows")),
-    ),
-  );
-}
-
-/** A line of how the objective fell. @param {number[]} values */
-function spark(values) {
-  const canvas = h("canvas", { class: "spark", "aria-hidden": true });
-  if (values.length < 2) return canvas;
-  const [wide, high, ratio] = [320, 40, window.devicePixelRatio || 1];
-  canvas.width = wide * ratio;
-  canvas.height = high * ratio;
-  const context = canvas.getContext("2d");
-  if (!context) return canvas;
-  context.scale(ratio, ratio);
-  const low = Math.min(...values);
-  const top = Math.max(...values.slice(-200));
-  context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--accent");
-  context.lineWidth = 1.5;
-  context.beginPath();
-  values.forEach((value, i) => {
-    const x = (i / (values.length - 1)) * (wide - 4) + 2;
-    const y =
-      top > low ? 3 + (high - 6) * (1 - (Math.min(value, top) - low) / (top - low)) : high - 3;
-    context.lineTo(x, y);
-  });
-  context.stroke();
-  return canvas;
-}
-
-/** How far samples are from the middle of their cluster, in the units of the axes; null where that means nothing. */
-function meanDistance() {
-  const { points, version } = known;
-  if (!points || !version || points.kind === "components") return null;
-  const k = version.clusters.length;
-  const [sx, sy, count] = [new Float64Array(k), new Float64Array(k), new Float64Array(k)];
-  version.labels.forEach((label, i) => {
-    sx[label] += points.x[i];
-    sy[label] += points.y[i];
-    count[label]++;
-  });
-  let sum = 0;
-  const places = points.kind === "latlon";
-  version.labels.forEach((label, i) => {
-    const y = sy[label] / count[label];
-    const squeeze = places ? Math.cos((y * Math.PI) / 180) : 1;
-    sum += Math.hypot((points.x[i] - sx[label] / count[label]) * squeeze, points.y[i] - y);
-  });
-  const mean = (sum / points.n) * (places ? 111.195 : 1);
-  const unit = places
-    ? "km"
-    : (/(?:^|[_ (])(km|m|mi|ft)\)?$/i.exec(points.axes[0] ?? "")?.[1] ?? "");
-  return `${number(mean, 3)}${unit ? ` ${unit}` : ""}`;
-}
-
-/** @param {HTMLElement} where */
-function drawResult(where) {
-  const { version, job } = known;
-  if (version === null || job !== null) {
-    fill(where);
-    return;
-  }
-  const mean = meanDistance();
-  const broken = version.broken.length;
-  fill(
-    where,
-    h(
-      "div",
-      { class: "result", id: "result" },
-      h(
-        "p",
-        { class: broken ? "note wrong" : "note fine" },
-        icon(broken ? "warn" : "check"),
-        h(
-          "span",
-          null,
-          broken ? t("result.broken", { n: broken }) : t("result.kept"),
-          version.given_up.length > 0
-            ? ` ${t("result.given_up", { n: version.given_up.length })}`
-            : "",
-        ),
-      ),
-      broken > 0 &&
-        h(
-          "ul",
-          { class: "conflict" },
-          version.broken.slice(0, 20).map((one) =>
-            h(
-              "li",
-              null,
-              h(
-                "button",
-                {
-                  type: "button",
-                  class: "link",
-                  onclick: () => set({ marked: { cards: [], samples: one.samples } }),
-                },
-                ruleWords(one),
-              ),
-            ),
-          ),
-        ),
-      h(
-        "dl",
-        { class: "facts" },
-        mean !== null &&
-          version.mixed === null && [h("dt", null, t("result.mean")), h("dd", null, mean)],
-        h("dt", null, t("result.objective")),
-        h("dd", null, number(version.objective, 6)),
-        version.mixed === null && [
-          h("dt", null, t("solve.gap")),
-          h("dd", null, gapWords(version.gap)),
-        ],
-        h("dt", null, t("result.seconds")),
-        h("dd", null, duration(version.seconds)),
-      ),
-    ),
-  );
 }

@@ -34,6 +34,7 @@ export function mapStage(where) {
 
   follow(["points"], () => {
     made.setPoints(known.points);
+    set({ outlined: made.outlines.length > 0 }); // of other places there are none
     empty.hidden = known.points !== null;
   });
   follow(["points", "labels", "server", "version", "step"], () => {
@@ -62,7 +63,7 @@ export function mapStage(where) {
     made.redraw();
   });
   follow(["server", "points"], () => void drawLinks(made));
-  follow(["tool", "version", "picking", "points"], () => drawTools(tools, made));
+  follow(["tool", "version", "picking", "points", "outlined"], () => drawTools(tools, made));
   follow(["picking"], () => {
     const { picking } = known;
     banner.hidden = picking === null;
@@ -90,8 +91,10 @@ export async function takeOutlines(file) {
       show(t("outlines.early", { name: file.name }), "wrong");
       return;
     }
-    map?.setOutlines(lines);
-    show(t("outlines.done", { name: file.name }));
+    const there = map?.setOutlines(lines);
+    set({ outlined: true });
+    if (there) show(t("outlines.done", { name: file.name }));
+    else show(t("outlines.elsewhere", { name: file.name }), "wrong");
   } catch {
     show(t("outlines.wrong", { name: file.name }), "wrong");
   }
@@ -168,7 +171,17 @@ function drawTools(where, made) {
       toggle("hulls", "hull", t("show.hulls")),
       toggle("links", "link", t("show.links")),
       toggle("names", "text", t("show.names")),
-      button({ icon: "outline", label: t("show.outlines"), press: () => input.click() }),
+      button({
+        icon: "outline",
+        label: t(known.outlined ? "hide.outlines" : "show.outlines"),
+        id: "outlines",
+        pressed: known.outlined,
+        press: () => {
+          if (!known.outlined) return input.click();
+          made.setOutlines([]);
+          set({ outlined: false });
+        },
+      }),
       input,
     ),
   );

@@ -35,6 +35,7 @@
  * @property {number[]} compared versions side by side
  * @property {number} focusCluster -1 for none
  * @property {number} busy calls under way
+ * @property {boolean} outlined is there a background?
  * @property {string} theme
  */
 
@@ -57,6 +58,7 @@ export const known = {
   compared: [],
   focusCluster: -1,
   busy: 0,
+  outlined: false,
   theme: "light",
 };
 

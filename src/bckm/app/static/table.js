@@ -1,6 +1,7 @@
 /** The first rows of the table as they were read, with what is wrong marked. */
 import { add, fill, h } from "./dom.js";
 import { t, tOr } from "./i18n.js";
+import { noteWords } from "./rules/words.js";
 import { known, follow } from "./state.js";
 
 /** @typedef {import("./types.js").Problem} Problem */
@@ -20,7 +21,9 @@ function draw(where) {
   /** @type {Map<string, string>} "row column" -> what is wrong */
   const wrong = new Map();
   for (const problem of table.problems) {
-    for (const row of problem.rows) wrong.set(`${row} ${problem.column ?? ""}`, problem.message);
+    for (const row of problem.rows) {
+      wrong.set(`${row} ${problem.column ?? ""}`, noteWords(problem.message));
+    }
   }
   const setup = known.server?.setup;
   const fills = /** @type {object} */ (table.reading.fills ?? {});

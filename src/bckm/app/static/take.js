@@ -4,6 +4,7 @@ import { download, get } from "./api.js";
 import { button, fill, h, icon } from "./dom.js";
 import { t } from "./i18n.js";
 import { complain, show } from "./notify.js";
+import { noteWords } from "./rules/words.js";
 import { follow, known, set } from "./state.js";
 
 const KINDS = /** @type {const} */ ([
@@ -74,7 +75,7 @@ async function take(kind, version) {
 /** @param {HTMLElement} where @param {number} version */
 async function showCommand(where, version) {
   try {
-    /** @type {{command: string, needs: string[], note?: string|null}} */
+    /** @type {{command: string, needs: string[], note?: import("./types.js").Note|null}} */
     const { command, needs, note } = await get(`/api/command?version=${version}`);
     const text = h("code", { id: "command" }, command);
     const copy = button({
@@ -100,7 +101,7 @@ async function showCommand(where, version) {
       h("h3", null, t("take.command")),
       h("p", { class: "hint" }, t("take.command.hint")),
       h("div", { class: "command" }, h("pre", { tabIndex: 0 }, text), copy),
-      note && h("p", { class: "note" }, note),
+      note && h("p", { class: "note" }, noteWords(note)),
       needs.length > 0 && h("p", { class: "hint" }, t("take.needs", { files: needs.join(", ") })),
     );
   } catch (error) {

@@ -4,10 +4,11 @@
  * @typedef {{name: string, type: "number"|"text"|"date"|"yes/no"|"empty", missing: number,
  *   distinct: number, sample: string[]}} Column
  * @typedef {{key: string, text: string, change: Record<string, unknown>}} Remedy
- * @typedef {{kind: string, column: string|null, rows: number[], message: string,
+ * @typedef {{kind: string, column: string|null, rows: number[], message: Note,
  *   remedies: Remedy[]}} Problem
  * @typedef {Record<string, unknown>} Reading
- * @typedef {{text: string, key?: string, values?: Record<string, string|number>}} Note
+ * @typedef {{text: string, key?: string, values?: Record<string, NoteValue>}} Note
+ * @typedef {string|number|Note} NoteValue
  * @typedef {{name: string, n_rows: number, columns: Column[],
  *   preview: {rows: (string|null)[][], lines: number[]}, assumed: Note[], problems: Problem[],
  *   reading: Reading}} Table
@@ -24,7 +25,7 @@
  * @typedef {{cards: Card[], clusters: Clusters}} Rules
  * @typedef {{text: string, card: string|null, samples: number[], key?: string,
  *   values?: Record<string, string|number>}} Broken
- * @typedef {{verdict: "feasible"|"infeasible"|"unknown"|"incomplete", message: string,
+ * @typedef {{verdict: "feasible"|"infeasible"|"unknown"|"incomplete", message: string, words?: Note,
  *   conflict: Broken[], remedies: {text: string, key?: string,
  *   values?: Record<string, string|number>, cards: Card[]}[], notes: Note[],
  *   seconds: number}} Verdict
@@ -40,16 +41,17 @@
  *   max: number|null}} QuotaBar
  * @typedef {{name: string, size: number, size_min: number|null, size_max: number|null,
  *   loads: Load[], quotas: QuotaBar[], cost: number, members: number[]}} Cluster
- * @typedef {{features: {name: string, means: number[], spread: number,
- *   best_known: number|null}[]}} Mixed
- * @typedef {{version: number, labels: number[], centers: number[][], clusters: Cluster[],
+ * @typedef {{name: string, means: number[], overall: number, deviation: number, spread: number,
+ *   best_known: number|null}} Feature
+ * @typedef {{features: Feature[]}} Mixed
+ * @typedef {{version: number, made: string, labels: number[], centers: number[][], clusters: Cluster[],
  *   objective: number, inertia: number, gap: number|null,
  *   given_up: {text: string, key?: string,
  *   values?: Record<string, string|number>, cost: number, samples: number[]}[], broken: Broken[],
  *   moved: {sample: number, from: number|string, to: number|string}[], seconds: number,
  *   steps: number[], mixed: Mixed|null}} Version
  * @typedef {{version: number, made: "solve"|"stopped"|"change"|"opened", objective: number,
- *   inertia: number, broken: number, time: string|number, note: string|null}} VersionLine
+ *   inertia: number, broken: number, time: string|number, note: Note|null}} VersionLine
  * @typedef {{sample: number, cluster: number}} Move
  * @typedef {{delta: number, delta_percent: number, broken: Broken[], new?: Broken[],
  *   mended: Broken[],

@@ -3,6 +3,7 @@ import { showVersion, working } from "./actions.js";
 import { button, fill, h } from "./dom.js";
 import { number, t, tOr } from "./i18n.js";
 import { say } from "./notify.js";
+import { noteWords } from "./rules/words.js";
 import { follow, known, set } from "./state.js";
 
 /** Versions the person went through, for undo and redo. */
@@ -99,7 +100,11 @@ function drawVersions(where) {
                 onclick: () => void working(() => showVersion(one.version)),
               },
               h("strong", null, t("version.n", { n: one.version })),
-              h("span", { class: "hint cut" }, one.note ?? tOr(`made.${one.made}`, one.made)),
+              h(
+                "span",
+                { class: "hint cut" },
+                one.note ? noteWords(one.note) : tOr(`made.${one.made}`, one.made),
+              ),
               h("span", { class: "figure" }, number(one.objective, 5)),
             ),
           );

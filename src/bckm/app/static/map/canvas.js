@@ -3,11 +3,14 @@
  * points, written pixel by pixel; above what changes with the pointer, and the names of clusters.
  */
 import { h } from "../dom.js";
-import { style, themed, trace } from "./colors.js";
-import { areas, rounded } from "./hulls.js";
+import { themed } from "./colors.js";
+import { drawGround } from "./ground.js";
+import { areas } from "./hulls.js";
+import { meets, placed } from "./outlines.js";
+import { drawOverlay } from "./overlay.js";
 import { Picker } from "./pick.js";
 import { Picture } from "./stamps.js";
-import { View, World, round } from "./view.js";
+import { View, World } from "./view.js";
 
 /**
  * @typedef {{hulls: boolean, links: boolean, names: boolean}} Shown
@@ -53,7 +56,7 @@ export class MapView {
     this.shown = { hulls: true, links: true, names: true };
     /** @type {Links} */
     this.links = { together: [], apart: [] };
-    /** @type {[number, number][][]} lines in the world */
+    /** @type {import("./outlines.js").Outline[]} */
     this.outlines = [];
     /** @type {Set<number>} what a message is about */
     this.marked = new Set();
@@ -111,12 +114,12 @@ export class MapView {
     this.redraw();
   }
 
-  /** @param {[number, number][][]} lines in the coordinates of the data */
+  /** Are they where the points are? @param {import("./geojson.js").Line[]} lines in the coordinates of the data */
   setOutlines(lines) {
-    const world = this.world;
-    if (world === null) return;
-    this.outlines = lines.map((line) => line.map(([x, y]) => world.at(x, y)));
+    if (this.world === null) return false;
+    this.outlines = placed(lines, this.world);
     this.redraw("base");
+    return meets(this.outlines, this.world);
   }
 
   /** @param {...string} layers all, if none is named */
@@ -199,9 +202,9 @@ export class MapView {
     this.frame = 0;
     if (this.width === 0) return;
     const began = performance.now();
-    if (this.dirty.has("base")) this.#drawBase();
+    if (this.dirty.has("base")) drawGround(this, this.#cleared(this.base));
     if (this.dirty.has("dots")) this.#drawDots();
-    if (this.dirty.has("over")) this.#drawOver();
+    if (this.dirty.has("over")) drawOverlay(this, this.#cleared(this.over));
     this.dirty.clear();
     this.lastDraw = performance.now() - began;
   }
@@ -215,86 +218,10 @@ export class MapView {
     return context;
   }
 
-  get #areas() {
+  /** Where clusters are. */
+  get spread() {
     if (this.world === null || this.labels === null) return [];
     return (this.areas ??= areas(this.world, this.labels, this.names.length, this.shown.hulls));
-  }
-
-  #drawBase() {
-    const context = this.#cleared(this.base);
-    this.#drawScale();
-    if (this.world === null) return;
-    const { scale, x, y } = this.view;
-    context.strokeStyle = themed("outline");
-    context.lineWidth = 1;
-    context.beginPath();
-    for (const line of this.outlines) {
-      line.forEach(([a, b], i) => {
-        if (i) context.lineTo(a * scale + x, b * scale + y);
-        else context.moveTo(a * scale + x, b * scale + y);
-      });
-    }
-    context.stroke();
-    if (this.shown.hulls) {
-      this.#areas.forEach(({ hull }, cluster) => {
-        if (hull === null) return;
-        const strong = cluster === this.focus || cluster === this.target;
-        const corners = hull.map(
-          ([a, b]) => /** @type {[number, number]} */ ([a * scale + x, b * scale + y]),
-        );
-        context.beginPath();
-        rounded(context, corners, this.radius + 5);
-        context.strokeStyle = context.fillStyle = style(cluster).color;
-        context.globalAlpha = strong ? 0.28 : this.focus >= 0 ? 0.05 : 0.15;
-        context.fill();
-        context.globalAlpha = strong ? 0.9 : this.focus >= 0 ? 0.1 : 0.4;
-        context.lineWidth = 1;
-        context.stroke();
-      });
-      context.globalAlpha = 1;
-    }
-    if (this.shown.links) {
-      this.#drawLinks(context, this.links.together, themed("together"), []);
-      this.#drawLinks(context, this.links.apart, themed("wrong"), [4, 4]);
-    }
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {[number, number][]} links
-   * @param {string} color
-   * @param {number[]} dash
-   */
-  #drawLinks(context, links, color, dash) {
-    context.strokeStyle = color;
-    context.lineWidth = 1.6;
-    context.globalAlpha = links.length > 400 ? 0.35 : 0.7;
-    context.setLineDash(dash);
-    context.beginPath();
-    for (const [one, other] of links) {
-      context.moveTo(...this.pixel(one));
-      context.lineTo(...this.pixel(other));
-    }
-    context.stroke();
-    context.setLineDash([]);
-    context.globalAlpha = 1;
-  }
-
-  #drawScale() {
-    const world = this.world;
-    const shown = world !== null && world.kind !== "components" && (this.points?.n ?? 0) > 1;
-    this.scaleBar.hidden = !shown;
-    if (world === null || !shown) return;
-    const unit = world.unit / this.view.scale; // of a pixel
-    const length = round(110 * unit);
-    this.scaleLine.style.width = `${length / unit}px`;
-    const [axis] = this.points?.axes ?? [""];
-    const word =
-      world.kind === "latlon" ? "km" : (/(?:^|[_ (])(km|m|mi|ft)\)?$/i.exec(axis)?.[1] ?? "");
-    const small = word === "km" && length < 1;
-    this.scaleText.textContent = small
-      ? `${+(length * 1000).toPrecision(3)} m`
-      : `${+length.toPrecision(3)} ${word}`;
   }
 
   #drawDots() {
@@ -328,123 +255,4 @@ export class MapView {
     }
     picture.show(context);
   }
-
-  #drawOver() {
-    const context = this.#cleared(this.over);
-    if (this.world === null) return;
-    this.#ring(context, this.marked, themed("wrong"), 3, 5);
-    for (const sample of this.moved.keys()) this.#ringOne(context, sample, themed("ink"), 1.5, 3);
-    this.#ring(context, this.selected, themed("accent"), 2.5, 3);
-    if (this.hovered >= 0) this.#ringOne(context, this.hovered, themed("ink"), 2, 2);
-    if (this.drag) this.#drawDrag(context, this.drag);
-    if (this.lasso.length > 1) {
-      context.beginPath();
-      for (const [x, y] of this.lasso) context.lineTo(x, y);
-      context.closePath();
-      context.strokeStyle = themed("accent");
-      context.fillStyle = themed("accent");
-      context.lineWidth = 1.5;
-      context.setLineDash([5, 4]);
-      context.stroke();
-      context.setLineDash([]);
-      context.globalAlpha = 0.1;
-      context.fill();
-      context.globalAlpha = 1;
-    }
-    if (this.shown.names && this.labels !== null) this.#drawNames(context);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {Set<number>} samples
-   * @param {string} color
-   * @param {number} width
-   * @param {number} gap
-   */
-  #ring(context, samples, color, width, gap) {
-    for (const sample of samples) this.#ringOne(context, sample, color, width, gap);
-  }
-
-  /**
-   * @param {CanvasRenderingContext2D} context
-   * @param {number} sample
-   * @param {string} color
-   * @param {number} width
-   * @param {number} gap
-   */
-  #ringOne(context, sample, color, width, gap) {
-    const [x, y] = this.pixel(sample);
-    context.strokeStyle = color;
-    context.lineWidth = width;
-    context.beginPath();
-    context.arc(x, y, this.radius + gap, 0, 2 * Math.PI);
-    context.stroke();
-  }
-
-  /** @param {CanvasRenderingContext2D} context @param {{x: number, y: number}} drag */
-  #drawDrag(context, drag) {
-    context.strokeStyle = themed("accent");
-    context.lineWidth = 1.5;
-    context.beginPath();
-    for (const sample of [...this.selected].slice(0, 200)) {
-      context.moveTo(...this.pixel(sample));
-      context.lineTo(drag.x, drag.y);
-    }
-    context.stroke();
-    const look = style(this.target);
-    context.fillStyle = look.color;
-    context.beginPath();
-    trace(context, look.shape, drag.x, drag.y, 8);
-    context.fill();
-  }
-
-  /** @param {CanvasRenderingContext2D} context */
-  #drawNames(context) {
-    context.font = `600 13px ${themed("font")}`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    const all = this.#areas;
-    /** @type {[number, number, number, number][]} */
-    const taken = [];
-    const order = all
-      .map((_, i) => i)
-      .sort(
-        (a, b) =>
-          Number(b === this.focus) - Number(a === this.focus) || all[b].count - all[a].count,
-      );
-    for (const cluster of order) {
-      const area = all[cluster];
-      if (area.count === 0) continue;
-      const text = short(this.names[cluster]);
-      const wide = context.measureText(text).width + 12;
-      const x = area.x * this.view.scale + this.view.x;
-      const y = area.y * this.view.scale + this.view.y;
-      const box = /** @type {[number, number, number, number]} */ ([
-        x - wide / 2,
-        y - 10,
-        x + wide / 2,
-        y + 10,
-      ]);
-      if (taken.some((b) => box[0] < b[2] && b[0] < box[2] && box[1] < b[3] && b[1] < box[3]))
-        continue;
-      taken.push(box);
-      context.globalAlpha = this.focus >= 0 && cluster !== this.focus ? 0.35 : 0.92;
-      context.fillStyle = themed("panel");
-      context.beginPath();
-      context.roundRect(box[0], box[1], wide, 20, 10);
-      context.fill();
-      context.strokeStyle = style(cluster).color;
-      context.lineWidth = 1.5;
-      context.stroke();
-      context.fillStyle = themed("ink");
-      context.fillText(text, x, y + 0.5);
-    }
-    context.globalAlpha = 1;
-  }
-}
-
-/** @param {string} name */
-function short(name) {
-  const line = name.replace(/\s+/g, " ");
-  return line.length > 22 ? `${line.slice(0, 21)}…` : line;
 }

@@ -35,8 +35,9 @@ export function readOutlines(text) {
   while (queue.length) {
     const one = queue.pop();
     if (one === null || typeof one !== "object") continue;
-    if (Array.isArray(one.features)) queue.push(...one.features.slice(0, MOST));
-    if (Array.isArray(one.geometries)) queue.push(...one.geometries.slice(0, MOST));
+    for (const parts of [one.features, one.geometries]) {
+      if (Array.isArray(parts)) for (const part of parts) queue.push(part);
+    }
     if (one.geometry) queue.push(one.geometry);
     const read = shapes[one.type];
     if (read && Array.isArray(one.coordinates)) read(one.coordinates);

@@ -53,7 +53,8 @@ function extent(values) {
   return low <= high ? [low, high] : [0, 1];
 }
 
-const TOOLS = 44; // pixels on the right, where the tools are
+/** Pixels on the right, where the tools are: on phones in two columns. @param {number} width */
+const tools = (width) => (width < 600 ? 92 : 44);
 
 /** Where the map is looked at: pixel = scale × world + shift, in CSS pixels. */
 export class View {
@@ -72,7 +73,7 @@ export class View {
    */
   fit(world, width, height) {
     const margin = Math.min(48, 0.1 * Math.min(width, height));
-    const room = width - TOOLS;
+    const room = width - tools(width);
     this.scale = Math.max(
       1,
       Math.min((room / 2 - margin) / world.halfWide, (height / 2 - margin) / world.halfHigh),

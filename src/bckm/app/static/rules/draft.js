@@ -39,6 +39,12 @@ export function adopt() {
   return true;
 }
 
+/** Names of the clusters as they are written now: those given, else numbers from 1. @returns {string[]} */
+export function draftNames() {
+  const { count, names } = draft.clusters;
+  return Array.from({ length: count }, (_, i) => names[i] ?? String(i + 1));
+}
+
 /** A card that says nothing yet. @param {Kind} kind @param {Record<string, any>} [keys] @returns {Card} */
 export function newCard(kind, keys = {}) {
   let number = 1;
@@ -127,6 +133,10 @@ export async function check() {
     }
     const text = words(error) ?? "";
     const card = error instanceof ApiError ? (error.more.card ?? null) : null;
+    if (error instanceof ApiError && error.kind === "bad_input") {
+      from = sent; // kept there, although it cannot be checked
+      set({ server: { ...known.server, rules: sent, verdict: null } });
+    }
     set({
       checking: false,
       verdict: incomplete(text, card ? [{ text, card, samples: [] }] : []),

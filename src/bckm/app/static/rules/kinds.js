@@ -2,17 +2,11 @@
 import { column } from "../actions.js";
 import { h, button, fill } from "../dom.js";
 import { number, t } from "../i18n.js";
-import { clusterNames, known, set } from "../state.js";
-import {
-  bounds,
-  clusters,
-  columnSelect,
-  numberInput,
-  put,
-  samples,
-  select,
-  sentence,
-} from "./fields.js";
+import { known, set } from "../state.js";
+import { bounds } from "./bounds.js";
+import { draftNames } from "./draft.js";
+import { clusters, columnSelect, numberInput, put, select, sentence } from "./fields.js";
+import { samples } from "./samples.js";
 import { filePlace } from "./files.js";
 
 /**
@@ -45,7 +39,7 @@ const grouping = (one) => one.distinct > (one.missing > 0 ? 0 : 1); // one value
 export const BODIES = {
   size: (card, changed) => {
     const n = known.server?.table?.n_rows ?? 0;
-    const k = Math.max(clusterNames().length, 1);
+    const k = Math.max(draftNames().length, 1);
     return h(
       "div",
       null,
@@ -230,7 +224,7 @@ async function total(name, hint) {
   try {
     const values = (await column(name)).map(Number);
     const sum = values.reduce((a, b) => a + (Number.isFinite(b) ? b : 0), 0);
-    const k = Math.max(clusterNames().length, 1);
+    const k = Math.max(draftNames().length, 1);
     hint.textContent = t("capacity.hint", {
       column: name,
       sum: number(sum, 6),

@@ -3,8 +3,8 @@ import { add, button, fill, h, icon } from "../dom.js";
 import { t } from "../i18n.js";
 import { follow, known, set } from "../state.js";
 import { judge, parsed } from "./amounts.js";
-import { adopt, changed, check, complete, draft, newCard } from "./draft.js";
-import { strength } from "./fields.js";
+import { adopt, changed, check, complete, draft, draftNames, newCard } from "./draft.js";
+import { strength } from "./strength.js";
 import { BODIES, KINDS, WITHOUT_STRENGTH } from "./kinds.js";
 import { verdictBox } from "./verdict.js";
 
@@ -136,10 +136,7 @@ function drawClusters(where, drawCards) {
                 maxlength: 100,
                 "aria-label": t("clusters.name.of", { n: i + 1 }),
                 oninput: () => {
-                  clusters.names = Array.from(
-                    { length: clusters.count },
-                    (_, j) => clusters.names[j] ?? String(j + 1),
-                  );
+                  clusters.names = draftNames();
                   clusters.names[i] = input.value.trim() || String(i + 1);
                   changed();
                 },
@@ -151,10 +148,7 @@ function drawClusters(where, drawCards) {
         ),
     );
   const preview = () => {
-    const all = Array.from(
-      { length: clusters.count },
-      (_, i) => clusters.names[i] ?? String(i + 1),
-    );
+    const all = draftNames();
     return all.length > 4 ? `${all.slice(0, 3).join(", ")} … ${all.at(-1)}` : all.join(", ");
   };
   drawNames();

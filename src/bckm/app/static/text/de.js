@@ -30,7 +30,14 @@ const text = {
     "Das wurde in einem anderen Fenster geändert. So ist es jetzt; bitte noch einmal ansehen.",
   "error.busy": "Es wird schon gerechnet; halten Sie das zuerst an.",
   "error.too_large": "Die Datei ist zu groß für diese Seite. „bckm fit“ nimmt größere.",
-  "error.internal": "Das Programm hat einen Fehler gemacht; im Terminal steht mehr.",
+  "error.malformed":
+    "Die Seite hat etwas gefragt, das das Programm nicht versteht. Laden Sie sie neu; Ihre Arbeit bleibt erhalten.",
+  "error.not_found": "Das gibt es nicht mehr. Laden Sie die Seite neu, um den Stand zu sehen.",
+  "error.stopped": "Es endete, bevor es ein Ergebnis gab.",
+  "error.infeasible": "Die Regeln lassen sich nicht alle zugleich einhalten.",
+  "error.undecided":
+    "In dieser Zeit wurde weder eine Aufteilung gefunden, die alle Regeln einhält, noch ein Beweis, dass es keine gibt. Geben Sie mehr Zeit, oder lockern Sie Regeln.",
+  "error.internal": "Das Programm hat einen Fehler gemacht (Nummer {id}); im Terminal steht mehr.",
   "welcome.title": "Eine Liste in Gruppen teilen, die Ihre Regeln einhalten",
   "welcome.lead":
     "Stopps auf Fahrzeuge, Kinder auf Klassen, Kunden auf Bezirke: sagen, was gelten muss, auf der Karte sehen, Listen mitnehmen.",
@@ -232,7 +239,7 @@ const text = {
   "verdict.feasible": "Das alles ist zusammen möglich.",
   "verdict.infeasible": "Das kann nicht alles zugleich gelten.",
   "verdict.unknown": "Nicht entschieden: es kann möglich sein.",
-  "verdict.incomplete": "Noch fehlt etwas.",
+  "verdict.incomplete": "Das lässt sich noch nicht prüfen.",
   "verdict.unfinished":
     "{n} {n|Regel ist|Regeln sind} unvollständig und {n|zählt|zählen} noch nicht.",
   "verdict.remedies": "Was helfen würde:",
@@ -315,7 +322,7 @@ const text = {
   "given.lead": "Wünsche, die aufgegeben wurden, und was das jeweils kostet.",
   "given.cost": "Kosten {cost}",
   "mixed.lead":
-    "Der Mittelwert jeder Spalte in jeder Gruppe; je näher beisammen, desto ähnlicher die Gruppen.",
+    "Der Mittelwert jeder Spalte in jeder Gruppe; je näher beisammen, desto ähnlicher die Gruppen. Die Linie reicht so weit, wie einzelne Zeilen üblicherweise vom Mittelwert aller entfernt sind.",
   "mixed.range": "{low} bis {high}",
   "mixed.spread": "Größter Unterschied: {spread}.",
   "mixed.best": "Keine Einteilung kommt unter {best}.",
@@ -332,9 +339,12 @@ const text = {
   "show.links": "Zusammen und getrennt",
   "show.names": "Namen der Gruppen",
   "show.outlines": "Hintergrund hinzufügen (GeoJSON)",
+  "hide.outlines": "Hintergrund entfernen",
   "outlines.done": "Hintergrund: {name}. Er bleibt in dieser Seite.",
   "outlines.early":
     "{name} enthält Umrisse einer Karte und keine Tabelle. Öffnen Sie zuerst Ihre Tabelle; dann können sie hinter deren Punkte.",
+  "outlines.elsewhere":
+    "{name} liegt anderswo: nichts davon ist dort, wo Ihre Punkte sind. Sind die Koordinaten die Ihrer Tabelle?",
   "outlines.wrong": "{name} enthält keine Umrisse in GeoJSON.",
   "change.label": "Änderung von Hand",
   "change.to": "Verschieben nach …",
@@ -375,7 +385,8 @@ const text = {
   "take.rules.toml": "Regeln",
   "take.rules.toml.hint": "Eine Textdatei für bckm fit",
   "take.study.bckm": "Alles",
-  "take.study.bckm.hint": "Später hier wieder öffnen",
+  "take.study.bckm.hint":
+    "Später hier wieder öffnen: Tabelle, Regeln und die gezeigte Version; andere Versionen nicht",
   "take.command": "Das Gleiche ohne diese Seite",
   "take.command.hint": "Dieser Befehl wiederholt es, nächste Woche oder auf einem anderen Rechner.",
   "take.needs": "Er braucht: {files}.",
@@ -433,6 +444,141 @@ const text = {
   "note.no_partners": "{column}: Keine Zeile nennt eine andere; diese Regel bewirkt nichts.",
   "note.no_groups":
     "{column}: Keine zwei Zeilen haben den gleichen Wert; diese Regel bewirkt nichts.",
+  "said.english": "Nur auf Englisch: {text}",
+  "note.more": " und {n} weitere",
+  "note.problems": "{file} hat {n} Probleme:",
+  "note.empty": "{file} ist leer. Am Anfang sollte eine Zeile mit Spaltennamen stehen.",
+  "note.no_rows": "{file} hat unter den Spaltennamen keine Zeilen.",
+  "note.too_large": "{file} enthält entpackt {size} oder mehr; diese Seite nimmt {most}.",
+  "note.too_much":
+    "Das sind mehr als {most} MB; so viel nimmt diese Seite höchstens. „bckm fit“ nimmt größere Dateien.",
+  "note.no_memory": "Dafür reicht der Speicher dieses Rechners nicht.",
+  "note.damaged":
+    "{file} ist beschädigt oder von anderer Art, als der Name sagt. Speichern Sie die Datei noch einmal in dem Programm, aus dem sie kommt.",
+  "note.password": "{file} ist mit einem Passwort geschützt. Speichern Sie die Datei ohne.",
+  "note.package": "Dafür fehlt das Paket {package}: pip install 'bckm[io]'",
+  "note.quote":
+    "Zeile {row} von {file}: eine Zelle in Anführungszeichen endet nicht. Innerhalb einer solchen Zelle werden Anführungszeichen verdoppelt.",
+  "note.width":
+    "Zeile {row} von {file} hat {n} {n|Zelle|Zellen}, es gibt aber {columns} {columns|Spaltennamen|Spaltennamen}. Zellen, die das Trennzeichen enthalten, müssen in Anführungszeichen stehen.",
+  "note.header_absent":
+    "Zeile {row} von {file} ist leer oder nicht vorhanden, enthält also keine Spaltennamen.",
+  "note.drop_absent":
+    "Zeile {row} von {file} ist leer oder nicht vorhanden, kann also nicht weggelassen werden.",
+  "note.no_total": "Zeile {row} von {file} ist keine Summe der anderen.",
+  "note.sheet_rows": "Ein Excel-Blatt fasst {most} Zeilen; es sind {n}. Nehmen Sie CSV.",
+  "note.sheet_columns": "Ein Excel-Blatt fasst {most} Spalten; es sind {n}. Nehmen Sie CSV.",
+  "note.cell_long":
+    "Eine Zelle von {column} hat {n} Zeichen; eine Excel-Zelle fasst {most}. Nehmen Sie CSV.",
+  "note.encoding":
+    "{file} lässt sich nicht als Text lesen, zuerst in Zeile {row}. Speichern Sie die Datei als „CSV UTF-8“.",
+  "note.no_names":
+    "Die erste Zeile von {file} enthält Zahlen ({cells}) und keine Spaltennamen. Fügen Sie oben eine Zeile mit Namen ein.",
+  "note.names_twice": "Zwei Spalten von {file} heißen {column}; Namen müssen verschieden sein.",
+  "note.no_column": "In {file} gibt es keine Spalte {column}. Es gibt: {names}.",
+  "note.json": "Zeile {row} von {file} ist kein JSON-Objekt; eine solche Datei hat eines je Zeile.",
+  "note.other_kind":
+    "{file} ist keine Textdatei, sondern wohl {format}. Geben Sie ihr die richtige Endung und öffnen Sie sie noch einmal.",
+  "note.arrays":
+    "Die Felder in {file} ergeben keine Tabelle: nötig sind Zahlen oder Texte, ein Feld je Spalte.",
+  "note.doubt": "{why}",
+  "note.doubt.comma":
+    "„{value}“ hat vielleicht ein Dezimalkomma, vielleicht trennt das Komma Tausender.",
+  "note.doubt.point":
+    "„{value}“ hat vielleicht einen Dezimalpunkt, vielleicht trennt der Punkt Tausender, denn {column} hat Dezimalkommas.",
+  "note.no_numbers": "{n|Zeile|Zeilen} {cells}{more}. {do}",
+  "note.do.day": "Wählen Sie eine andere Spalte.",
+  "note.do.unit": "Schreiben Sie die Zahlen ohne Einheit, alle in derselben.",
+  "note.do.commas": "Sind das Dezimalkommas?",
+  "note.do.thousands": "Schreiben Sie die Zahlen ohne Tausendertrennzeichen.",
+  "note.do.correct":
+    "Berichtigen Sie {n|sie|sie} in der Datei, lassen Sie {n|die Zeile|die Zeilen} weg, oder wählen Sie eine andere Spalte.",
+  "note.column_empty": "{column} enthält keine Zahlen. Wählen Sie eine andere Spalte.",
+  "note.missing": "Keine Zahl in {n} von {of} Zeilen: {n|Zeile|Zeilen} {rows}{more}.",
+  "note.id_missing": "{n|Zeile|Zeilen} {rows}{more}: jede Zeile braucht eine Kennung.",
+  "note.id_repeated":
+    "{id} steht in Zeile {first} und in Zeile {second}; {n} {n|Kennung kommt|Kennungen kommen} mehrmals vor. Kennungen müssen verschieden sein.",
+  "note.unnamed":
+    "{n} {n|Spalte hat|Spalten haben} über Zeile {row} keinen Namen. Stehen die Spaltennamen in einer anderen Zeile?",
+  "note.likely_total": "Zeile {row}, die letzte. Ist sie eine Summe, lassen Sie sie weg.",
+  "note.place.latitude":
+    "In Zeile {row} steht {value}, eine geografische Breite liegt aber zwischen −90 und 90 Grad.",
+  "note.place.longitude":
+    "In Zeile {row} steht {value}, eine geografische Länge liegt aber zwischen −180 und 180 Grad.",
+  "note.where.turned": "Zeile {row}{more}: Breite und Länge scheinen vertauscht.",
+  "note.where.nowhere": "Zeile {row}{more}: der Ort 0, 0 heißt meist, dass er nicht bekannt ist.",
+  "note.constant": "{column} unterscheidet die Zeilen nicht.",
+  "note.exchanged":
+    "{first} enthält Werte, die nur eine Länge haben kann. Wählen Sie {second} als Breite und {first} als Länge.",
+  "note.no_row":
+    "Es gibt keine Zeile {id}: ohne Spalte der Kennungen sind die Zeilen von 0 bis {last} nummeriert.",
+  "note.id_alike": "Keine Zeile hat die Kennung {id}. Ist {meant} gemeint?",
+  "note.no_id": "Keine Zeile hat die Kennung {id}.",
+  "note.no_cluster": "Es gibt keine Gruppe {cluster}. Die Gruppen sind {clusters}.",
+  "note.no_clusters":
+    "{column}, Zeile {row}{more}: {value} ist keine Gruppe. Die Gruppen sind {clusters}; Zellen dürfen leer sein.",
+  "note.latitude_first": "Breite und Länge sind vertauscht: wählen Sie zuerst die Breite.",
+  "note.column_twice": "{column} ist zweimal gewählt. Wählen Sie zwei verschiedene Spalten.",
+  "note.no_column_left": "{file} hat keine Spalte mit Zahlen, nach der Gruppen zu bilden wären.",
+  "note.no_partner": "{column}, Zeile {row}: {what} Ebenfalls nicht gefunden: {others}.",
+  "note.match_by_id":
+    "Ein früheres Ergebnis wird über Kennungen zugeordnet: wählen Sie in Schritt 1 die Spalte der Kennungen.",
+  "note.no_match":
+    "Keine Kennung dieser Tabelle steht in {file}. Ist {column} die richtige Spalte der Kennungen?",
+  "note.which_clusters":
+    "In {file} ist keine Spalte mit Gruppen zu erkennen. Nennen Sie sie „cluster“.",
+  "note.no_id_column": "{file} hat keine Spalte {column}, über die Zeilen zugeordnet werden.",
+  "note.other_clusters":
+    "Spalte {column} von {file} nennt keine dieser Gruppen, sondern {found}. Nennen Sie die Gruppen wie dort.",
+  "note.link_row": "{file}, Zeile {row}: {what}",
+  "note.link_kind": "kind muss „together“ (zusammen) oder „apart“ (getrennt) sein, nicht {value}.",
+  "note.link_confidence": "confidence muss eine Zahl ab 0 oder leer sein, nicht {value}.",
+  "note.link_ends": "ein Paar braucht zwei Kennungen, in den Spalten a und b.",
+  "note.link_itself": "{id} kann kein Paar mit sich selbst sein.",
+  "note.weight_negative":
+    "{column}, Zeile {row}: {value} ist unter 0, Zeilen können aber nicht weniger als nichts zählen.",
+  "note.weights_zero": "{column} ist in jeder Zeile 0, dann zählte keine Zeile.",
+  "note.how_many": "Wie viele Gruppen sollen es werden?",
+  "note.names_count": "Es gibt {n} Namen für {k} Gruppen.",
+  "note.too_many": "Aus {n} Zeilen lassen sich keine {k} Gruppen bilden.",
+  "note.unscaled": "Orte auf der Erde werden genommen, wie sie sind, ohne Skalierung.",
+  "note.of_rule": "{kind}{about}: {why}",
+  "note.bounds_count":
+    "Es gibt {n} Grenzen für {k} Gruppen. Geben Sie eine für alle an oder eine für jede.",
+  "note.one_cluster": "Eine Zeile kann nur zu einer Gruppe gehören.",
+  "note.key_wrong": "{kind}: {value} geht hier nicht.",
+  "note.key_missing": "{kind}: da fehlt noch etwas.",
+  "note.keys_both": "{kind}: zwei Arten sind gemischt, die sich ausschließen.",
+  "note.choose_file": "{kind}: wählen Sie eine Datei.",
+  "note.crossed": "mindestens {low} ist mehr als höchstens {high}.",
+  "note.share_or_number":
+    "Eine Regel zur Größe nennt einen Anteil, eine andere eine Zahl: nehmen Sie für beide dasselbe.",
+  "note.overflow":
+    "Die Mengen ergeben mehr, als sich rechnen lässt. Nehmen Sie eine größere Einheit.",
+  "note.never": "{value} ist nie zu erreichen.",
+  "note.no_category": "keine Zeile hat {category}.",
+  "note.quota_range": "Anteile liegen zwischen 0 und 100 %, Zahlen sind mindestens 0.",
+  "note.within": "„{value}“ ist kein Anteil wie 10 %.",
+  "note.two_columns": "Ein Ort hat zwei Spalten: wählen Sie beide.",
+  "note.mixed_places":
+    "Gemischte Gruppen vergleichen Mittelwerte von Spalten, nicht Orte auf der Erde: wählen Sie „Beliebige Spalten“.",
+  "note.count_range": "Es kann 1 bis {most} Gruppen geben.",
+  "note.which_columns": "Wählen Sie in Schritt 1, welche Spalten zählen.",
+  "note.same_names": "Zwei Gruppen haben denselben Namen.",
+  "note.by_hand":
+    "Punkte wurden von Hand verschoben: um das zu wiederholen, dort festhalten und noch einmal lösen.",
+  "note.page_lost":
+    "Die Datei ist beschädigt oder wurde von Hand geändert: was diese Seite darin aufgehoben hat, fehlt.",
+  "note.no_study": "{file} enthält kein Ergebnis, das diese Seite zeigen kann.",
+  "note.opened": "geöffnet aus {file}",
+  "note.few": "wenige Änderungen gegenüber Version {version}",
+  "note.few_impossible":
+    "Mit höchstens {n} {n|Änderung|Änderungen} gegenüber Version {version} lassen sich die Regeln nicht alle einhalten. Erlauben Sie mehr.",
+  "note.other_table": "Diese Version gehört zu einer anderen Tabelle.",
+  "note.how_many_move": "Sagen Sie in einer ganzen Zahl, wie viele sich ändern dürfen.",
+  "note.nothing_moved": "Nichts wurde verschoben: alle sind schon dort.",
+  "note.too_many_moves":
+    "{n} Punkte sind zu viele auf einmal; höchstens {most} lassen sich zusammen verschieben.",
   "help.min": "{what}: mindestens {new} statt {old}",
   "help.max": "{what}: höchstens {new} statt {old}",
   "help.soften": "Nur als Wunsch: {what}",

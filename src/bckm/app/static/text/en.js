@@ -27,7 +27,14 @@ export default {
   "error.stale": "This was changed in another window. Here is how it is now; please look again.",
   "error.busy": "Something is being computed already; stop it first.",
   "error.too_large": "The file is too large for this page. “bckm fit” takes larger ones.",
-  "error.internal": "The program made a mistake; the terminal says more.",
+  "error.malformed":
+    "The page asked for something that the program does not understand. Reload it; your work is kept.",
+  "error.not_found": "This is no longer there. Reload the page to see how it is now.",
+  "error.stopped": "It ended before there was a result.",
+  "error.infeasible": "The rules cannot all hold at once.",
+  "error.undecided":
+    "In this time no division was found that keeps all rules, and no proof that there is none. Give it more time, or make rules softer.",
+  "error.internal": "The program made a mistake (number {id}); the terminal says more.",
   "welcome.title": "Divide a list into groups that obey your rules",
   "welcome.lead":
     "Stops for vans, pupils for classes, customers for districts: say what must hold, see it on a map, take the lists away.",
@@ -226,7 +233,7 @@ export default {
   "verdict.feasible": "All of this is possible together.",
   "verdict.infeasible": "This cannot all hold at once.",
   "verdict.unknown": "Not decided: it may be possible.",
-  "verdict.incomplete": "Something is still missing.",
+  "verdict.incomplete": "This cannot be checked yet.",
   "verdict.unfinished": "{n} {n|rule is|rules are} not finished and {n|does|do} not count yet.",
   "verdict.remedies": "What would help:",
   "solve.title": "Solve",
@@ -307,7 +314,7 @@ export default {
   "given.lead": "Wishes that were given up, and what each would have cost.",
   "given.cost": "cost {cost}",
   "mixed.lead":
-    "The mean of each column in each group; the closer together, the more alike the groups.",
+    "The mean of each column in each group; the closer together, the more alike the groups. The line reaches as far as single rows typically are from the mean of all.",
   "mixed.range": "{low} to {high}",
   "mixed.spread": "Largest difference: {spread}.",
   "mixed.best": "No division can do better than {best}.",
@@ -324,9 +331,12 @@ export default {
   "show.links": "Together and apart",
   "show.names": "Names of groups",
   "show.outlines": "Add a background (GeoJSON)",
+  "hide.outlines": "Remove the background",
   "outlines.done": "Background: {name}. It stays in this page.",
   "outlines.early":
     "{name} holds outlines of a map and no table. Open your table first; then they can go behind its points.",
+  "outlines.elsewhere":
+    "{name} lies elsewhere: none of it is where your points are. Are its coordinates those of your table?",
   "outlines.wrong": "{name} holds no outlines in GeoJSON.",
   "change.label": "Change by hand",
   "change.to": "Move to …",
@@ -367,7 +377,8 @@ export default {
   "take.rules.toml": "Rules",
   "take.rules.toml.hint": "A text file for bckm fit",
   "take.study.bckm": "Everything",
-  "take.study.bckm.hint": "Open it here again later",
+  "take.study.bckm.hint":
+    "Open it here again later: table, rules and the version shown; not the other versions",
   "take.command": "The same without this page",
   "take.command.hint": "This command repeats it, next week or on another computer.",
   "take.needs": "It needs: {files}.",
@@ -421,6 +432,132 @@ export default {
   "note.always": "{column}: at least 0 is always so; this rule does nothing.",
   "note.no_partners": "{column}: no row names another row; this rule does nothing.",
   "note.no_groups": "{column}: no two rows share a value; this rule does nothing.",
+  "said.english": "{text}",
+  "note.more": " and {n} more",
+  "note.problems": "{file} has {n} problems:",
+  "note.empty": "{file} is empty. It should begin with a row of column names.",
+  "note.no_rows": "{file} has no rows below its column names.",
+  "note.too_large": "{file} holds {size} or more when it is unpacked; this page takes {most}.",
+  "note.too_much":
+    "That is more than {most} MB, the most that this page takes. “bckm fit” takes larger files.",
+  "note.no_memory": "This computer has not enough memory for it.",
+  "note.damaged":
+    "{file} is damaged, or of another kind than its name says. Save it once more in the program it comes from.",
+  "note.password": "{file} is protected by a password. Save it without one.",
+  "note.package":
+    "This needs the package {package}, which is not installed: pip install 'bckm[io]'",
+  "note.quote":
+    "Row {row} of {file}: a cell in quotes does not end. Quotes inside of such a cell are written twice.",
+  "note.width":
+    "Row {row} of {file} has {n} {n|cell|cells}, but there are {columns} column {columns|name|names}. Cells that contain the separator must be in quotes.",
+  "note.header_absent": "Row {row} of {file} is empty or not there, so it holds no column names.",
+  "note.drop_absent": "Row {row} of {file} is empty or not there, so it cannot be left out.",
+  "note.no_total": "Row {row} of {file} does not sum up the others.",
+  "note.sheet_rows": "An Excel sheet can hold {most} rows; there are {n}. Take CSV.",
+  "note.sheet_columns": "An Excel sheet can hold {most} columns; there are {n}. Take CSV.",
+  "note.cell_long":
+    "A cell of {column} has {n} characters; an Excel cell can hold {most}. Take CSV.",
+  "note.encoding": "{file} cannot be read as text, first in row {row}. Save it as “CSV UTF-8”.",
+  "note.no_names":
+    "The first row of {file} holds numbers ({cells}) and no column names. Add a row of names at the top.",
+  "note.names_twice": "Two columns of {file} are named {column}; names must differ.",
+  "note.no_column": "There is no column {column} in {file}. There are: {names}.",
+  "note.json": "Row {row} of {file} is no JSON object; such a file has one per row.",
+  "note.other_kind":
+    "{file} is no text file; it looks like {format}. Give it the right ending and open it again.",
+  "note.arrays":
+    "{file} holds arrays that make no table: it should hold numbers or texts, one array per column.",
+  "note.doubt": "{why}",
+  "note.doubt.comma": "“{value}” may have a decimal comma or separate thousands.",
+  "note.doubt.point":
+    "“{value}” may have a decimal point or separate thousands, since {column} has decimal commas.",
+  "note.no_numbers": "{n|Row|Rows} {cells}{more}. {do}",
+  "note.do.day": "Choose another column.",
+  "note.do.unit": "Write the numbers without units, all in the same one.",
+  "note.do.commas": "Are these decimal commas?",
+  "note.do.thousands": "Write the numbers without separators of thousands.",
+  "note.do.correct":
+    "Correct {n|it|them} in the file, leave {n|the row|the rows} out, or choose another column.",
+  "note.column_empty": "{column} holds no numbers. Choose another column.",
+  "note.missing": "No number in {n} of {of} rows: {n|row|rows} {rows}{more}.",
+  "note.id_missing": "{n|Row|Rows} {rows}{more}: every row needs an id.",
+  "note.id_repeated":
+    "{id} is in row {first} and in row {second}, among {n} {n|id|ids} that {n|occurs|occur} more than once. Ids must differ.",
+  "note.unnamed":
+    "{n} {n|column has|columns have} no name above row {row}. Are the column names in another row?",
+  "note.likely_total": "Row {row}, the last one. If it is a sum, leave it out.",
+  "note.place.latitude": "Row {row} has {value}, but a latitude is between −90 and 90 degrees.",
+  "note.place.longitude": "Row {row} has {value}, but a longitude is between −180 and 180 degrees.",
+  "note.where.turned": "Row {row}{more}: latitude and longitude seem exchanged.",
+  "note.where.nowhere": "Row {row}{more}: the place 0, 0 usually means that it is not known.",
+  "note.constant": "{column} tells the rows not apart.",
+  "note.exchanged":
+    "{first} holds values that only a longitude can have. Choose {second} as latitude and {first} as longitude.",
+  "note.no_row":
+    "There is no row {id}: as no column of ids is chosen, rows are numbered 0 to {last}.",
+  "note.id_alike": "No row has the id {id}. Is {meant} meant?",
+  "note.no_id": "No row has the id {id}.",
+  "note.no_cluster": "There is no group {cluster}. The groups are {clusters}.",
+  "note.no_clusters":
+    "{column}, row {row}{more}: {value} is no group. The groups are {clusters}; cells may be empty.",
+  "note.latitude_first": "Latitude and longitude are exchanged: choose the latitude first.",
+  "note.column_twice": "{column} is chosen twice. Choose two different columns.",
+  "note.no_column_left": "{file} has no column of numbers to form groups by.",
+  "note.no_partner": "{column}, row {row}: {what} Not found as well: {others}.",
+  "note.match_by_id":
+    "An earlier result is matched by id: choose in step 1 which column holds the ids.",
+  "note.no_match": "No id of this table is in {file}. Is {column} the right column of ids?",
+  "note.which_clusters":
+    "{file} has no column in which groups can be recognised. Call it “cluster”.",
+  "note.no_id_column": "{file} has no column {column}, by which rows are matched.",
+  "note.other_clusters":
+    "Column {column} of {file} names none of these groups but {found}. Call the groups as they were called there.",
+  "note.link_row": "{file}, row {row}: {what}",
+  "note.link_kind": "kind must be “together” or “apart”, not {value}.",
+  "note.link_confidence": "confidence must be a number of at least 0 or empty, not {value}.",
+  "note.link_ends": "a pair needs two ids, in columns a and b.",
+  "note.link_itself": "{id} cannot be a pair with itself.",
+  "note.weight_negative":
+    "{column}, row {row}: {value} is below 0, but rows cannot count less than nothing.",
+  "note.weights_zero": "{column} is 0 in every row, so that no row would count.",
+  "note.how_many": "How many groups are there to be?",
+  "note.names_count": "There are {n} names for {k} groups.",
+  "note.too_many": "{k} groups cannot be formed of {n} rows.",
+  "note.unscaled": "Places on the globe are taken as they are, without scaling.",
+  "note.of_rule": "{kind}{about}: {why}",
+  "note.bounds_count": "There are {n} bounds for {k} groups. Give one for all, or one for each.",
+  "note.one_cluster": "A row can belong to one group only.",
+  "note.key_wrong": "{kind}: {value} cannot be used here.",
+  "note.key_missing": "{kind}: something is missing.",
+  "note.keys_both": "{kind}: two ways are mixed that exclude each other.",
+  "note.choose_file": "{kind}: choose a file.",
+  "note.crossed": "at least {low} is more than at most {high}.",
+  "note.share_or_number":
+    "One rule on sizes gives a share, another a number: use the same for both.",
+  "note.overflow": "The amounts add up to more than can be computed. Use a larger unit.",
+  "note.never": "{value} can never be reached.",
+  "note.no_category": "no row has {category}.",
+  "note.quota_range": "Shares are between 0 and 100 %, numbers at least 0.",
+  "note.within": "“{value}” is no share such as 10 %.",
+  "note.two_columns": "A place has two columns: choose both.",
+  "note.mixed_places":
+    "Mixed groups compare means of columns, not places on the globe: choose “Any columns”.",
+  "note.count_range": "There can be 1 to {most} groups.",
+  "note.which_columns": "Choose in step 1 which columns count.",
+  "note.same_names": "Two groups have the same name.",
+  "note.by_hand": "Points were moved by hand: to repeat that, keep them there and solve again.",
+  "note.page_lost":
+    "The file is damaged or was edited by hand: what this page kept in it is not there.",
+  "note.no_study": "{file} holds no result that this page can show.",
+  "note.opened": "opened from {file}",
+  "note.few": "few changes against version {version}",
+  "note.few_impossible":
+    "With at most {n} {n|move|moves} against version {version} the rules cannot all hold. Allow more.",
+  "note.other_table": "That version is of another table.",
+  "note.how_many_move": "Say in a whole number how many may move.",
+  "note.nothing_moved": "Nothing was moved: all are there already.",
+  "note.too_many_moves":
+    "{n} points are too many for one move by hand; at most {most} can be moved at once.",
   "help.min": "{what}: at least {new} instead of {old}",
   "help.max": "{what}: at most {new} instead of {old}",
   "help.soften": "Make it nice to have: {what}",
