@@ -72,8 +72,7 @@ class SizeBounds:
 
     def complementary_slack(self, units: FloatArray, prices: FloatArray) -> float:
         """What the prices of bounds that do not bind cost: the gap of complementary slackness."""
-        subsidy, tax = np.maximum(prices, 0.0), np.maximum(-prices, 0.0)
-        return float(subsidy @ (units - self.lower) + tax @ (self.upper - units))
+        return float(prices @ (units - np.where(prices > 0, self.lower, self.upper)))
 
     def shifted(self, prices: FloatArray, units: float) -> FloatArray:
         """Prices moved by a constant to where the dual is largest: no sample changes its mind.
