@@ -277,9 +277,10 @@ class TransportAssigner(Assigner):
             )
             return self._time_cut(centers, start, bound)
         prices = self._charged(settled.prices)
-        regret = state.evaluate(centers, prices, deadline, keep=True)
         totals = state.totals_at_centers()
-        cost = totals.cost
+        regret, cost = 0.0, totals.cost
+        if not state.take_prices(prices, settled.least_moves):
+            regret = state.evaluate(centers, prices, deadline, keep=True)
         labels = self.groups.expand(state.label, settled)
         units = state.units
         if settled.split_point.size:  # some samples of a point went elsewhere
