@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bckm import kernels
+from bckm import Constraints, kernels
 from bckm._core.deadline import Deadline
 from bckm.assign import ENGINES
 from bckm.assign.choose import choose
@@ -178,6 +178,41 @@ def test_few_points_when_time_is_up_in_the_first_step(monkeypatch):
     own = problem.cost(centers)[np.arange(start.size), start].sum()
     assert found.cost <= own * (1 + 1e-12)
     assert found.bound <= 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_paths_that_prove_all_labels_need_no_last_look(seed, monkeypatch):
+    monkeypatch.setattr("bckm.assign._few_points.COSTS", 0)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1_500, 3)) + 4 * rng.integers(0, 3, (1_500, 1))
+    weight = rng.uniform(0.1, 3, 1_500) if seed % 2 else None
+    problem = Problem.build(X, 20, Constraints(size_min=75, size_max=75), weight, n_jobs=1)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    assigner = ENGINES["transport"]().prepare(problem)
+    centers = problem.points[rng.choice(1_500, 20, replace=False)]
+    kept = []
+    evaluate = TransportState.evaluate
+
+    def heard(self, *args, keep=False):
+        kept.append(keep)
+        return evaluate(self, *args, keep=keep)
+
+    monkeypatch.setattr(TransportState, "evaluate", heard)
+    for _ in range(4):
+        found = assigner(centers, start, Deadline())
+        check(problem, found, centers)
+        state = assigner.levels[0]
+        value = problem.cost(centers) - state.prices
+        own = value[np.arange(1_500), found.labels]
+        value[np.arange(1_500), found.labels] = np.inf
+        assert (state.slack <= value.min(axis=1) - own).all()
+        assert found.bound == pytest.approx(found.cost, rel=1e-12)
+        centers = problem.means(found.labels, centers)
+    assert not all(kept)
+    assert sum(kept) == 0
+    # labels that have a regret are not taken for proven
+    least = np.zeros(20)
+    assert not state.take_prices(state.prices, least)
 
 
 def test_newton_steps_that_did_little_are_left_to_paths_where_few_are_wrong():

@@ -105,6 +105,13 @@ class Instance:
             answer.prices,
         )
         assert proof.cost - proof.value <= 1e-12 * proof.cost + proof.noise
+        value = pull[point, None] * cdist(self.X[point], self.centers, "sqeuclidean")
+        value -= answer.prices
+        own = value[np.arange(labels.size), labels]
+        value[np.arange(labels.size), labels] = np.inf
+        for a, least in enumerate(answer.least_moves):  # what no sample of the cluster gets below
+            gap = (value.min(axis=1) - own)[labels == a]
+            assert least <= gap.min(initial=np.inf) + 1e-12 * np.abs(own).max()
         return proof.cost
 
 
@@ -147,8 +154,10 @@ def test_few_points_give_the_optimum_and_slacks(seed):
     regret = np.maximum(0, own - value.min(axis=1)).sum()
     assert answer.regret == pytest.approx(regret, abs=1e-12 * cost.sum())
     value[np.arange(60), label] = np.inf
-    assert (slack <= value.min(axis=1) - own).all()
-    assert (slack >= (value.min(axis=1) - own) * (1 - 1e-5) - 1e-12 * cost.max()).all()
+    gap = value.min(axis=1) - own
+    assert (slack <= gap).all()
+    least = np.array([gap[label == a].min() for a in label])  # of its cluster, or its own
+    assert (slack >= least * (1 - 1e-5) - 1e-12 * cost.max()).all()
     if seed % 4 != 1 and (drawn.upper > 0).all():  # prices do not depend on those before
         exact = drawn.settle(exact_prices=True)[1].prices
         np.testing.assert_allclose(answer.prices, exact, rtol=1e-9, atol=1e-9)

@@ -183,10 +183,6 @@ class LinkedTransportAssigner(TransportAssigner):
             raise TimeUp
         return self._charged(settled.prices)
 
-    def _charged(self, prices: FloatArray) -> FloatArray:
-        """No subsidy for a cluster that need not hold anything."""
-        return np.where(self.lower == 0, np.minimum(prices, 0.0), prices)
-
     def _paid(self, prices: FloatArray) -> FloatArray:
         return np.asarray(self.listed.count[:, None] * prices)
 

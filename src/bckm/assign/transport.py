@@ -276,11 +276,11 @@ class TransportAssigner(Assigner):
                 state.units, state.prices
             )
             return self._time_cut(centers, start, bound)
-        # a cluster that need not hold anything has no subsidy: an empty one far away might get any
-        prices = np.where(self.lower == 0, np.minimum(settled.prices, 0.0), settled.prices)
-        regret = state.evaluate(centers, prices, deadline, keep=True)
+        prices = self._charged(settled.prices)
         totals = state.totals_at_centers()
-        cost = totals.cost
+        regret, cost = 0.0, totals.cost
+        if not state.take_prices(prices, settled.least_moves):
+            regret = state.evaluate(centers, prices, deadline, keep=True)
         labels = self.groups.expand(state.label, settled)
         units = state.units
         if settled.split_point.size:  # some samples of a point went elsewhere
@@ -293,6 +293,10 @@ class TransportAssigner(Assigner):
         known = totals if self.problem.cost_weight is self.problem.mass else None
         return Assignment(labels, cost, min(bound, cost), prices, known)
 
+    def _charged(self, prices: FloatArray) -> FloatArray:
+        """No subsidy for a cluster that need not hold anything: an empty one might get any."""
+        return prices if self.lower.all() else np.where(self.lower, prices, np.minimum(prices, 0.0))
+
     def _rounding(self, state: TransportState) -> float:
         """What rounding may have added to the dual value at the prices of a state.
 
@@ -301,13 +305,14 @@ class TransportAssigner(Assigner):
         """
         assert state.radius is not None
         prices, bounds = np.abs(state.prices), state.bounds
-        dearest = float(prices.max())
-        close = np.flatnonzero(~(state.slack > 0))
-        units = 1.0 if state.supply is None else state.supply[close]
-        rows = close if self.groups.first is None else self.groups.first[close]
-        cost = self.groups.weight[rows] * np.square(state.radius[close].astype(np.float64))
-        # the best value is below that of the label, and its cost by no more than two prices
-        values = float((units * (2 * cost + 4 * dearest)).sum())
+        close, values = np.empty(0, np.int64), 0.0
+        if not state.slack.min() > 0:
+            close = np.flatnonzero(~(state.slack > 0))
+            units = 1.0 if state.supply is None else state.supply[close]
+            rows = close if self.groups.first is None else self.groups.first[close]
+            cost = self.groups.weight[rows] * np.square(state.radius[close].astype(np.float64))
+            # the best value is below that of the label, and its cost by no more than two prices
+            values = float((units * (2 * cost + 4 * float(prices.max()))).sum())
         finite = np.minimum(np.maximum(bounds.upper, state.units), state.units.sum())
         sides = float(prices @ (finite + bounds.lower + state.units))
         steps = self.problem.points.shape[1] + state.k + 8 + close.size / 1024
@@ -367,8 +372,8 @@ class SmallTransportAssigner(TransportAssigner):
         if settled.stopped:
             state.centers = None
             return self._time_cut(centers, start)
-        # as in `TransportAssigner`; a price that falls makes no other label better
-        state.prices = np.where(self.lower == 0, np.minimum(settled.prices, 0.0), settled.prices)
+        # a price that falls makes no other label better
+        state.prices = self._charged(settled.prices)
         state.evaluated += state.points.n
         totals = state.totals_at_centers()
         bound = totals.cost - settled.regret

@@ -26,6 +26,8 @@ PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility 
 MOST = 40  # steps: from prices that are far too large it would take forever
 ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
 MANY = 2**15  # numbers that a look reads for each point, from which a list of clusters pays off
+EACH = 2**-51  # of a difference of costs and prices, for each feature, more than rounding can be
+CAREFUL = 4e-7  # more than float32 rounds by
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
 QUICK = 0.5  # a step that leaves less than this share is quick
 FORGET = 0.9  # what is left of the pace of the last step when none is taken
@@ -72,8 +74,7 @@ class SizeBounds:
 
     def complementary_slack(self, units: FloatArray, prices: FloatArray) -> float:
         """What the prices of bounds that do not bind cost: the gap of complementary slackness."""
-        subsidy, tax = np.maximum(prices, 0.0), np.maximum(-prices, 0.0)
-        return float(subsidy @ (units - self.lower) + tax @ (self.upper - units))
+        return float(prices @ (units - np.where(prices > 0, self.lower, self.upper)))
 
     def shifted(self, prices: FloatArray, units: float) -> FloatArray:
         """Prices moved by a constant to where the dual is largest: no sample changes its mind.
@@ -120,7 +121,7 @@ class TransportState:
         self.bounds = bounds
         self.threads = threads
         self.k = bounds.lower.size
-        self.weights = weights  # smallest and largest weight of a point in the cost
+        self.weights = sorted(set(weights))  # extremes of the weights of points in the cost
         self.label = np.zeros(points.n, np.int32)
         self.runner = np.zeros(points.n, np.int32)
         self.margin = np.zeros(points.n, np.float32)
@@ -216,6 +217,29 @@ class TransportState:
         self.slack[moved] = UNKNOWN
         self.radii_current = False
 
+    def take_prices(self, prices: FloatArray, least_moves: FloatArray) -> bool:
+        """Take prices at which no label has any regret, if the least moves prove that.
+
+        Least moves are what any sample of each cluster would cost more elsewhere, (k,) or empty.
+        Rounding may have added a little to the differences that they are made of.
+        """
+        if least_moves.size == 0 or not self.radii_current:
+            return False
+        assert self.centers is not None
+        held = self.units > 0
+        least = np.where(held, least_moves, 0.0)
+        own = max(self.weights) * np.square(self.reach) + 4 * float(np.abs(prices).max())
+        surely = least - EACH * (self.points.n_features + 8) * (least + own)
+        if not (surely > 0).all(where=held):
+            return False
+        fixed = self._drift(self.centers, prices)[0].astype(np.float32)[self.label]
+        slack = self.slack - fixed
+        slack -= CAREFUL * (np.abs(self.slack) + np.abs(fixed))
+        floor = (surely * (1 - CAREFUL)).astype(np.float32)
+        np.maximum(slack, floor[self.label], out=self.slack)
+        self.prices = prices
+        return True
+
     def direction(self) -> FloatArray | None:
         """Newton step; None where no sample is near enough to a border to measure a curvature."""
         bounds, prices, gradient = self.bounds, self.prices, self.gradient
@@ -268,12 +292,9 @@ class TransportState:
         apart = np.sqrt(squared_distances(move, move))
         turn = 2 * (np.einsum("id,id->i", old, move) - old @ move.T) + square - square[:, None]
         ends = []
-        for reach in (none, self.reach):
-            worst = np.full(self.k, -np.inf)
-            for weight in self.weights:  # linear in the weight: the extremes are enough
-                way = 2 * reach[:, None] * apart
-                worst = np.maximum(worst, _largest_other(rise - weight * (turn - way)) - rise)
-            ends.append(worst)
+        for change in (turn, turn - 2 * self.reach[:, None] * apart):
+            worst = [_largest_other(rise - weight * change) for weight in self.weights]
+            ends.append(np.max(worst, axis=0) - rise)  # linear in the weight: that is all of them
         slope = (ends[1] - ends[0]) / np.maximum(self.reach, 1e-300)
         # rounding of all this, from the size of the terms: they may cancel
         far = float(np.sqrt(np.square(old).sum(axis=1).max())) + float(self.reach.max())
@@ -282,11 +303,12 @@ class TransportState:
 
 
 def _largest_other(table: FloatArray) -> FloatArray:
-    """Largest entry of each row but for the one on the diagonal."""
-    others = np.array(table)
-    np.fill_diagonal(others, -np.inf)
-    largest: FloatArray = others.max(axis=1)
-    return np.where(np.isfinite(largest), largest, 0.0)  # k = 1
+    """Largest entry of each row but for the one on the diagonal, which is lost."""
+    if len(table) == 1:
+        return np.zeros(1)
+    np.fill_diagonal(table, -np.inf)
+    largest: FloatArray = table.max(axis=1)
+    return largest
 
 
 def newton(

@@ -130,9 +130,8 @@ def alternate(
                 moved=problem.structure.samples(found.labels != run.labels),
                 seconds=time.perf_counter() - began,
             )
-            before, priced = run.cost, found.prices is not None
-            after = replace(after, prices=found.prices, priced=priced)
-            run, known = replace(after, history=(*run.history, step)), True
+            before, known, priced = run.cost, True, found.prices is not None
+            run = replace(after, prices=found.prices, priced=priced, history=(*run.history, step))
             if report is not None:
                 report(run)
             shift = float(np.square(run.centers - centers).sum())

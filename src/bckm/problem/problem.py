@@ -244,17 +244,14 @@ class Problem:
         """
         sums = self._totals(labels, centers) if known is None else known
         mass, weighted = sums.mass, sums.sums
-        if (mass == 0).any():
+        if mass.all():
+            means = weighted / mass[:, None]
+        else:
             # a cluster of weightless samples has no weighted mean: its plain mean is as good
             weight = np.where(mass[labels] == 0, self.structure.count, self.mass)
             plain = arrays.totals(self.points, weight, labels, centers, self.threads)
-            mass, weighted = plain.mass, plain.sums
-        held = mass > 0
-        if held.all():
-            means = weighted / mass[:, None]
-        else:
-            means = np.array(centers)
-            means[held] = weighted[held] / mass[held, None]
+            means, held = np.array(centers), plain.mass > 0
+            means[held] = plain.sums[held] / plain.mass[held, None]
         # points cost as much less around their mean as its distance says; not where it cancels
         gain = float(sums.mass @ np.square(means - centers).sum(axis=1))
         if not gain <= sums.cost / 2:
@@ -292,7 +289,9 @@ class Problem:
         `cost` is what some labels that obey cost. A bound at given centers may be one on items by
         their `cost_weight`; where it has prices, it is their dual value.
         """
-        whole = cost + self.constant + 2 * float(self.soft.base_cost.sum())
+        whole = cost + self.constant
+        if self.soft.active:
+            whole += 2 * float(self.soft.base_cost.sum())
         lost = self.rounding.of_bound(whole)
         if centers is not None:
             lost += self.weightless_margin(centers, prices)
@@ -322,7 +321,7 @@ class Problem:
         """What all labels cost alike, and is no part of `cost`."""
         return self.scatter + self.soft.constant
 
-    @property
+    @cached_property
     def zero_tolerance(self) -> float:
         """What labels cost at most where rounding alone keeps samples from their centers."""
         return ZERO * float(self.mass.sum())

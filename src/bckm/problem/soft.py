@@ -8,6 +8,7 @@ and quotas are loads with a penalty per unit beyond their bounds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,7 @@ class Soft:
         """Whether items are tied by links."""
         return bool(self.ties.nnz)
 
-    @property
+    @cached_property
     def has_cluster_costs(self) -> bool:
         """Whether penalties of items depend on their own cluster alone."""
         return bool(self.cluster_cost.nnz or self.base_cost.any())
@@ -149,7 +150,7 @@ class Soft:
         """Whether an item's penalty depends on the labels of others."""
         return bool(self.ties.nnz or self.loads.number)
 
-    @property
+    @cached_property
     def active(self) -> bool:
         """Whether labels can change any penalty."""
         return self.couples or self.has_cluster_costs

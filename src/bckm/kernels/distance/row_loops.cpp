@@ -262,10 +262,12 @@ void some_moves(const double* cost, std::int64_t width, const std::int32_t* whic
 void moves(const double* cost, std::int64_t width, std::int64_t from, std::int64_t to,
            const std::int32_t* which, std::int64_t count, const double* own, double* move,
            std::int32_t* top) {
-    constexpr int parts = 4;
+    constexpr int parts = lanes == 8 ? 8 : 4, half = parts / 2;  // as many as registers hold
     std::int64_t i = from;
     for (; i + parts * lanes <= to; i += parts * lanes)
         some_moves<parts>(cost + i, width, which, count, own, move + i, top + i);
+    for (; i + half * lanes <= to; i += half * lanes)
+        some_moves<half>(cost + i, width, which, count, own, move + i, top + i);
     for (; i < to; i += lanes) some_moves<1>(cost + i, width, which, count, own, move + i, top + i);
 }
 

@@ -385,6 +385,7 @@ void add_transport(nb::module_& module) {
         .def_ro("paths", &SettleResult::paths)
         .def_ro("rounds", &SettleResult::rounds)
         .def_ro("regret", &SettleResult::regret)
+        .def_prop_ro("least_moves", column(&SettleResult::least_moves))
         .def_ro("stopped", &SettleResult::stopped);
     module.def("settle", settle, "points"_a, "centers"_a, "prices"_a, "label"_a.noconvert(),
                "slack"_a.noconvert(), "lower"_a, "upper"_a, "budget"_a, "seconds"_a, "threads"_a,

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t fewest_moves = 32;  // that are listed at once,
 constexpr std::int64_t share = 64;         // or one in so many
+constexpr double dear = 1.0 / 128;  // cost of a point and a pair in a pass, in those of one alone
 
 }  // namespace
 
@@ -18,7 +19,9 @@ Arcs::Arcs(const Points& points, const PricedCenters& priced, const std::int32_t
     : k(priced.k), width(padded(k)), points(points), priced(priced), label(label), slack(slack),
       threads(threads), limit(k * width, infinity), near(k * width, infinity),
       move(k * width, infinity), top(k * width, none), list_of(k * k, none), present(k),
-      is_explicit(points.n, 0), pair_bounds(points, priced, contenders), scratch(width) {}
+      is_explicit(points.n, 0), pair_bounds(points, priced, contenders), scratch(width) {
+    if (pair_bounds.has_contenders()) enough = dear * static_cast<double>(points.n * k);
+}
 
 void Arcs::add_first_points(std::int64_t budget) {
     reach = quantile(std::min(budget, points.n / 2));
@@ -73,7 +76,9 @@ void Arcs::add_first_points(std::int64_t budget) {
 }
 
 void Arcs::refine(std::int64_t a, std::int64_t b, double horizon) {
-    if (!raise_limits(a, b, horizon)) list_moves(a, b);
+    if (raise_limits(a, b, horizon)) return;
+    if (effort > enough) look_at_all();
+    else list_moves(a, b);
 }
 
 bool Arcs::raise_limits(std::int64_t a, std::int64_t b, double horizon) {
@@ -193,8 +198,30 @@ void Arcs::raise_reach(double most) {
     });
 }
 
+void Arcs::look_at_all() {
+    list_members();
+    enough = reach = infinity;
+    ++raises;
+    parallel(k, threads, [&](std::int64_t a, int) {
+        std::vector<std::int64_t> here;
+        for (const std::int64_t j : members(a))
+            if (!is_explicit[j]) here.push_back(j);
+        for (const std::int32_t f : present[a])
+            if (fragment[f].cluster == a) here.push_back(row_point[fragment[f].row]);
+        std::vector<double> bounds(width, infinity);
+        pair_bounds.lower_by_pass(a, here, bounds.data());
+        for (std::int64_t b = 0; b < k; ++b) {
+            if (b == a) continue;
+            double& most = limit[a * width + b];
+            most = near[a * width + b] = std::max(most, bounds[b]);
+            if (top[a * width + b] == none) move[a * width + b] = most;
+        }
+    });
+}
+
 void Arcs::list_moves(std::int64_t a, std::int64_t b) {
     list_members();
+    effort += static_cast<double>(member_begin[a + 1] - member_begin[a] + present[a].size());
     struct Candidate {
         double bound;  // below the cost of the move
         std::int64_t point;

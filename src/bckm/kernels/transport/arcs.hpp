@@ -107,6 +107,9 @@ private:
     // Slack is a weak bound on moves to far clusters: points with slack up to `most` get a bound
     // for each cluster, by one pass.
     void raise_reach(double most);
+    // The bounds of contenders are weak for far clusters, too: all points get bounds from all their
+    // features, by one pass.
+    void look_at_all();
     // Lists more moves from a to b.
     void list_moves(std::int64_t a, std::int64_t b);
 
@@ -137,6 +140,8 @@ private:
     std::vector<std::vector<std::int32_t>> present;  // fragments in each cluster; some have left
     std::vector<char> is_explicit;                   // (n,)
     double reach = -infinity;
+    double effort = 0.0;  // of listing moves, in points; what it may be before `look_at_all`
+    double enough = infinity;
     std::vector<std::uint32_t> member;  // points by label
     std::vector<float> member_slack;    // in the same order: passes read it from end to end
     std::vector<std::int64_t> member_begin;

@@ -120,31 +120,36 @@ void DenseArcs::transfer(std::int32_t j, std::int32_t to) {
     move_[to * width + to] = infinity;
 }
 
-double DenseArcs::prove(const std::vector<double>& price, float* slack) const {
-    double dearest = 0.0;
+double DenseArcs::prove(const std::vector<double>& price, float* slack) {
+    double dearest = 0.0, regret = 0.0;
     std::vector<double> minus(k);
     for (std::int64_t i = 0; i < k; ++i) {
         minus[i] = -price[i];
         dearest = std::max(dearest, std::fabs(price[i]));
     }
     const double rounding = 2.3e-16 * 2.0 * (static_cast<double>(priced_.dims) + 8.0);
-    std::vector<double> part(chunks(n), 0.0);
-    parallel(chunks(n), threads_, [&](std::int64_t c, int) {
+    // a value rounds by a few units of the cost and the price that it is made of
+    const auto surely = [=](double gap, double cost) {
+        const double least = gap - rounding * (std::fabs(gap) + cost + 4.0 * dearest);
+        return static_cast<float>(std::clamp(least * (1.0 - 1e-6), -3e38, 3e38));
+    };
+    for (std::int64_t a = 0; a < k; ++a) {
+        double dearest_here = 0.0;
+        for (const std::int32_t j : member_[a]) dearest_here = std::max(dearest_here, own_[j]);
+        const double gap = loops_.least(from(a), minus.data(), k).value + price[a];
+        const float together = surely(gap, dearest_here);
+        for (const std::int32_t j : member_[a]) slack[j] = together;
+        if (together > 0.0f) continue;
         std::vector<double> others = minus;
-        const std::int64_t to = std::min(n, (c + 1) * chunk);
-        for (std::int64_t j = c * chunk; j < to; ++j) {
-            const double* cost = cost_ + j * width;
-            const std::int32_t a = label_[j];
-            others[a] = infinity;
-            const double gap = loops_.least(cost, others.data(), k).value - (cost[a] - price[a]);
-            others[a] = minus[a];
-            part[c] += std::max(0.0, -gap);
-            // a value rounds by a few units of the cost and the price that it is made of
-            const double error = rounding * (std::fabs(gap) + cost[a] + 4.0 * dearest);
-            slack[j] = static_cast<float>(std::clamp((gap - error) * (1.0 - 1e-6), -3e38, 3e38));
+        others[a] = infinity;
+        for (const std::int32_t j : member_[a]) {
+            const double each =
+                loops_.least(cost_ + j * width, others.data(), k).value - (own_[j] - price[a]);
+            regret += std::max(0.0, -each);
+            slack[j] = surely(each, own_[j]);
         }
-    });
-    return std::accumulate(part.begin(), part.end(), 0.0);
+    }
+    return regret;
 }
 
 void DenseArcs::renew(std::int64_t a) {

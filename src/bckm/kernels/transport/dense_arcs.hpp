@@ -53,8 +53,9 @@ public:
     void transfer(std::int32_t j, std::int32_t to);
 
     // What the labels cost more than the best ones at some prices; into `slack`, what any other
-    // cluster would cost each point more, less what rounding may have added.
-    double prove(const std::vector<double>& price, float* slack) const;
+    // cluster would cost each point more at least: as much as the cheapest move of its cluster
+    // where that is proven to cost something, else less what rounding may have added.
+    double prove(const std::vector<double>& price, float* slack);
 
     const std::int64_t n, k, width;
 

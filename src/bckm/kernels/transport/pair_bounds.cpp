@@ -50,6 +50,11 @@ void PairBounds::lower_by_pass(std::int64_t a, const std::vector<std::int64_t>& 
     const int size = packed_.kernel.samples, lanes = packed_.kernel.lanes;
     const auto count = static_cast<std::int64_t>(listed.size());
     if (count == 0) return;
+    if (keeps_) {
+        Kept& kept = kept_[a];
+        kept.points.reserve(kept.points.size() + count);
+        kept.tiles.reserve(kept.tiles.size() + (count + size - 1) / size * lines_of_tile());
+    }
     Tile tile(packed_);
     std::vector<float> buffer(packed_.width * lanes + 16, 3.0e38f);
     const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
@@ -67,8 +72,10 @@ void PairBounds::lower_by_pass(std::int64_t a, const std::vector<std::int64_t>& 
                                       packed_.bias.data(), packed_.width, a, minima));
     }
     for (std::int64_t b = 0; b < priced_.k; ++b) {
-        const double least = *std::min_element(minima + b * lanes, minima + (b + 1) * lanes);
-        bounds[b] = std::min(bounds[b], cost_of(a, b, least, square, own));
+        float* lane = minima + b * lanes;
+        for (int half = lanes / 2; half > 0; half /= 2)  // what a vector does at once
+            for (int q = 0; q < half; ++q) lane[q] = std::min(lane[q], lane[q + half]);
+        bounds[b] = std::min(bounds[b], cost_of(a, b, lane[0], square, own));
     }
 }
 

@@ -23,6 +23,10 @@ public:
     // where it has any, else by one float32 pass. Different clusters may be lowered at once.
     void lower(std::int64_t a, const std::vector<std::int64_t>& listed, double* bounds);
 
+    // The same by a pass, whether points have contenders or not.
+    void lower_by_pass(std::int64_t a, const std::vector<std::int64_t>& listed, double* bounds);
+    bool has_contenders() const { return contenders_ != nullptr; }
+
     // Whether `near` knows all points that were listed.
     bool keeps() const { return keeps_; }
     // Those of the points that were listed for a whose move to b may cost less than `most`, and a
@@ -34,7 +38,6 @@ private:
     std::vector<std::int64_t> lower_from_lists(std::int64_t a,
                                                const std::vector<std::int64_t>& listed,
                                                double* bounds) const;
-    void lower_by_pass(std::int64_t a, const std::vector<std::int64_t>& listed, double* bounds);
     void keep(std::int64_t a, const std::int64_t* listed, int filled, Tile& tile, double square);
     // What a move costs at least, where values differ by `gap`; `square` is that of `Packed`, and
     // `own` the largest value in cluster a.

@@ -103,6 +103,14 @@ public:
         return out;
     }
 
+    std::vector<double> least_moves(const std::vector<double>& at) const {
+        std::vector<double> least(k), minus(k);
+        for (std::int64_t i = 0; i < k; ++i) minus[i] = -at[i];
+        for (std::int64_t a = 0; a < k; ++a)  // the arc to itself is infinite
+            least[a] = loops.least(arcs.from(a), minus.data(), k).value + at[a];
+        return least;
+    }
+
     const std::int64_t k;
     std::vector<double> price;  // (k + 1)
 
@@ -348,6 +356,7 @@ SettleResult settle(const Points& points, const PricedCenters& priced, std::int3
             arcs.add_first_points(budget);
             network.find_paths(out, most_rounds, stop);
             if (!out.stopped) network.center(exact_prices, stop);
+            if (!out.stopped) out.least_moves = network.least_moves(network.prices());
         }
     } catch (const Stopped&) {
         out.stopped = true;
@@ -370,8 +379,10 @@ SettleResult settle_few(const Points& points, const PricedCenters& priced, std::
             return network.start_flow(arcs.units().data(), lower, upper);
         };
         const std::int64_t wrong = start_flow();
-        if (wrong > points.n / 16) {  // after large moves prices are often worse than none
-            const std::vector<double> before = network.price;
+        const std::vector<double> before = network.price;
+        const bool priced_at_all = std::any_of(before.begin(), before.end(),
+                                               [](double one) { return one != 0.0; });
+        if (priced_at_all && wrong > points.n / 16) {  // after large moves often worse than none
             std::fill(network.price.begin(), network.price.end(), 0.0);
             arcs.choose(network.price);
             if (start_flow() > wrong) {

@@ -19,6 +19,9 @@ struct SettleResult {
     std::int64_t paths = 0;   // augmenting paths
     std::int64_t rounds = 0;  // searches for shortest paths
     double regret = 0.0;      // of `settle_few`: what rounding has left
+    // (k,): what moving any sample out of each cluster costs at least at these prices, up to the
+    // rounding of costs; of `settle` where paths were looked for
+    std::vector<double> least_moves;
     bool stopped = false;     // by `stop` or `most_rounds`: labels are as they were
 };
 
