@@ -8,7 +8,7 @@ are; if not, a model of all these rows gives the next prices (`row_model`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -31,11 +31,12 @@ from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import MOST, Question
 from bckm.blocks.row_model import RowModel
 from bckm.blocks.sample_rows import SampleRows
-from bckm.blocks.settling import Parts, Settled, Settling, Short
+from bckm.blocks.settling import PROOF, Parts, Settled, Settling, Short
 from bckm.blocks.step import Memory, Step
 from bckm.blocks.survey import Survey
 from bckm.kernels import missing
 
+AWAY = 2.0**-26, 2.0**-16, 2.0**-8, 2.0**-3  # of the frame: centers beside, if none are found
 ROUNDS = 40  # looks, after which labels within the bounds have to do
 GROW, PATIENCE = 2.0, 2  # from the third look on, prices are trusted so many times less each time
 SAMPLING = 0.35  # times sqrt(k / sample): share of the samples that are wrong at first
@@ -120,8 +121,26 @@ class Coordinator:
         Depends on the arguments and the data alone: nothing is kept from step to step.
         """
         deadline = Deadline() if deadline is None else deadline
-        attempt = _Attempt(self, np.ascontiguousarray(centers), deadline)
-        return attempt.run(prices, memory)
+        centers = np.ascontiguousarray(centers)
+        attempt = _Attempt(self, centers, deadline)
+        try:
+            return attempt.run(prices, memory)
+        except _TooManyTied:
+            pass
+        # more rows at borders than a message may hold, such as those between two equal centers:
+        # centers a little beside tell them apart, whose labels cost more by as little
+        way = np.random.default_rng(0).standard_normal(centers.shape)
+        for away in AWAY:
+            try:
+                found = _Attempt(self, centers + away * way, deadline).run(prices, memory)
+            except _TooManyTied:
+                continue
+            return attempt.with_labels_of(found)
+        raise RuntimeError(f"no assignment was found in {ROUNDS} looks")
+
+
+class _TooManyTied(Exception):
+    """No labels within the bounds were found."""
 
 
 class _Attempt:
@@ -135,6 +154,7 @@ class _Attempt:
         self.log: list[dict[str, Any]] = []
         self.looks = 0  # before those that bring rows
         self.sampled: RowModel | None = None  # where the step began
+        self.highest = -np.inf  # dual value, if no labels were found
         self.pairs = Pairs(centers, coordinator.threads)
         self.planner = Planner(
             self.sample,
@@ -162,8 +182,13 @@ class _Attempt:
             model, tried = self.settle(seen, fell=fell)
             if isinstance(tried, Settled):
                 return self.done(seen, tried, first, begin, before, memory)
-            if tried.parts is not None and not fell:
-                spare = seen, tried.parts
+            if tried.parts is not None:
+                # the dual value of the look is a bound, whatever other rows permit
+                found = self.settling(seen).unproven(tried.parts, seen.dual)
+                if found.gap <= PROOF * found.cost:
+                    return self.done(seen, found, first, begin, before, memory)
+                if not fell:
+                    spare = seen, tried.parts
             self.log[-1].update(fell=fell, excess=tried.excess, quick=model is not None)
             last_p = p
             if fell:
@@ -196,8 +221,11 @@ class _Attempt:
                 OUTER * seen.answer.farthest,
                 GROW ** max(0.0, number + 1 - PATIENCE),
             )
+            if self.planner.is_lost:
+                break
+        self.highest = -np.inf if best is None else best.dual
         if spare is None or best is None or first is None:
-            raise RuntimeError(f"no assignment was found in {ROUNDS} looks")
+            raise _TooManyTied
         seen, parts = spare
         found = self.settling(seen).unproven(parts, best.dual)
         return self.done(seen, found, first, begin, before, memory)
@@ -337,7 +365,7 @@ class _Attempt:
         if taken.overflow:
             self.planner.ask_less()
         model: Model | None = None
-        if not missing and not fell:
+        if not missing and not fell and not self.sample.alike:
             model = self.near(seen)
             left = model.model.approach(self.centers, self.deadline)
             if left is None:
@@ -350,6 +378,26 @@ class _Attempt:
         if model is not None and settling.beyond(p) > HOPELESS:
             return model, Short()
         return model, settling.settled(p, self.deadline)
+
+    def with_labels_of(self, step: Step) -> Step:
+        """A step at other centers with the cost of its labels here, and the bound that was found.
+
+        Labels follow from those centers, means do not.
+        """
+        settled, centers = step.settled, self.centers
+        k = self.k
+        plan = Plan(np.zeros((k, k)), np.zeros(k))  # no rows
+        seen = self.look(settled.prices, plan, ROUNDS)
+        highest = max(self.highest, seen.dual)
+        here = np.square(centers - settled.means).sum(axis=1)
+        there = np.square(step.question.centers - settled.means).sum(axis=1)
+        cost = max(settled.cost + float(settled.sizes @ (here - there)), 0.0)
+        rounding = settled.cost - settled.gap - settled.bound
+        bound = max(min(highest, cost) - max(rounding, 0.0), 0.0)
+        means = np.where(settled.sizes[:, None] > 0, settled.means, centers)
+        settled = replace(settled, cost=cost, bound=bound, gap=cost - highest, means=means)
+        passes = step.passes + len(self.log)
+        return replace(step, settled=settled, passes=passes, log=(*self.log, *step.log))
 
     def done(
         self,

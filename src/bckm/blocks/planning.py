@@ -25,6 +25,8 @@ ALL = 2**12  # so few rows are all returned
 MANY = 32  # the budget is not below one of so many that a message may hold
 TELLING = 32  # points that tell a ratio
 TINY = 4.0  # the least limit, in roundings: samples exactly at a border
+LOST = 1e-6  # the same where no look will do
+FINER = 8.0  # where they are too many, they are told apart as far as numbers go
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +68,18 @@ class Planner:
         self.budget = min(most / 2, max(self.n / PART, LITTLE, each))  # rows of a look
         if quick:
             self.budget = min(self.budget, max(QUICK, QUICK_EACH * len(centers)))
+        self.drawn = self.budget  # rows from beyond
+        self.tiny = TINY
 
     def ask_less(self) -> None:
         """There were more rows than a message may hold."""
         self.budget = max(self.budget / 2, self.most / MANY)
+        self.tiny /= FINER
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there are too many rows at one border that numbers do not tell apart."""
+        return self.tiny < LOST
 
     def plan(
         self,
@@ -90,7 +100,7 @@ class Planner:
             return Plan.everything(k)
         fewest = max(FEWEST, self.budget / (8 * k))
         beside = borders.reach(np.full(k, grow * fewest)) / 2
-        least = TINY * rounding_of_gaps(self.centers, prices)
+        least = self.tiny * rounding_of_gaps(self.centers, prices)
         moves = borders.moves(wrong, self.threads)
         limit = pairs.limits(prices, farthest, moves, SURE * grow, beside, least)
         few = _Few(self, prices)
@@ -110,7 +120,7 @@ class Planner:
         ratio = few.ratio(limit)
         at = np.flatnonzero((ratio > 1) & (few.gap <= wide[few.label]))
         drawn = float((few.samples[at] / 2.0 ** np.frexp(ratio[at])[1]).sum())
-        thin = max(0, int(np.ceil(np.log2(max(drawn, 1.0) / self.budget))))
+        thin = max(0, int(np.ceil(np.log2(max(drawn, 1.0) / self.drawn))))
         return Plan(limit, wide, thin)
 
 

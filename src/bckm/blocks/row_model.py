@@ -21,7 +21,7 @@ from bckm.kernels import missing, native
 ENOUGH = 0.25  # samples per cluster that may be in the wrong one
 LEFT = 0.02  # or this share of those that were
 LISTED = 0.08  # the same of lists, which are no better than the rows they are of
-ONE, SLOW = 1.0, 0.25  # of lists: wrong samples per cluster, or the share, that may be left
+SLOW = 0.25  # share of wrong samples that lists may leave
 MANY = 0.15  # more than this share is too many: shortest paths
 FEW_WRONG = 8.0  # so few, per cluster, are brought where they belong by shortest paths, too
 ROUNDS = 16  # of shortest paths, for each cluster and sample that is wrong
@@ -101,7 +101,7 @@ class RowModel:
         """
         state, wrong, before = self.state, self.state.infeasibility, self.state.gradient
         assert isinstance(state, ListedRows)
-        target, enough = max(ENOUGH * state.k, LISTED * wrong), max(ONE * state.k, SLOW * wrong)
+        target, enough = max(ENOUGH * state.k, LISTED * wrong), max(ENOUGH * state.k, SLOW * wrong)
         newton(state, centers, target, deadline)
         left = np.abs(state.gradient)
         if float(left.sum()) / 2 > enough:
@@ -116,8 +116,8 @@ class RowModel:
         wrong = state.infeasibility
         approach(state, centers, max(ENOUGH * k, LEFT * wrong), deadline)
         left = state.infeasibility
-        many = left > max(2.0 * k, MANY * wrong)
-        if (many or (exact and 0 < left <= FEW_WRONG * k)) and not missing:
+        many = left > (ENOUGH * k if exact else max(2.0 * k, MANY * wrong))
+        if (many or (exact and left > 0)) and not missing:
             self._settle(centers, deadline)
 
     def _settle(self, centers: FloatArray, deadline: Deadline) -> None:
