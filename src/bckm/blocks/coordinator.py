@@ -46,6 +46,9 @@ OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the 
 BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
 FAR = 0.02  # share of all samples, more of which cannot be brought where they belong by looks
 ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
+FEW, FEWEST = 4.0, 0.5  # wrong samples per cluster that are settled at once; that only exact models
+# know better
+LACKING = 16.0  # rows near borders for each wrong one, or each cluster, of which there is a model
 HOPELESS = 1.0  # rows that lead to prices so far beyond what others permit are not settled
 SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
@@ -125,7 +128,7 @@ class Coordinator:
         attempt = _Attempt(self, centers, deadline)
         try:
             return attempt.run(prices, memory)
-        except _TooManyTied:
+        except _TooManyTiedError:
             pass
         # more rows at borders than a message may hold, such as those between two equal centers:
         # centers a little beside tell them apart, whose labels cost more by as little
@@ -133,13 +136,13 @@ class Coordinator:
         for away in AWAY:
             try:
                 found = _Attempt(self, centers + away * way, deadline).run(prices, memory)
-            except _TooManyTied:
+            except _TooManyTiedError:
                 continue
             return attempt.with_labels_of(found)
         raise RuntimeError(f"no assignment was found in {ROUNDS} looks")
 
 
-class _TooManyTied(Exception):
+class _TooManyTiedError(Exception):
     """No labels within the bounds were found."""
 
 
@@ -201,7 +204,8 @@ class _Attempt:
             else:
                 best, back = seen, 0
                 if model is None:
-                    model = self.gathered(seen)
+                    lacks = self.lacks(seen)
+                    model = self.gathered(seen) if lacks else self.near(seen, listed=False)
                     model.model.solve(self.centers, self.deadline, exact=True)
                     model.left = np.abs(model.model.state.gradient)
                 wrong = model.left
@@ -225,7 +229,7 @@ class _Attempt:
                 break
         self.highest = -np.inf if best is None else best.dual
         if spare is None or best is None or first is None:
-            raise _TooManyTied
+            raise _TooManyTiedError
         seen, parts = spare
         found = self.settling(seen).unproven(parts, best.dual)
         return self.done(seen, found, first, begin, before, memory)
@@ -269,8 +273,8 @@ class _Attempt:
         nowhere, far = np.zeros((1, k)), state.answer.farthest
         return p, self.planner.plan(p, borders, wrong, nowhere, far, 1.0)
 
-    def near(self, seen: Seen) -> Model:
-        """A model of the rows of a look alone, at its prices."""
+    def near(self, seen: Seen, *, listed: bool = True) -> Model:
+        """A model of the rows of a look alone, at its prices; `listed`: and their best clusters."""
         question, answer, c = seen.question, seen.answer, self.coordinator
         taken, drawn = answer.taken, [answer.drawn]
         if taken.overflow:
@@ -281,9 +285,13 @@ class _Attempt:
             rows, number = united(rows, number)
         points = question.frame.inside(np.concatenate([taken.rows, rows]))
         supply = np.concatenate([taken.number, number])
-        model = RowModel.listed(
-            points, supply, self.bounds, self.centers, question.prices, c.threads
-        )
+        if listed:
+            model = RowModel.listed(
+                points, supply, self.bounds, self.centers, question.prices, c.threads
+            )
+        else:
+            model = RowModel(points, supply, self.bounds, c.threads)
+            model.go(self.centers, question.prices, self.deadline)
         # all other rows stay where they are
         model.state.bounds = self.bounds.moved(model.state.units - answer.counts)
         return Model(model, len(taken.rows))
@@ -354,6 +362,13 @@ class _Attempt:
         )
         return Seen(question, answer, gradient, dual)
 
+    def lacks(self, seen: Seen) -> bool:
+        """Whether the rows of a look are not enough for a model: others may have to move."""
+        taken, drawn = seen.answer.taken, seen.answer.drawn
+        near = float(taken.number.sum() + drawn.number.sum())
+        wrong = float(np.abs(seen.gradient).sum()) / 2
+        return missing != "" or self.sample.alike or near < LACKING * max(wrong, self.k)
+
     def settling(self, seen: Seen) -> Settling:
         """What can be settled after a look."""
         c = self.coordinator
@@ -364,20 +379,27 @@ class _Attempt:
         taken, p = seen.answer.taken, seen.question.prices
         if taken.overflow:
             self.planner.ask_less()
-        model: Model | None = None
-        if not missing and not fell and not self.sample.alike:
-            model = self.near(seen)
-            left = model.model.approach(self.centers, self.deadline)
-            if left is None:
-                model = None
-            else:
-                p, model.left = model.model.prices, left
-        if taken.overflow or np.abs(seen.gradient).sum() > 2 * taken.number.sum():
-            return model, Short()
-        settling = self.settling(seen)
-        if model is not None and settling.beyond(p) > HOPELESS:
-            return model, Short()
-        return model, settling.settled(p, self.deadline)
+        wrong = float(np.abs(seen.gradient).sum()) / 2
+        settling = None
+        if not taken.overflow and wrong <= taken.number.sum():
+            settling = self.settling(seen)
+        tried: Settled | Short = Short()
+        if settling is not None and wrong <= FEW * self.k:
+            tried = settling.settled(p, self.deadline)
+            if isinstance(tried, Settled):
+                return None, tried
+        if wrong <= FEWEST * self.k or missing or fell or self.sample.alike:
+            if settling is not None and wrong > FEW * self.k:
+                tried = settling.settled(p, self.deadline)
+            return None, tried
+        model = self.near(seen)
+        left = model.model.approach(self.centers, self.deadline)
+        if left is None:
+            return None, tried
+        model.left, to = left, model.model.prices
+        if settling is not None and settling.beyond(to) <= HOPELESS:
+            tried = settling.settled(to, self.deadline)
+        return model, tried
 
     def with_labels_of(self, step: Step) -> Step:
         """A step at other centers with the cost of its labels here, and the bound that was found.
