@@ -70,7 +70,7 @@ class Borders:
         begin, end = self.edge[place], self.edge[place + 1]
         return np.where(held[:, -1] > 0, begin + np.clip(share, 0.0, 1.0) * (end - begin), 0.0)
 
-    def laplacian(self, wrong: FloatArray) -> FloatArray | None:
+    def laplacian(self, wrong: FloatArray, ridge: float = RIDGE) -> FloatArray | None:
         """How many samples clusters win per unit of price, (k, k), measured around the borders.
 
         As deep as those are that so many wrong ones, and a few more, lie; None without a border.
@@ -85,7 +85,7 @@ class Borders:
         mean = float(degree.mean())
         if not mean > 0:
             return None
-        return np.diag(np.where(degree > 0, degree * (1 + RIDGE), RIDGE * mean)) - weight
+        return np.diag(np.where(degree > 0, degree * (1 + ridge), ridge * mean)) - weight
 
     def moves(self, wrong: FloatArray, threads: int = 1) -> FloatArray:
         """How prices may be wrong, `DRAWS` times (k, draws), with so many wrong samples.
@@ -117,12 +117,14 @@ def newton_direction(
     prices: FloatArray,
     gradient: FloatArray,
     wrong: FloatArray | None = None,
+    ridge: float = RIDGE,
 ) -> FloatArray | None:
     """Newton step of the dual; None where no sample is near a border.
 
-    `wrong` is as in `Borders.laplacian`, by default what the gradient tells.
+    `wrong` is as in `Borders.laplacian`, by default what the gradient tells; a larger `ridge` damps
+    the step, most of all between clusters that hardly any sample connects.
     """
-    matrix = borders.laplacian(np.abs(gradient) if wrong is None else wrong)
+    matrix = borders.laplacian(np.abs(gradient) if wrong is None else wrong, ridge)
     if matrix is None:
         return None
     active = (gradient != 0) | (prices != 0) | (bounds.lower == bounds.upper)

@@ -12,14 +12,15 @@ from bckm._core.types import FloatArray
 from bckm.assign.transport_state import SizeBounds, TransportState, walk
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
-from bckm.blocks.borders import LEAST, PER_WRONG, Borders, newton_direction
+from bckm.blocks.borders import LEAST, PER_WRONG, RIDGE, Borders, newton_direction
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import QuickHolder
 from bckm.blocks.question import Question
 
 DENSE = 0.002  # share of the rows of a cluster that a curvature is measured from, at least
-LONG = 8.0  # no price goes farther than so many times as deep as that is
-LOOKS, SLOW = 12, 0.5  # at most; one that leaves more than this share is the last
+LOOKS = 12  # at most
+SLOW, PATIENCE = 0.5, 2  # a step that leaves more than this share is slow; so many are enough
+STRONGER, WEAKER, STRONGEST = 30.0, 3.0, 0.3  # damping after a step that went too far, or did not
 
 
 class LookState(TransportState):
@@ -48,29 +49,25 @@ class LookState(TransportState):
         """So many rows of each cluster that are nearest to others."""
         return self.holder.borders(self.question, goal)
 
-    def direction(self) -> FloatArray | None:
-        """Newton step; None where no sample is near a border."""
+    def damped(self, ridge: float) -> FloatArray | None:
+        """Newton step, damped; None where no sample is near a border."""
         # all rows are there to be counted: more of them than where a sample tells of borders
         wrong = np.maximum(np.abs(self.gradient), DENSE * self.units.sum() / self.k)
-        goal = np.maximum(LEAST, PER_WRONG * wrong)
-        borders = self.borders(goal)
-        step = newton_direction(borders, self.bounds, self.prices, self.gradient, wrong)
-        if step is None:
-            return None
-        depth = LONG * np.maximum(borders.reach(goal), float(borders.reach(goal).mean()))
-        return np.clip(step, -depth, depth)
+        borders = self.borders(np.maximum(LEAST, PER_WRONG * wrong))
+        return newton_direction(borders, self.bounds, self.prices, self.gradient, wrong, ridge)
 
 
 def approach(state: LookState, centers: FloatArray, target: float, deadline: Deadline) -> None:
     """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow.
 
-    Where a step brings little, or lowers the dual, clusters lie in groups that hardly any sample
-    connects, and a model of the rows knows more.
+    Where clusters lie in groups that hardly any sample connects, steps go too far; damped ones
+    bring samples where they belong within groups, and a model of the rows does the rest.
     """
+    ridge, slow = RIDGE, 0
     for _ in range(LOOKS):
-        if state.infeasibility <= target:
+        if state.infeasibility <= target or slow >= PATIENCE:
             return
-        step = state.direction()
+        step = state.damped(ridge)
         if step is None:
             return
         before, dual, wrong = state.prices, state.dual, state.infeasibility
@@ -78,6 +75,9 @@ def approach(state: LookState, centers: FloatArray, target: float, deadline: Dea
         state.evaluate(centers, state.bounds.shifted(after, float(state.units.sum())), deadline)
         if state.dual <= dual:
             state.evaluate(centers, before, deadline)
-            return
-        if state.infeasibility > SLOW * wrong:
-            return
+            ridge *= STRONGER
+            if ridge > STRONGEST:
+                return
+            continue
+        ridge = max(RIDGE, ridge / WEAKER)
+        slow = slow + 1 if state.infeasibility > SLOW * wrong else 0
