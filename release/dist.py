@@ -23,12 +23,12 @@ DIST = ROOT / "dist"
 
 # What a wheel may hold, and an sdist; anything else is an accident
 WHEEL = re.compile(
-    r"bckm/([\w/]+\.(py|pyi|csv|cu)|app/static/[\w.-]+|py\.typed|kernels/_native\.[\w.-]+\.(so|pyd))"
+    r"bckm/([\w/]+\.(py|pyi|csv|cu)|app/static/[\w./-]+|py\.typed|kernels/_native\.[\w.-]+\.(so|pyd))"
     r"|bckm-[\w.]+\.dist-info/[\w./]+"
 )
 SDIST = re.compile(
     r"(CMakeLists\.txt|LICENSE|PKG-INFO|README\.md|CITATION\.cff|pyproject\.toml)"
-    r"|src/bckm/([\w/]+\.(py|pyi|csv|cu|cpp|hpp)|app/static/[\w.-]+|py\.typed"
+    r"|src/bckm/([\w/]+\.(py|pyi|csv|cu|cpp|hpp)|app/static/[\w./-]+|py\.typed"
     r"|kernels/([\w/]+/)?README\.md)"
 )
 KERNELS = "bckm/blocks/gpu/kernels.cu"  # compiled where there is a GPU
