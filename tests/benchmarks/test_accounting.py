@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from bckm import Constraints
 from bckm._core.deadline import Deadline
 from bckm.assign import _few_points, transport
 from bckm.assign.base import STEP
+from bckm.fit.search import coarse
 from bckm.fit.search.anneal import Annealing
 from bckm.fit.search.local import LocalSearch
-from bckm.kernels import missing
+from bckm.kernels import missing, native
 from bckm.problem.problem import Problem
+from bckm.programs import highs
 from benchmarks.mixed.accounting import measured
 
 
@@ -131,3 +134,64 @@ def test_annealing_counts_proposals_and_candidates(d):
     assert found.work >= proposed * (32 + 3 * d)
     # half of them are swaps, for which six items are looked at; now and then all are
     assert found.work <= 1.5 * proposed * (32 + 3 * d + 3 * (6 + 2 * d))
+
+
+def programs(rows):
+    """Twelve items in three places, with so many rows that couple them."""
+    rng = np.random.default_rng(1)
+    once = sp.kron(sp.eye_array(12), np.ones((1, 3)))
+    matrix = sp.vstack([once, sp.csr_array(rng.integers(1, 9, (rows, 36)))], format="csc")
+    lower = np.concatenate([np.ones(12), np.full(rows, -np.inf)])
+    upper = np.concatenate([np.ones(12), np.full(rows, 52.0)])
+    return matrix, lower, upper, rng
+
+
+def test_tree_searches_count_questions_by_what_couples_items():
+    run, number, question, further, by_size = highs.MIP_WORK
+    for rows in (2, 6):
+        matrix, lower, upper, rng = programs(rows)
+        model = highs.Model(matrix, lower, upper, integer=True)
+        solution = model.solve(rng.random(36), Deadline())
+        size = rows + (36 - 12) / 2
+        iterations = model._solver.getInfo().simplex_iteration_count
+        beyond = max(0, iterations - (12 + rows) / 2) * (further + by_size * size)
+        counted = run + number * matrix.nnz + model._asked * question * size + beyond
+        assert model._asked > 0
+        assert solution.work == pytest.approx(counted)
+
+
+def test_lps_from_a_basis_count_dearer_iterations():
+    matrix, lower, upper, rng = programs(4)
+    model = highs.Model(matrix, lower, upper)
+    dense = matrix.nnz - 2 * 36
+    for run, number, each, by_number, by_row in (highs.LP_WORK, highs.WARM_WORK):
+        solution = model.solve(rng.random(36), Deadline())
+        iterations = max(1, model._solver.getInfo().simplex_iteration_count)
+        counted = run + number * matrix.nnz
+        counted += iterations * (each + by_number * dense + by_row * matrix.shape[0])
+        assert solution.work == pytest.approx(counted)
+
+
+@pytest.mark.skipif(bool(missing), reason="the coarse search is compiled")
+def test_a_coarse_search_counts_cells_steps_and_paths(monkeypatch):
+    """Sizes that are hard to keep take more searches for paths: they are not free."""
+    steps, rounds = 0, 0
+    settle = native.settle
+
+    def counted(*args):
+        nonlocal steps, rounds
+        settled = settle(*args)
+        steps, rounds = steps + 1, rounds + settled.rounds
+        return settled
+
+    monkeypatch.setattr(coarse.native, "settle", counted)
+    problem, *_ = drawn(3000, 10, 2, size_min=300, size_max=300)
+    search = coarse.CoarseSearch(problem, Deadline())
+    assert search.work == 3000 * (coarse.PUT + 2 * coarse.PUT_FEATURE)
+    before = search.work
+    search(np.random.default_rng(0), 2e7)
+    cells = len(search._cells.units)
+    step = coarse.STEP + cells * 10 * (coarse.LOOK + 2 * coarse.FEATURE)
+    paths = rounds * (coarse.PATHS + coarse.PATHS_PAIR * 100)
+    assert rounds > steps > 10
+    assert before + step * steps + paths < search.work < 2e7 + 2 * before + 1e7

@@ -23,15 +23,20 @@ MIXED = 1e-9  # where some columns are integral and some are not
 SMALL = 1e-9  # HiGHS takes smaller coefficients for zero
 AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 LARGE = 20_000  # columns of an LP that may take long
-# work (see `Assigner.work`), measured by `benchmarks.mixed.accounting`. Of an LP, with writing it:
-# of a run, of a number in the matrix; of an iteration, and of it for each number beyond two in a
-# column and for each row. Of a tree search: of a run, of a number in the matrix; of a question
-# whether to go on (they stand for cuts, probing and dives), and of it for each row; of the first
-# iterations, one for two rows, with which the LP is solved at the root, and of further ones, amid
-# cuts. HiGHS tells iterations only at the end, so a limit goes by what is done between two
-# questions at most, about: each, and for each of the numbers
+# Work (see `Assigner.work`), fitted to the steps of the engine "exact" on drawn instances, so that
+# the least and the most CPU time of a unit differ as little as possible
+# (`benchmarks.mixed.accounting`). Of an LP: of a run, of a number in the matrix; of an iteration,
+# and of it for each number beyond two in a column and for each row. From a basis of another LP
+# there is no presolve, and all columns are priced in each iteration: dearer ones.
 LP_WORK = 2e5, 300.0, 8e3, 1.2, 2.5
-MIP_WORK = 1.3e6, 2e3, 4e5, 4.8e3, 1e5, 4e5
+WARM_WORK = 2e5, 260.0, 1.8e4, 1.8, 0.0
+# Of a tree search, whose size is that of what an item has beyond a place: rows that are not one
+# item's, and half of the columns beyond one per item. Of a run, of a number in the matrix; of a
+# question whether to go on, by size (they stand for cuts, which are separated from such rows,
+# probing and dives, and the first for the LP at the root, of about one iteration for two rows); of
+# each further iteration, and by size. HiGHS tells iterations only at the end, so a limit goes by
+# what is done between two questions at most, about: each, and for each of the numbers
+MIP_WORK = 3e5, 200.0, 1.84e4, 1.84e5, 550.0
 CHECK_WORK = 1.5e6, 3e3
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
 # Presolve looks for dependent equations for up to 1 % of the time limit, so without one for ever:
@@ -111,6 +116,9 @@ class Model:
         program.a_matrix_.index_ = matrix.indices
         program.a_matrix_.value_ = matrix.data
         self._size, self._rows = int(matrix.nnz), int(rows)
+        once = int(((row_lower == 1) & (row_upper == 1)).sum())  # rows of single items
+        self._beyond = (rows - once) + max(0, columns - once) / 2
+        self._warm = False
         self._integer = bool(np.any(integer))
         self._asked = 0
         self._lasts = self._integer or columns > LARGE
@@ -178,7 +186,9 @@ class Model:
             self._offer(start)
         with self._limited(max_work):
             self._run()
-        return self._read(scale)
+        solution = self._read(scale)
+        self._warm = True
+        return solution
 
     def basis(self) -> Basis:
         """The basis of the last solution: where a similar model may start."""
@@ -198,6 +208,7 @@ class Model:
         start.row_status = [status[value] for value in basis.rows]
         start.valid = start.alien = True
         self._solver.setBasis(start)
+        self._warm = True
 
     @contextmanager
     def _limited(self, max_work: float) -> Iterator[None]:
@@ -264,17 +275,16 @@ class Model:
 
     def _work(self, iterations: int) -> float:
         """What a run took."""
-        iterations = max(iterations, 1)
         if self._integer:
-            run, number, question, by_row, first, further = MIP_WORK
-            at_root = min(iterations, self._rows / 2)
-            asked = self._asked * (question + by_row * self._rows)
-            iterated = first * at_root + further * (iterations - at_root)
-            return run + number * self._size + asked + iterated
-        run, number, each, by_number, by_row = LP_WORK
+            run, number, question, further, by_size = MIP_WORK
+            beyond_root = max(0.0, iterations - self._rows / 2)
+            iterated = beyond_root * (further + by_size * self._beyond)
+            asked = self._asked * question * self._beyond
+            return float(run + number * self._size + asked + iterated)
+        run, number, each, by_number, by_row = WARM_WORK if self._warm else LP_WORK
         beyond = max(0, self._size - 2 * int(self._solver.getNumCol()))
         iteration = each + by_number * beyond + by_row * self._rows
-        return run + number * self._size + iterations * iteration
+        return run + number * self._size + max(iterations, 1) * iteration
 
     def _read(self, scale: float) -> Solution:
         import highspy

@@ -18,7 +18,7 @@ from bckm.programs.program import Program, Restriction
 
 PRICING = 1e-9  # columns that pay less, relative to the dearest one, stay out
 NEAR = 6  # columns per item to begin with: fewer need more rounds, more a larger LP
-ROUND, PRICED = 6e5, 250.0  # work of a round beyond its LP, and of pricing a column
+ROUND, PRICED = 8e5, 20.0  # work of a round beyond its LP, and of pricing a column
 GROWTH = 3  # columns kept from earlier costs, as a multiple of the near ones, before a fresh start
 
 

@@ -194,7 +194,7 @@ def test_ctrl_c_in_the_first_annealing_of_a_fit(monkeypatch):
             return inner(*args)
 
     monkeypatch.setattr(Annealing, "__call__", annealed)
-    found = bckm.kmeans(X, 6, rules, random_state=0, on_step=steps.append)
+    found = bckm.kmeans(X, 6, rules, n_init=2, random_state=0, on_step=steps.append)
     assert found.status is bckm.Status.INTERRUPTED
     assert [step.kind for step in steps] == ["moves"]
     assert found.inertia == pytest.approx(steps[0].objective)

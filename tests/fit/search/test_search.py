@@ -15,7 +15,8 @@ from bckm.assign import ENGINES
 from bckm.assign.base import Engine
 from bckm.fit.greedy_seeds import Seeds
 from bckm.fit.lloyd import Limits
-from bckm.fit.search import explore
+from bckm.fit.search import explore, shared
+from bckm.fit.search.anneal import Annealing
 from bckm.fit.search.shared import Search
 from bckm.fit.search.state import State
 from bckm.fit.seeding import Starts
@@ -188,8 +189,28 @@ def test_with_a_slow_engine_annealing_comes_first():
     assert all(step.kind == "moves" for step in steps[:first])
     assert len({step.start for step in steps[first:]}) <= 1
     assert found.lower_bound > 0.3 * found.inertia
-    _, one = heard(X, K, asked["all"], n_init=1, random_state=0)
-    assert {step.start for step in one} == {0}
+
+
+@needs_kernels
+def test_what_the_engine_takes_alone_limits_annealing(monkeypatch):
+    """One start of the engine comes first: so `auto` takes a few times as long as `none`."""
+    inner, efforts = Annealing.__call__, []
+
+    def annealed(self, labels, centers, deadline, effort, seed):
+        efforts.append(effort)
+        return inner(self, labels, centers, deadline, effort, seed)
+
+    monkeypatch.setattr(Annealing, "__call__", annealed)
+    rng = np.random.default_rng(3)
+    X, load = rng.normal(size=(300, 2)), rng.integers(1, 9, 300)
+    rules = bckm.Constraints(capacities={"load": bckm.Capacity(load, max=1.1 * load.sum() / 4)})
+    fit = partial(heard, X, 4, rules, n_init=1, random_state=0)
+    (_, alone), (found, steps) = fit(search="none"), fit()
+    gauged = [step for step in steps if step.start == 0]
+    assert timeless(gauged) == timeless(alone)
+    assert {step.kind for step in steps if step.start == 1} == {"moves"}
+    assert found.inertia < alone[-1].objective
+    assert 0 < sum(efforts) < 0.7 * (shared.BASE + shared.EACH * 300)
 
 
 def test_an_engine_that_is_named_makes_the_first_steps():

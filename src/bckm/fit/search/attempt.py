@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from bckm._core.deadline import TimeUp
+from bckm._core.status import Status
 from bckm._core.types import FloatArray
 from bckm.fit.greedy_seeds import Seeds
 from bckm.fit.lloyd import Run, run_from
@@ -17,7 +18,7 @@ from bckm.fit.search.displace import GAIN, Displacements, Part, slow, worth_no_m
 from bckm.fit.search.evolve import Child, Population, displaced
 from bckm.fit.search.making import Making
 from bckm.fit.search.reserve import reserved
-from bckm.fit.search.shared import FINAL
+from bckm.fit.search.shared import ANNEAL, FINAL, GAUGE
 from bckm.fit.search.state import State
 from bckm.fit.seeding import SHARE, match
 
@@ -29,7 +30,7 @@ CHILD = 3e5  # work of a child beyond its moves and steps
 TRIALS = 8  # displacements that are tried in a run,
 MOST_TRIALS = 60  # and after the same estimate
 # work of a coarse search: at least and at most, for each item, and for each of its costs
-COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 1e7, 4e8, 4000.0, 15.0
+COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 1.5e7, 6e8, 6000.0, 22.0
 TOGETHER = 2  # displacements at once, in those of the last time that helped
 MUCH = 0.01  # relative improvement after which more of them are worth their work
 
@@ -76,6 +77,10 @@ class Attempt(Making):
         """A start by annealing: the engine sees but the best of them, see `close`."""
         search, start = self._search, self._state.start
         search.listener.phase("search")
+        if search.gauged and not self._state.n_runs:
+            self._state = self._gauge(centers)
+            if self._state.stopped:
+                return self._state
         if search.free:
             centers = match(search.problem, centers)
         labels = search.problem.nearest(centers)[0]
@@ -83,6 +88,31 @@ class Attempt(Making):
         if run is None:  # from labels that obey
             run = self._approach(Child(centers, start))
         return self._kept(self._moved(run))
+
+    def _gauge(self, centers: FloatArray) -> State:
+        """Steps of the engine, as without search, until they show how much annealing may take.
+
+        Where they end soon, annealing takes little more; where they go on, it takes what it needs.
+        """
+        search, full = self._search, self._search.effort(self._state)
+        if not self._in_time_to_anneal(2 * full):  # annealing is better in a hurry
+            return self._state
+        assigner = search.engine.prepare(search.problem)
+        run, ended, least = None, False, 0.0
+        while not ended and least < full / ANNEAL and assigner.effort < GAUGE * full:
+            work = assigner.effort
+            run = self._loop(assigner, centers if run is None else run.centers, run, most=1)
+            last = assigner.effort - work
+            ended = run.status is not Status.ITERATION_LIMIT
+            ended |= len(run.history) >= search.limits.max_iter
+            least = assigner.effort + (0.0 if ended else last)  # one more step at least
+        assert run is not None
+        self._update(start_work=least)
+        if not run.status.stopped:
+            run = replace(
+                run, bound=None, prices=None
+            )  # if it is the best, annealing goes on there
+        return self._kept(run, assigner)
 
     def child(self) -> State:
         """Make a child of two members of the population."""

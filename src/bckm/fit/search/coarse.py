@@ -36,7 +36,10 @@ SEEN, SEEN_EACH = 20_000, 500  # items that are looked at, in all and for each c
 EQUAL = 1e-9  # relative difference that rounding may make
 STALE = 25  # trials in a row that find nothing better, after which another start is tried
 STEPS = 100  # of a loop, at most
-STEP, LOOK, SEED = 1e5, 5.0, 4e4  # work of a step, of a cost in it, and of choosing a center
+# work: of putting an item into a cell, and for each of its features; of choosing a center
+PUT, PUT_FEATURE, SEED = 430.0, 45.0, 4e4
+# of a step, of a cost in it, and for each feature; of a search for paths, and for two clusters
+STEP, LOOK, FEATURE, PATHS, PATHS_PAIR = 1.5e5, 3.0, 0.8, 2e3, 2.8
 UNKNOWN = -3e38  # slack of a cell that must be evaluated
 
 
@@ -149,7 +152,8 @@ class CoarseSearch:
         self._part = Part(cells.points, cells.weight, cells.units.astype(np.float64), bounds, 1.0)
         self._label, self._runner = np.zeros(number, np.int32), np.zeros(number, np.int32)
         self._margin, self._slack = np.zeros(number, np.float32), np.zeros(number, np.float32)
-        self.work = 0.0
+        m, d = problem.points.shape
+        self.work = m * (PUT + PUT_FEATURE * d)
 
     def __call__(self, rng: np.random.Generator, effort: float) -> Seeds:
         """The best centers that are found with so much work."""
@@ -204,7 +208,7 @@ class CoarseSearch:
     def _step(self, centers: FloatArray, prices: FloatArray) -> Clustering:
         """Assign cells to centers, exactly within sizes, and find the means."""
         cells, points, k = self._cells, self._points, self._k
-        self.work += STEP + len(cells.units) * k * (LOOK + 0.2 * centers.shape[1])
+        self.work += STEP + len(cells.units) * k * (LOOK + FEATURE * centers.shape[1])
         left, still = min(self._deadline.left, 1e9), np.zeros(k)
         self._slack.fill(UNKNOWN)
         state = (self._label, self._runner, self._margin, self._slack)
@@ -228,6 +232,7 @@ class CoarseSearch:
         )
         if settled.stopped:
             raise TimeUp
+        self.work += settled.rounds * (PATHS + PATHS_PAIR * k * k)
         totals = native.totals(points, self._label, centers, None, self._threads)
         sums, mass, cost = np.array(totals.sums), np.array(totals.mass), totals.cost
         cell, parts = settled.split_point, settled.split_units * self._each[settled.split_point]

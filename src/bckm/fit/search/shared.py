@@ -30,6 +30,8 @@ LEAST = 0.03  # for each of them
 # work of annealing: in all, for each item, and not more for each pair of items
 BASE, EACH, EACH_PAIR = 2e8, 3e5, 1.5e4
 FURTHER = 1e8  # at least, in populations after what the default does
+ANNEAL = 2.0  # by default not more than so many times what the engine alone would take
+GAUGE = 0.36  # share of it, after which its steps need not show more of that
 PAIRS = 200  # clusters whose pairs are few enough to think of displacing any center
 
 
@@ -87,11 +89,23 @@ class Search:
         wanted = self.has_children and few and not (self.engine.cheap_step or self.named)
         return Annealing(self.problem) if wanted else None
 
+    @property
+    def gauged(self) -> bool:
+        """Whether the engine makes steps before annealing, to see how much of that is in order.
+
+        Several starts of a slow engine always take longer than annealing does.
+        """
+        single = len(self.starts.seeds) == 1 and not self.starts.given
+        return self.annealing is not None and single
+
     def effort(self, state: State) -> float:
         """Work of annealing in a population: twice that of the last one."""
         m = self.problem.structure.n_items
-        work = float(min(BASE + EACH * m, EACH_PAIR * m * m))
-        return work if not state.n_populations else max(work, FURTHER) * 2**state.n_populations
+        full = float(min(BASE + EACH * m, EACH_PAIR * m * m))
+        if state.n_populations:
+            return float(max(full, FURTHER) * 2**state.n_populations)
+        known = self.gauged and state.start_work > 0
+        return min(full, ANNEAL * state.start_work) if known else full
 
     def start_effort(self, state: State) -> float:
         """Work of annealing for a start."""
