@@ -95,7 +95,7 @@ class Attempt(Making):
         Where they end soon, annealing takes little more; where they go on, it takes what it needs.
         """
         search, full = self._search, self._search.effort(self._state)
-        if not self._in_time_to_anneal(2 * full):  # annealing is better in a hurry
+        if not self._in_time_to_anneal(full / 2):  # a limit that is reached: annealing is better
             return self._state
         assigner = search.engine.prepare(search.problem)
         run, ended, least = None, False, 0.0

@@ -30,7 +30,8 @@ LEAST = 0.03  # for each of them
 # work of annealing: in all, for each item, and not more for each pair of items
 BASE, EACH, EACH_PAIR = 2e8, 3e5, 1.5e4
 FURTHER = 1e8  # at least, in populations after what the default does
-ANNEAL = 2.0  # by default not more than so many times what the engine alone would take
+ANNEAL = 2.0  # by default not more than so many times what the engine alone would take,
+LITTLE = 1e8  # unless that is less than this
 GAUGE = 0.36  # share of it, after which its steps need not show more of that
 PAIRS = 200  # clusters whose pairs are few enough to think of displacing any center
 
@@ -105,7 +106,7 @@ class Search:
         if state.n_populations:
             return float(max(full, FURTHER) * 2**state.n_populations)
         known = self.gauged and state.start_work > 0
-        return min(full, ANNEAL * state.start_work) if known else full
+        return min(full, max(ANNEAL * state.start_work, LITTLE)) if known else full
 
     def start_effort(self, state: State) -> float:
         """Work of annealing for a start."""
