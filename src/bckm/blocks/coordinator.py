@@ -47,8 +47,8 @@ OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the 
 BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
 FAR = 0.02  # share of all samples, more of which cannot be brought where they belong by looks
 ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
-FEW, FEWEST = 4.0, 0.5  # wrong samples per cluster that are settled at once; that only exact models
-# know better
+FEW = 400.0  # wrong samples that are settled at once: more by paths take long
+FEWEST = 0.5  # wrong samples per cluster of which only exact models know better
 LACKING = 16.0  # rows near borders for each wrong one, or each cluster, of which there is a model
 STRAYS = 0.25  # share of the wrong samples for which lists may be too short
 HOPELESS = 1.0  # rows that lead to prices so far beyond what others permit are not settled
@@ -365,12 +365,12 @@ class _Attempt:
         if not taken.overflow and wrong <= taken.number.sum():
             settling = self.settling(seen)
         tried: Settled | Short = Short()
-        if settling is not None and wrong <= FEW * self.k:
+        if settling is not None and wrong <= FEW:
             tried = settling.settled(p, self.deadline)
             if isinstance(tried, Settled):
                 return None, tried
         if wrong <= FEWEST * self.k or missing or fell or self.sample.alike:
-            if settling is not None and wrong > FEW * self.k:
+            if settling is not None and wrong > FEW:
                 tried = settling.settled(p, self.deadline)
             return None, tried
         model = self.near(seen)

@@ -13,7 +13,7 @@ from bckm.blocks.row_model import RowModel
 from bckm.kernels import missing
 
 COARSER, SMALLEST = 8, 8  # each level is an eighth of the one before, of 8 points per cluster
-WARM, EACH = 2**14, 32  # points of later steps, and at least for each cluster
+WARM, EACH = 2**15, 64  # points of later steps, and at least for each cluster
 ALONE = 0.9  # share of different rows, from which equal ones are few
 PLAIN = 2**12  # points without kernels
 FEW = 2**12  # points that tell how many rows lie where
