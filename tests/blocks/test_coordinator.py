@@ -181,6 +181,45 @@ def test_more_rows_than_a_message_may_hold():
     assert np.array_equal(found[0].prices, found[1].prices)
 
 
+def noisy_lattice(n, noise, seed):
+    """Rows at and around 81 places, and centers at some of them, of which two may be equal."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (n, 4)).astype(float)
+    X[: n // 2] += noise * rng.normal(size=(n // 2, 4))
+    return X, X[rng.choice(n, 12, replace=False)]
+
+
+@compiled
+@pytest.mark.parametrize(("noise", "seed"), [(1e-6, 1), (1e-9, 1), (1e-6, 0)])
+def test_more_rows_around_borders_than_a_message_may_hold(noise, seed):
+    X, centers = noisy_lattice(30_000, noise, seed)
+    lower = upper = np.full(12, 2500)
+    c = coordinated(X, lower, upper, share=0.1, most=600)
+    centers = c.frame.inside(centers)
+    step = c.step(centers, np.zeros(12))
+    check(c, centers, step, X, lower, upper)
+
+
+@compiled
+def test_more_rows_between_equal_centers_than_a_message_may_hold():
+    """No price tells them apart: labels within the bounds, with a bound on what they cost."""
+    X, _ = noisy_lattice(30_000, 1e-3, 3)
+    places = np.random.default_rng(0).integers(0, 3, (11, 4)).astype(float)
+    lower = upper = np.full(12, 2500)
+    found = []
+    for ends in ([], [100, 20_000]):
+        c = coordinated(X, lower, upper, ends=ends, share=0.1, most=600)
+        centers = c.frame.inside(np.concatenate([places, places[:1]]))
+        step = c.step(centers, np.zeros(12))
+        labels = labels_of(c, step)
+        assert np.bincount(labels, minlength=12).tolist() == [2500] * 12
+        cost = np.square(c.frame.inside(X) - centers[labels]).sum()
+        assert step.cost == pytest.approx(cost, rel=1e-9)
+        assert step.bound <= step.cost <= step.bound * (1 + 1e-5)
+        found.append(step)
+    assert np.array_equal(found[0].means, found[1].means)
+
+
 @compiled
 def test_masses_of_equal_rows_are_divided():
     rng = np.random.default_rng(0)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
@@ -25,19 +24,21 @@ from bckm.blocks.holder import Holder, QuickHolder
 from bckm.blocks.label_exceptions import labeling_of
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.look import scan
+from bckm.blocks.look_model import Model
 from bckm.blocks.looking import LookState, approach
 from bckm.blocks.pairs import Pairs
 from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import MOST, Question
 from bckm.blocks.row_model import RowModel
 from bckm.blocks.sample_rows import SampleRows
-from bckm.blocks.settling import PROOF, Parts, Settled, Settling, Short
+from bckm.blocks.settling import Parts, Settled, Settling, Short
 from bckm.blocks.step import Memory, Step
 from bckm.blocks.survey import Survey
 from bckm.kernels import missing
 
 AWAY = 2.0**-26, 2.0**-16, 2.0**-8, 2.0**-3  # of the frame: centers beside, if none are found
 ROUNDS = 40  # looks, after which labels within the bounds have to do
+DUAL = 1e-11  # of the cost: labels so near to the dual value of a look are proven by it
 GROW, PATIENCE = 2.0, 2  # from the third look on, prices are trusted so many times less each time
 SAMPLING = 0.35  # times sqrt(k / sample): share of the samples that are wrong at first
 REST = 0.3  # share of those of a first step that are wrong in the next one, about
@@ -46,9 +47,10 @@ OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the 
 BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
 FAR = 0.02  # share of all samples, more of which cannot be brought where they belong by looks
 ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
-FEW, FEWEST = 4.0, 0.5  # wrong samples per cluster that are settled at once; that only exact models
-# know better
+FEW = 400.0  # wrong samples that are settled at once: more by paths take long
+FEWEST = 0.5  # wrong samples per cluster of which only exact models know better
 LACKING = 16.0  # rows near borders for each wrong one, or each cluster, of which there is a model
+STRAYS = 0.25  # share of the wrong samples for which lists may be too short
 HOPELESS = 1.0  # rows that lead to prices so far beyond what others permit are not settled
 SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
@@ -61,27 +63,6 @@ class Seen:
     answer: Answer
     gradient: FloatArray
     dual: float
-
-
-class Model:
-    """A model of the rows of a look: the first `exact` points are rows near borders, all of them.
-
-    Where it was at the beginning each of them had its `label`; where it is now, each cluster has
-    `left` samples too many or too few.
-    """
-
-    def __init__(self, model: RowModel, exact: int) -> None:
-        self.model, self.exact = model, exact
-        self.left: FloatArray = np.zeros(model.state.k)
-        self.label: NDArray[np.int32] = model.state.label.copy()
-
-    def doubt(self) -> FloatArray:
-        """The error of counting samples by points that stand for others, (k,), where it is now."""
-        now, last = self.model.state.label, self.label
-        moved = self.exact + np.flatnonzero(now[self.exact :] != last[self.exact :])
-        square = np.square(self.model.supply[moved].astype(np.float64))
-        k = self.model.state.k
-        return np.sqrt(sum(np.bincount(at[moved], square, k) for at in (last, now)))
 
 
 class Coordinator:
@@ -188,7 +169,7 @@ class _Attempt:
             if tried.parts is not None:
                 # the dual value of the look is a bound, whatever other rows permit
                 found = self.settling(seen).unproven(tried.parts, seen.dual)
-                if found.gap <= PROOF * found.cost:
+                if found.gap <= DUAL * found.cost:
                     return self.done(seen, found, first, begin, before, memory)
                 if not fell:
                     spare = seen, tried.parts
@@ -384,17 +365,17 @@ class _Attempt:
         if not taken.overflow and wrong <= taken.number.sum():
             settling = self.settling(seen)
         tried: Settled | Short = Short()
-        if settling is not None and wrong <= FEW * self.k:
+        if settling is not None and wrong <= FEW:
             tried = settling.settled(p, self.deadline)
             if isinstance(tried, Settled):
                 return None, tried
         if wrong <= FEWEST * self.k or missing or fell or self.sample.alike:
-            if settling is not None and wrong > FEW * self.k:
+            if settling is not None and wrong > FEW:
                 tried = settling.settled(p, self.deadline)
             return None, tried
         model = self.near(seen)
         left = model.model.approach(self.centers, self.deadline)
-        if left is None:
+        if left is None or model.model.strays(self.centers) > STRAYS * wrong:
             return None, tried
         model.left, to = left, model.model.prices
         if settling is not None and settling.beyond(to) <= HOPELESS:

@@ -16,11 +16,13 @@ from bckm.assign.soft_newton import approach
 from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.blocks.borders import Borders, newton_direction
 from bckm.blocks.listed_rows import ListedRows
+from bckm.blocks.look import see
 from bckm.kernels import missing, native
 
 ENOUGH = 0.25  # samples per cluster that may be in the wrong one
 LEFT = 0.02  # or this share of those that were
 LISTED = 0.08  # the same of lists, which are no better than the rows they are of
+STRAYING = 8  # one of so many points tells whether lists suffice
 SLOW = 0.25  # share of wrong samples that lists may leave
 MANY = 0.15  # more than this share is too many: shortest paths
 FEW_WRONG = 8.0  # so few, per cluster, are brought where they belong by shortest paths, too
@@ -109,6 +111,13 @@ class RowModel:
             if float(left.sum()) / 2 > enough:
                 return None
         return np.maximum(left, LISTED * np.abs(before))
+
+    def strays(self, centers: FloatArray) -> float:
+        """About how many samples have a better cluster than those that are listed."""
+        some = slice(None, None, STRAYING)
+        points, number = np.ascontiguousarray(self.points[some]), self.supply[some]
+        best = see(points, centers, self.prices, self.state.threads).label
+        return STRAYING * float(number[best != self.state.label[some]].sum())
 
     def solve(self, centers: FloatArray, deadline: Deadline, *, exact: bool = False) -> None:
         """Go to prices where few samples are in the wrong cluster; `exact`: few become none."""

@@ -13,11 +13,11 @@ from bckm.blocks.row_model import RowModel
 from bckm.kernels import missing
 
 COARSER, SMALLEST = 8, 8  # each level is an eighth of the one before, of 8 points per cluster
-WARM, EACH = 2**14, 32  # points of later steps, and at least for each cluster
+WARM, EACH = 2**15, 64  # points of later steps, and at least for each cluster
 ALONE = 0.9  # share of different rows, from which equal ones are few
 PLAIN = 2**12  # points without kernels
 FEW = 2**12  # points that tell how many rows lie where
-FAR = 0.25  # share of wrong samples that are beyond what lists know
+FAR, WRONG = 0.1, 0.03  # shares of wrong samples that are beyond what lists know; that are left
 
 
 class SampleRows:
@@ -110,8 +110,13 @@ class SampleRows:
         model = self.listed(centers, prices)
         state = model.state
         state.bounds = state.bounds.moved(lesson)
-        far = state.infeasibility > FAR * float(state.units.sum())
-        return model, not far and model.approach(centers, deadline) is not None
+        total = float(state.units.sum())
+        if state.infeasibility > FAR * total or model.approach(centers, deadline) is None:
+            return model, False
+        # what lists led to is seen with new ones
+        model = self.listed(centers, state.prices)
+        model.state.bounds = state.bounds
+        return model, model.state.infeasibility <= max(float(state.k), WRONG * total)
 
     def lesson(
         self,

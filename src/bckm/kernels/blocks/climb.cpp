@@ -123,8 +123,8 @@ RowLists::Soft RowLists::soften(const Points& points, const float* temperature,
                 if (share[q] < least_share) continue;
                 for (int s = 0; s < q; ++s)
                     if (share[s] >= least_share)
-                        out.edges.push_back({here[near[q]], here[near[s]],
-                                             units * share[q] * share[s] / heat});
+                        out.edges.push_back(
+                            {here[near[q]], here[near[s]], units * share[q] * share[s] / heat});
             }
         }
     });
@@ -138,8 +138,8 @@ RowLists::Soft RowLists::soften(const Points& points, const float* temperature,
     return all;
 }
 
-std::vector<double> RowLists::climb(const Points& points, const float* temperature, Sizes sizes, double target,
-                       int steps, Values& price, int threads) const {
+std::vector<double> RowLists::climb(const Points& points, const float* temperature, Sizes sizes,
+                                    double target, int steps, Values& price, int threads) const {
     Soft now = soften(points, temperature, price, threads);
     for (std::int64_t i = 0; i < k; ++i) {
         sizes.lower[i] += now.shared[i] - sizes.units[i];
@@ -169,7 +169,8 @@ std::vector<double> RowLists::climb(const Points& points, const float* temperatu
             const Values x =
                 solve_laplacian(graph, diagonal, slope.data(), active.get(), accuracy, max_rounds);
             Values there(price);
-            for (std::int64_t i = 0; i < k; ++i) {  // no price jumps over zero, where the dual bends
+            for (std::int64_t i = 0; i < k;
+                 ++i) {  // no price jumps over zero, where the dual bends
                 const double side = price[i] != 0.0 ? price[i] : slope[i];
                 there[i] += x[i];
                 if (there[i] * side < 0.0 && sizes.lower[i] < sizes.upper[i]) there[i] = 0.0;

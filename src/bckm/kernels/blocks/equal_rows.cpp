@@ -36,7 +36,8 @@ std::int64_t equal_rows(const Real* rows, std::int64_t n, std::int64_t dims, std
     std::vector<std::uint64_t> key(n);
     parallel((n + chunk_size - 1) / chunk_size, threads, [&](std::int64_t chunk, int) {
         const std::int64_t end = std::min(n, (chunk + 1) * chunk_size);
-        for (std::int64_t j = chunk * chunk_size; j < end; ++j) key[j] = hash(rows + j * dims, dims);
+        for (std::int64_t j = chunk * chunk_size; j < end; ++j)
+            key[j] = hash(rows + j * dims, dims);
     });
     std::uint64_t size = 16;
     while (size < 2 * static_cast<std::uint64_t>(n)) size *= 2;

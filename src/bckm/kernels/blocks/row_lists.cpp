@@ -29,8 +29,7 @@ struct Best {
 // Scratch memory of one thread.
 struct Scratch {
     Scratch(const Packed& packed, std::int64_t k)
-        : tile(packed), all(packed.width * packed.kernel.samples + 16), value(k),
-          near(k + 1) {}
+        : tile(packed), all(packed.width * packed.kernel.samples + 16), value(k), near(k + 1) {}
 
     float* values() {
         const auto address = reinterpret_cast<std::uintptr_t>(all.data());

@@ -126,10 +126,10 @@ struct ListsView {
         return {cost, Column<std::int64_t>(as_array(std::move(units), {prices.shape(0)}))};
     }
 
-    std::pair<Column<double>, Column<double>>
-    climb(nb::ndarray<nb::numpy, const float, nb::ndim<1>, nb::c_contig, nb::device::cpu> temperature,
-          Vector lower, Vector upper, Vector units, Vector prices, double target, int steps,
-          int threads) const {
+    std::pair<Column<double>, Column<double>> climb(
+        nb::ndarray<nb::numpy, const float, nb::ndim<1>, nb::c_contig, nb::device::cpu> temperature,
+        Vector lower, Vector upper, Vector units, Vector prices, double target, int steps,
+        int threads) const {
         check_threads(threads);
         require(static_cast<std::int64_t>(temperature.shape(0)) == lists.size(),
                 "one temperature per point");
@@ -180,17 +180,17 @@ void cheapest_moves(const PointsView& points, Matrix centers, Integers which, In
 }
 
 template <class Real>
-std::pair<Column<std::int64_t>, std::int64_t>
-equal_rows(nb::ndarray<nb::numpy, const Real, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows,
-           int threads) {
+std::pair<Column<std::int64_t>, std::int64_t> equal_rows(
+    nb::ndarray<nb::numpy, const Real, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows,
+    int threads) {
     check_threads(threads);
     std::vector<std::int64_t> group(rows.shape(0));
     std::int64_t different = 0;
     {
         const bckm::WithoutGil release;
-        different = bckm::equal_rows(rows.data(), static_cast<std::int64_t>(rows.shape(0)),
-                                     static_cast<std::int64_t>(rows.shape(1)), group.data(),
-                                     threads);
+        different =
+            bckm::equal_rows(rows.data(), static_cast<std::int64_t>(rows.shape(0)),
+                             static_cast<std::int64_t>(rows.shape(1)), group.data(), threads);
     }
     return {Column<std::int64_t>(as_array(std::move(group), {rows.shape(0)})), different};
 }
@@ -238,9 +238,10 @@ void pair_distances(Matrix centers, Out apart, int threads) {
     bckm::pair_distances(priced, apart.data(), threads);
 }
 
-void pair_reach(Matrix apart, Vector prices, Vector farthest,
-                nb::ndarray<nb::numpy, const float, nb::ndim<2>, nb::c_contig, nb::device::cpu> minima,
-                Vector wide, Integers rest, double rounding, Out reach, int threads) {
+void pair_reach(
+    Matrix apart, Vector prices, Vector farthest,
+    nb::ndarray<nb::numpy, const float, nb::ndim<2>, nb::c_contig, nb::device::cpu> minima,
+    Vector wide, Integers rest, double rounding, Out reach, int threads) {
     const bckm::Places places = places_of(apart, prices, farthest, threads);
     check_pairs(reach, places.k);
     require(minima.shape(0) == prices.shape(0) && minima.shape(1) == prices.shape(0) &&
@@ -286,9 +287,9 @@ bool border_moves(Integers best, Integers second, Vector gap, Vector number, Vec
     const std::size_t n = best.shape(0), k = depth.shape(0);
     require(second.shape(0) == n && gap.shape(0) == n && number.shape(0) == n,
             "two clusters, a gap and a number each");
-    require(k > 0 && errors.shape(0) == k && moves.shape(0) == k &&
-                errors.shape(1) == moves.shape(1),
-            "errors and moves of each cluster");
+    require(
+        k > 0 && errors.shape(0) == k && moves.shape(0) == k && errors.shape(1) == moves.shape(1),
+        "errors and moves of each cluster");
     bool good = true;
     for (std::size_t j = 0; j < n; ++j)
         for (const std::int64_t a : {best.data()[j], second.data()[j]})
@@ -324,8 +325,8 @@ void bckm::add_blocks(nb::module_& module) {
     nb::class_<ListsView>(module, "RowLists")
         .def(nb::init<const PointsView&, Matrix, Vector, int>(), "points"_a, "centers"_a,
              "prices"_a, "threads"_a)
-        .def("look", &ListsView::look, "prices"_a, "label"_a.noconvert(),
-             "runner_up"_a.noconvert(), "margin"_a.noconvert(), "threads"_a)
+        .def("look", &ListsView::look, "prices"_a, "label"_a.noconvert(), "runner_up"_a.noconvert(),
+             "margin"_a.noconvert(), "threads"_a)
         .def("climb", &ListsView::climb, "temperature"_a, "lower"_a, "upper"_a, "units"_a,
              "prices"_a, "target"_a, "steps"_a, "threads"_a);
     module.def("cheapest_moves", ::cheapest_moves, "points"_a, "centers"_a, "which"_a, "cluster"_a,
@@ -334,8 +335,7 @@ void bckm::add_blocks(nb::module_& module) {
     module.def("equal_rows", ::equal_rows<double>, "rows"_a.noconvert(), "threads"_a);
     module.def("price_range", ::price_range, "length"_a, "prices"_a, "free"_a, "rounding"_a,
                "tries"_a, "rounds"_a, "threads"_a);
-    module.def("pair_distances", ::pair_distances, "centers"_a, "apart"_a.noconvert(),
-               "threads"_a);
+    module.def("pair_distances", ::pair_distances, "centers"_a, "apart"_a.noconvert(), "threads"_a);
     module.def("pair_reach", ::pair_reach, "apart"_a, "prices"_a, "farthest"_a, "minima"_a,
                "wide"_a, "rest"_a, "rounding"_a, "reach"_a.noconvert(), "threads"_a);
     module.def("beyond_reach", ::beyond_reach, "went"_a, "reach"_a, "threads"_a);
@@ -343,6 +343,6 @@ void bckm::add_blocks(nb::module_& module) {
                "sure"_a, "beside"_a, "least"_a, "limit"_a.noconvert(), "threads"_a);
     module.def("pair_ways", ::pair_ways, "apart"_a, "prices"_a, "farthest"_a, "ways"_a,
                "gone"_a.noconvert(), "threads"_a);
-    module.def("border_moves", ::border_moves, "best"_a, "second"_a, "gap"_a, "number"_a,
-               "depth"_a, "ridge"_a, "errors"_a, "moves"_a.noconvert(), "threads"_a);
+    module.def("border_moves", ::border_moves, "best"_a, "second"_a, "gap"_a, "number"_a, "depth"_a,
+               "ridge"_a, "errors"_a, "moves"_a.noconvert(), "threads"_a);
 }
