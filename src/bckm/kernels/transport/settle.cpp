@@ -380,8 +380,8 @@ SettleResult settle_few(const Points& points, const PricedCenters& priced, std::
         };
         const std::int64_t wrong = start_flow();
         const std::vector<double> before = network.price;
-        const bool priced_at_all = std::any_of(before.begin(), before.end(),
-                                               [](double one) { return one != 0.0; });
+        const bool priced_at_all =
+            std::any_of(before.begin(), before.end(), [](double one) { return one != 0.0; });
         if (priced_at_all && wrong > points.n / 16) {  // after large moves often worse than none
             std::fill(network.price.begin(), network.price.end(), 0.0);
             arcs.choose(network.price);

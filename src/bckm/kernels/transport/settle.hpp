@@ -22,7 +22,7 @@ struct SettleResult {
     // (k,): what moving any sample out of each cluster costs at least at these prices, up to the
     // rounding of costs; of `settle` where paths were looked for
     std::vector<double> least_moves;
-    bool stopped = false;     // by `stop` or `most_rounds`: labels are as they were
+    bool stopped = false;  // by `stop` or `most_rounds`: labels are as they were
 };
 
 // From labels that are optimal at the given prices to labels that are optimal within the bounds.
