@@ -1,68 +1,23 @@
-"""`Coordinator`: exact assignment steps over rows that are somewhere else, from looks alone.
-
-A step begins at the prices that a sample of the rows leads to. Each look tells how many samples
-are in the wrong cluster, and returns the rows near borders and some of those beyond. If the former
-suffice, they are settled exactly (`settling`), and all other rows are proven to stay where they
-are; if not, a model of all these rows gives the next prices (`row_model`).
-"""
+"""`Coordinator`: exact assignment steps over rows that are somewhere else, from looks alone."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import Any, cast
 
 import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign.transport_state import SizeBounds
-from bckm.blocks import whole_sums
-from bckm.blocks.answer import Answer
-from bckm.blocks.equal_rows import united
+from bckm.blocks.attempt import ROUNDS, Attempt, Task, TooManyTiedError
 from bckm.blocks.frame import Frame
-from bckm.blocks.holder import Holder, QuickHolder
+from bckm.blocks.holder import Holder
 from bckm.blocks.label_exceptions import labeling_of
 from bckm.blocks.labeling import Labeling
-from bckm.blocks.look import scan
-from bckm.blocks.look_model import Model
-from bckm.blocks.looking import LookState, approach
-from bckm.blocks.pairs import Pairs
-from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
-from bckm.blocks.question import MOST, Question
-from bckm.blocks.row_model import RowModel
+from bckm.blocks.question import MOST
 from bckm.blocks.sample_rows import SampleRows
-from bckm.blocks.settling import Parts, Settled, Settling, Short
 from bckm.blocks.step import Memory, Step
 from bckm.blocks.survey import Survey
-from bckm.kernels import missing
 
 AWAY = 2.0**-26, 2.0**-16, 2.0**-8, 2.0**-3  # of the frame: centers beside, if none are found
-ROUNDS = 40  # looks, after which labels within the bounds have to do
-DUAL = 1e-11  # of the cost: labels so near to the dual value of a look are proven by it
-GROW, PATIENCE = 2.0, 2  # from the third look on, prices are trusted so many times less each time
-SAMPLING = 0.35  # times sqrt(k / sample): share of the samples that are wrong at first
-REST = 0.3  # share of those of a first step that are wrong in the next one, about
-MILD = 1.0  # rows that lead to prices no farther beyond what others permit are believed
-OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the sample, about
-BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
-FAR = 0.02  # share of all samples, more of which cannot be brought where they belong by looks
-ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
-FEW = 400.0  # wrong samples that are settled at once: more by paths take long
-FEWEST = 0.5  # wrong samples per cluster of which only exact models know better
-LACKING = 16.0  # rows near borders for each wrong one, or each cluster, of which there is a model
-STRAYS = 0.25  # share of the wrong samples for which lists may be too short
-HOPELESS = 1.0  # rows that lead to prices so far beyond what others permit are not settled
-SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """A look and what follows from it."""
-
-    question: Question
-    answer: Answer
-    gradient: FloatArray
-    dual: float
 
 
 class Coordinator:
@@ -79,11 +34,10 @@ class Coordinator:
         most: int = MOST,
     ) -> None:
         n = holder.n_rows
-        self.holder, self.frame, self.threads, self.most = holder, frame, threads, most
-        self.lower = lower.astype(np.int64)
-        self.upper = np.minimum(upper.astype(np.int64), n)
-        self.bounds = SizeBounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
-        self.sample = SampleRows(frame.inside(survey.rows), self.bounds, n, threads)
+        lower, upper = lower.astype(np.int64), np.minimum(upper.astype(np.int64), n)
+        bounds = SizeBounds(lower.astype(np.float64), upper.astype(np.float64))
+        sample = SampleRows(frame.inside(survey.rows), bounds, n, threads)
+        self.task = Task(holder, frame, sample, lower, upper, threads, most)
 
     def labeling(self, step: Step, deadline: Deadline | None = None) -> Labeling:
         """All that the labels of a step follow from.
@@ -91,7 +45,9 @@ class Coordinator:
         Further looks are needed only where many equal samples are divided among clusters.
         """
         deadline = Deadline() if deadline is None else deadline
-        return labeling_of(step.settled, step.answer.taken, step.question, self.holder, deadline)
+        return labeling_of(
+            step.settled, step.answer.taken, step.question, self.task.holder, deadline
+        )
 
     def step(
         self,
@@ -106,323 +62,18 @@ class Coordinator:
         """
         deadline = Deadline() if deadline is None else deadline
         centers = np.ascontiguousarray(centers)
-        attempt = _Attempt(self, centers, deadline)
+        attempt = Attempt(self.task, centers, deadline)
         try:
             return attempt.run(prices, memory)
-        except _TooManyTiedError:
+        except TooManyTiedError:
             pass
         # more rows at borders than a message may hold, such as those between two equal centers:
         # centers a little beside tell them apart, whose labels cost more by as little
         way = np.random.default_rng(0).standard_normal(centers.shape)
         for away in AWAY:
             try:
-                found = _Attempt(self, centers + away * way, deadline).run(prices, memory)
-            except _TooManyTiedError:
+                found = Attempt(self.task, centers + away * way, deadline).run(prices, memory)
+            except TooManyTiedError:
                 continue
             return attempt.with_labels_of(found)
         raise RuntimeError(f"no assignment was found in {ROUNDS} looks")
-
-
-class _TooManyTiedError(Exception):
-    """No labels within the bounds were found."""
-
-
-class _Attempt:
-    """One step in the making."""
-
-    def __init__(self, coordinator: Coordinator, centers: FloatArray, deadline: Deadline) -> None:
-        self.coordinator, self.centers, self.deadline = coordinator, centers, deadline
-        self.holder, self.sample = coordinator.holder, coordinator.sample
-        self.bounds, self.k = coordinator.bounds, len(centers)
-        self.n = coordinator.holder.n_rows
-        self.log: list[dict[str, Any]] = []
-        self.looks = 0  # before those that bring rows
-        self.sampled: RowModel | None = None  # where the step began
-        self.highest = -np.inf  # dual value, if no labels were found
-        self.pairs = Pairs(centers, coordinator.threads)
-        self.planner = Planner(
-            self.sample,
-            centers,
-            self.pairs,
-            coordinator.most,
-            coordinator.threads,
-            quick=self.holder.quick,
-        )
-
-    def run(self, prices: FloatArray, memory: Memory | None) -> Step:
-        """Look and correct, until the rows near borders can be settled."""
-        before = (self.holder.passes, self.holder.received)
-        p, plan = self.begin(prices, memory)
-        begin = p
-        first: FloatArray | None = None
-        best: Seen | None = None
-        spare: tuple[Seen, Parts] | None = None  # labels within the bounds, in case none is proven
-        back = 0
-        for number in range(ROUNDS):
-            seen = self.look(p, plan, number + self.looks)
-            if first is None:
-                first = np.abs(seen.gradient)
-            fell = best is not None and seen.dual < best.dual
-            model, tried = self.settle(seen, fell=fell)
-            if isinstance(tried, Settled):
-                return self.done(seen, tried, first, begin, before, memory)
-            if tried.parts is not None:
-                # the dual value of the look is a bound, whatever other rows permit
-                found = self.settling(seen).unproven(tried.parts, seen.dual)
-                if found.gap <= DUAL * found.cost:
-                    return self.done(seen, found, first, begin, before, memory)
-                if not fell:
-                    spare = seen, tried.parts
-            self.log[-1].update(fell=fell, excess=tried.excess, quick=model is not None)
-            last_p = p
-            if fell:
-                assert best is not None
-                back += 1
-                to = self.back(best, seen) if back == 1 else best.question.prices
-                model = self.near(seen) if model is None else model
-                model.model.go(self.centers, to, self.deadline)
-                wrong = np.minimum(np.abs(best.gradient), np.abs(seen.gradient))
-            else:
-                best, back = seen, 0
-                if model is None:
-                    lacks = self.lacks(seen)
-                    model = self.gathered(seen) if lacks else self.near(seen, listed=False)
-                    model.model.solve(self.centers, self.deadline, exact=True)
-                    model.left = np.abs(model.model.state.gradient)
-                wrong = model.left
-            wrong = wrong + model.doubt()
-            p = model.model.prices
-            ways = [p - last_p]
-            if tried.prices is not None:
-                if tried.excess <= MILD:
-                    p = tried.prices
-                    model.model.go(self.centers, p, self.deadline)
-                ways.append(tried.prices - model.model.prices)
-            plan = self.planner.plan(
-                p,
-                model.model.borders(model.model.supply.astype(np.float64)),
-                wrong,
-                np.array(ways),
-                OUTER * seen.answer.farthest,
-                GROW ** max(0.0, number + 1 - PATIENCE),
-            )
-            if self.planner.is_lost:
-                break
-        self.highest = -np.inf if best is None else best.dual
-        if spare is None or best is None or first is None:
-            raise _TooManyTiedError
-        seen, parts = spare
-        found = self.settling(seen).unproven(parts, best.dual)
-        return self.done(seen, found, first, begin, before, memory)
-
-    def begin(self, prices: FloatArray, memory: Memory | None) -> tuple[FloatArray, Plan]:
-        """First prices, from the sample, and what to ask for."""
-        sample, k = self.sample, self.k
-        if self.n <= ALL:
-            return prices, Plan.everything(k)
-        if self.holder.quick:
-            return self.approach(cast(QuickHolder, self.holder), prices, memory)
-        lesson = None if memory is None else memory.lesson
-        self.sampled = model = sample.model(self.centers, prices, lesson, self.deadline)
-        if memory is None:
-            share = SAMPLING * np.sqrt(k / max(1, sample.size)) if sample.share < 1 else 0.0
-            wrong = np.full(k, share * self.n / k)
-        else:
-            wrong = np.maximum(memory.wrong, memory.wrong.mean() / 4)
-        each = self.n / max(1.0, float(model.supply.sum()))
-        borders = model.borders(each * model.supply.astype(np.float64))
-        ways = np.zeros((1, k)) if memory is None else memory.drift[None]
-        far, p = OUTER * model.farthest(), model.prices
-        return p, self.planner.plan(p, borders, wrong, ways, far, 1.0)
-
-    def approach(
-        self, holder: QuickHolder, prices: FloatArray, memory: Memory | None
-    ) -> tuple[FloatArray, Plan]:
-        """The same by looks; the sample is asked only in a first step."""
-        k, deadline = self.k, self.deadline
-        if memory is None:
-            prices = self.sample.model(self.centers, prices, None, deadline).prices
-        state = LookState(holder, self.coordinator.frame, self.bounds)
-        state.evaluate(self.centers, prices, deadline)
-        if memory is not None and state.infeasibility > FAR * self.n:
-            model = self.sample.model(self.centers, prices, memory.lesson, deadline)
-            state.evaluate(self.centers, model.prices, deadline)
-        approach(state, self.centers, ENOUGH * k, deadline)
-        self.looks, p, wrong = state.looks, state.prices, np.abs(state.gradient)
-        wrong = np.maximum(wrong, wrong.mean() / 4 + 1.0)
-        borders = state.borders(np.full(k, max(SCANNED * self.n / k, 2.0 * wrong.max())))
-        nowhere, far = np.zeros((1, k)), state.answer.farthest
-        return p, self.planner.plan(p, borders, wrong, nowhere, far, 1.0)
-
-    def near(self, seen: Seen, *, listed: bool = True) -> Model:
-        """A model of the rows of a look alone, at its prices; `listed`: and their best clusters."""
-        question, answer, c = seen.question, seen.answer, self.coordinator
-        taken, drawn = answer.taken, [answer.drawn]
-        if taken.overflow:
-            drawn.append(answer.spare)
-        rows = np.concatenate([part.rows for part in drawn])
-        number = np.concatenate([part.number for part in drawn])
-        if self.sample.alike:
-            rows, number = united(rows, number)
-        points = question.frame.inside(np.concatenate([taken.rows, rows]))
-        supply = np.concatenate([taken.number, number])
-        if listed:
-            model = RowModel.listed(
-                points, supply, self.bounds, self.centers, question.prices, c.threads
-            )
-        else:
-            model = RowModel(points, supply, self.bounds, c.threads)
-            model.go(self.centers, question.prices, self.deadline)
-        # all other rows stay where they are
-        model.state.bounds = self.bounds.moved(model.state.units - answer.counts)
-        return Model(model, len(taken.rows))
-
-    def gathered(self, seen: Seen) -> Model:
-        """A model of the rows of a look, at its prices, and of the sample elsewhere."""
-        question, answer, c = seen.question, seen.answer, self.coordinator
-        p, taken, drawn = question.prices, answer.taken, [answer.drawn]
-        if taken.overflow:
-            drawn.append(answer.spare)
-        sample = self.sample.part(self.sample.stride)
-        sample.go(self.centers, p, self.deadline)
-        each = max(1, round(self.n / max(1, int(sample.supply.sum()))))
-        assert question.wide is not None
-        within = sample.gaps <= question.wide[sample.state.label]
-        others, inside = np.flatnonzero(~within), np.flatnonzero(within)
-        rows = np.concatenate([part.rows for part in drawn])
-        number = np.concatenate([part.number for part in drawn])
-        if inside.size > BOTH * number.size:  # the sample tells as much: both, in proportion
-            least = np.full((self.k, self.k), np.inf)
-            label = sample.state.label[inside]
-            ratio = scan(sample.points[inside], label, question, least, c.threads)
-            inside = inside[ratio > (0 if taken.overflow else 1)]
-            share = inside.size / max(1, inside.size + number.size)
-            number = _whole((1 - share) * number.astype(np.float64))
-            also = _whole(share * each * sample.supply[inside].astype(np.float64))
-        else:
-            inside = also = inside[:0]
-        if self.sample.alike:
-            rows, number = united(rows, number)
-        frame, at = question.frame, np.concatenate([inside, others])
-        beyond = np.concatenate([also, each * sample.supply[others]])
-        points = np.concatenate([frame.inside(taken.rows), frame.inside(rows), sample.points[at]])
-        supply = np.concatenate([taken.number, number, beyond])
-        some = np.flatnonzero(supply)
-        model = RowModel(points[some], supply[some], self.bounds, c.threads)
-        model.go(self.centers, p, self.deadline)
-        model.teach(self.bounds, answer.counts)
-        return Model(model, len(taken.rows))
-
-    def back(self, best: Seen, seen: Seen) -> FloatArray:
-        """Other prices, where the last ones have lowered the dual: where it was largest, about."""
-        way = seen.question.prices - best.question.prices
-        rising, falling = float(way @ best.gradient), float(way @ seen.gradient)
-        share = rising / (rising - falling) if rising > falling else 0.0
-        return np.asarray(best.question.prices + way * np.clip(share, *SHORTER))
-
-    def look(self, p: FloatArray, plan: Plan, number: int) -> Seen:
-        """Ask, and note what was answered."""
-        c = self.coordinator
-        question = Question(
-            c.frame, self.centers, p, plan.limit, plan.wide, plan.thin, number, c.most
-        )
-        answer = self.holder.look(question, self.deadline)
-        counts = answer.counts.astype(np.float64)
-        gradient = self.bounds.gradient(counts, p)
-        cost = whole_sums.as_float(answer.cost, question.cost_scale)
-        dual = cost - self.bounds.complementary_slack(counts, p)
-        self.log.append(
-            {
-                "wrong": float(np.abs(gradient).sum() / 2),
-                "rows": len(answer.taken.rows),
-                "drawn": len(answer.drawn.rows),
-                "overflow": answer.taken.overflow,
-                "thinned": answer.drawn.thinned,
-                "dual": dual,
-            }
-        )
-        return Seen(question, answer, gradient, dual)
-
-    def lacks(self, seen: Seen) -> bool:
-        """Whether the rows of a look are not enough for a model: others may have to move."""
-        taken, drawn = seen.answer.taken, seen.answer.drawn
-        near = float(taken.number.sum() + drawn.number.sum())
-        wrong = float(np.abs(seen.gradient).sum()) / 2
-        return missing != "" or self.sample.alike or near < LACKING * max(wrong, self.k)
-
-    def settling(self, seen: Seen) -> Settling:
-        """What can be settled after a look."""
-        c = self.coordinator
-        return Settling(seen.question, seen.answer, c.lower, c.upper, self.pairs)
-
-    def settle(self, seen: Seen, *, fell: bool) -> tuple[Model | None, Settled | Short]:
-        """Try to end here. With it a model of the rows that came, where it leads to prices."""
-        taken, p = seen.answer.taken, seen.question.prices
-        if taken.overflow:
-            self.planner.ask_less()
-        wrong = float(np.abs(seen.gradient).sum()) / 2
-        settling = None
-        if not taken.overflow and wrong <= taken.number.sum():
-            settling = self.settling(seen)
-        tried: Settled | Short = Short()
-        if settling is not None and wrong <= FEW:
-            tried = settling.settled(p, self.deadline)
-            if isinstance(tried, Settled):
-                return None, tried
-        if wrong <= FEWEST * self.k or missing or fell or self.sample.alike:
-            if settling is not None and wrong > FEW:
-                tried = settling.settled(p, self.deadline)
-            return None, tried
-        model = self.near(seen)
-        left = model.model.approach(self.centers, self.deadline)
-        if left is None or model.model.strays(self.centers) > STRAYS * wrong:
-            return None, tried
-        model.left, to = left, model.model.prices
-        if settling is not None and settling.beyond(to) <= HOPELESS:
-            tried = settling.settled(to, self.deadline)
-        return model, tried
-
-    def with_labels_of(self, step: Step) -> Step:
-        """A step at other centers with the cost of its labels here, and the bound that was found.
-
-        Labels follow from those centers, means do not.
-        """
-        settled, centers = step.settled, self.centers
-        k = self.k
-        plan = Plan(np.zeros((k, k)), np.zeros(k))  # no rows
-        seen = self.look(settled.prices, plan, ROUNDS)
-        highest = max(self.highest, seen.dual)
-        here = np.square(centers - settled.means).sum(axis=1)
-        there = np.square(step.question.centers - settled.means).sum(axis=1)
-        cost = max(settled.cost + float(settled.sizes @ (here - there)), 0.0)
-        rounding = settled.cost - settled.gap - settled.bound
-        bound = max(min(highest, cost) - max(rounding, 0.0), 0.0)
-        means = np.where(settled.sizes[:, None] > 0, settled.means, centers)
-        settled = replace(settled, cost=cost, bound=bound, gap=cost - highest, means=means)
-        passes = step.passes + len(self.log)
-        return replace(step, settled=settled, passes=passes, log=(*self.log, *step.log))
-
-    def done(
-        self,
-        seen: Seen,
-        settled: Settled,
-        first: FloatArray,
-        begin: FloatArray,
-        before: tuple[int, int],
-        memory: Memory | None,
-    ) -> Step:
-        """The step, and what the next one should know."""
-        lesson = np.zeros(self.k)
-        if self.n > ALL and not self.holder.quick:  # who is quick corrects a sample by looks
-            lesson = self.sample.lesson(
-                self.sampled, self.centers, settled.prices, settled.sizes, self.deadline
-            )
-        wrong = REST * first if memory is None else np.maximum(first, memory.wrong / 2)
-        passes, received = self.holder.passes - before[0], self.holder.received - before[1]
-        told = Memory(lesson, wrong, settled.prices - begin)
-        return Step(settled, seen.question, seen.answer, told, passes, received, tuple(self.log))
-
-
-def _whole(number: FloatArray) -> IntArray:
-    """Whole numbers whose partial sums are nearly the same; some are zero."""
-    return np.diff(np.floor(np.cumsum(number) + 0.5), prepend=0.0).astype(np.int64)
