@@ -45,7 +45,7 @@ def coordinated(X, lower, upper, *, ends=(), share=0.3, threads=1, **options):
 
 def labels_of(coordinator, step):
     labeling = coordinator.labeling(step)
-    parts = [label_block(x, at, labeling) for at, x in coordinator.task.holder.source.blocks()]
+    parts = [label_block(x, at, labeling) for at, x in coordinator.holder.source.blocks()]
     return np.concatenate(parts)
 
 
@@ -56,7 +56,7 @@ def check(coordinator, centers, step, X, lower, upper):
     assert np.array_equal(sizes, step.sizes)
     assert (sizes >= lower).all()
     assert (sizes <= upper).all()
-    points, ones = coordinator.task.frame.inside(X), np.ones(len(X))
+    points, ones = coordinator.frame.inside(X), np.ones(len(X))
     upper = np.minimum(upper, len(X))
     proof = prove(points, ones, centers, lower, upper, labels, step.prices)
     close = 1e-11 * proof.cost

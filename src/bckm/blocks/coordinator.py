@@ -37,6 +37,7 @@ class Coordinator:
         lower, upper = lower.astype(np.int64), np.minimum(upper.astype(np.int64), n)
         bounds = SizeBounds(lower.astype(np.float64), upper.astype(np.float64))
         sample = SampleRows(frame.inside(survey.rows), bounds, n, threads)
+        self.holder, self.frame = holder, frame
         self.task = Task(holder, frame, sample, lower, upper, threads, most)
 
     def labeling(self, step: Step, deadline: Deadline | None = None) -> Labeling:
