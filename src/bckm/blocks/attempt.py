@@ -18,6 +18,7 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.assign.transport_state import SizeBounds
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
+from bckm.blocks.drawn import Drawn
 from bckm.blocks.equal_rows import united
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import Holder, QuickHolder
@@ -89,6 +90,15 @@ class Seen:
     dual: float
 
 
+@dataclass(frozen=True, eq=False)
+class Best:
+    """Where the dual was largest; no rows, which take memory."""
+
+    prices: FloatArray
+    gradient: FloatArray
+    dual: float
+
+
 class TooManyTiedError(Exception):
     """No labels within the bounds were found."""
 
@@ -120,7 +130,7 @@ class Attempt:
         p, plan = self.begin(prices, memory)
         begin = p
         first: FloatArray | None = None
-        best: Seen | None = None
+        best: Best | None = None
         spare: tuple[Seen, Parts] | None = None  # labels within the bounds, in case none is proven
         back = 0
         for number in range(ROUNDS):
@@ -143,12 +153,12 @@ class Attempt:
             if fell:
                 assert best is not None
                 back += 1
-                to = self.back(best, seen) if back == 1 else best.question.prices
+                to = self.back(best, seen) if back == 1 else best.prices
                 model = self.near(seen) if model is None else model
                 model.model.go(self.centers, to, self.deadline)
                 wrong = np.minimum(np.abs(best.gradient), np.abs(seen.gradient))
             else:
-                best, back = seen, 0
+                best, back = Best(seen.question.prices, seen.gradient, seen.dual), 0
                 if model is None:
                     lacks = self.lacks(seen)
                     model = self.gathered(seen) if lacks else self.near(seen, listed=False)
@@ -171,6 +181,7 @@ class Attempt:
                 OUTER * seen.answer.farthest,
                 GROW ** max(0.0, number + 1 - PATIENCE),
             )
+            del seen, model, tried  # the next look brings as many rows
             if self.planner.is_lost:
                 break
         self.highest = -np.inf if best is None else best.dual
@@ -229,7 +240,7 @@ class Attempt:
         number = np.concatenate([part.number for part in drawn])
         if self.sample.alike:
             rows, number = united(rows, number)
-        points = question.frame.inside(np.concatenate([taken.rows, rows]))
+        points = question.frame.inside_all([taken.rows, rows])
         supply = np.concatenate([taken.number, number])
         if listed:
             model = RowModel.listed(
@@ -278,12 +289,12 @@ class Attempt:
         model.teach(self.bounds, answer.counts)
         return Model(model, len(taken.rows))
 
-    def back(self, best: Seen, seen: Seen) -> FloatArray:
+    def back(self, best: Best, seen: Seen) -> FloatArray:
         """Other prices, where the last ones have lowered the dual: where it was largest, about."""
-        way = seen.question.prices - best.question.prices
+        way = seen.question.prices - best.prices
         rising, falling = float(way @ best.gradient), float(way @ seen.gradient)
         share = rising / (rising - falling) if rising > falling else 0.0
-        return np.asarray(best.question.prices + way * np.clip(share, *SHORTER))
+        return np.asarray(best.prices + way * np.clip(share, *SHORTER))
 
     def look(self, p: FloatArray, plan: Plan, number: int) -> Seen:
         """Ask, and note what was answered."""
@@ -385,7 +396,9 @@ class Attempt:
         wrong = REST * first if memory is None else np.maximum(first, memory.wrong / 2)
         passes, received = self.holder.passes - before[0], self.holder.received - before[1]
         told = Memory(lesson, wrong, settled.prices - begin)
-        return Step(settled, seen.question, seen.answer, told, passes, received, tuple(self.log))
+        none = Drawn.none(self.centers.shape[1], self.holder.dtype, 0)
+        answer = replace(seen.answer, spare=none, drawn=none)  # labels need no more
+        return Step(settled, seen.question, answer, told, passes, received, tuple(self.log))
 
 
 def _whole(number: FloatArray) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,16 @@ class Frame:
     def inside(self, rows: NDArray[Any]) -> FloatArray:
         """Rows or centers in the units of the frame, in an array of their own."""
         seen: FloatArray = np.subtract(rows, self.origin, dtype=np.float64, order="C")
+        seen *= 1 / self.x_scale
+        return seen
+
+    def inside_all(self, parts: Sequence[NDArray[Any]]) -> FloatArray:
+        """Rows of several arrays, one after the other, without a copy between."""
+        seen: FloatArray = np.empty((sum(len(part) for part in parts), self.origin.size))
+        at = 0
+        for part in parts:
+            np.subtract(part, self.origin, out=seen[at : at + len(part)], dtype=np.float64)
+            at += len(part)
         seen *= 1 / self.x_scale
         return seen
 
