@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bckm._core.arrays import squared_distances
+from bckm._core.arrays import blocks, squared_distances
 from bckm._core.deadline import Deadline
 from bckm._core.rounding import UNIT, Rounding
 from bckm._core.types import FloatArray, IntArray
@@ -354,8 +354,10 @@ class Settling:
         # rows that were not returned have slack; the others were evaluated in float64, where a
         # value rounds by (d + 4) units of what it is made of, the cost and a price
         dearest = float(np.abs(prices).max())
-        own = np.square(self.points - self.question.centers[self.before]).sum(axis=1)
-        values = float(self.number @ (2 * own + 6 * dearest))
+        values = 6 * dearest * float(self.number.sum())
+        for part in blocks(*self.points.shape):
+            apart = self.points[part] - self.question.centers[self.before[part]]
+            values += 2 * float(self.number[part] @ np.einsum("id,id->i", apart, apart))
         sides = float(np.abs(prices) @ (np.maximum(bounds.upper, units) + bounds.lower + units))
         steps = d + k + 8 + self.number.size / 1024
         engine = 2 * UNIT * (steps * values + (k + 8) * sides)
