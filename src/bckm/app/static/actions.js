@@ -37,10 +37,20 @@ export async function working(act) {
 }
 
 /**
+ * Whether a state was overtaken by a later one: answers may come in another order than they were
+ * asked for.
+ * @param {State} state
+ */
+function isOld(state) {
+  return known.server !== null && state.revision < known.server.revision;
+}
+
+/**
  * Take in a state, and what belongs to it.
  * @param {State} state
  */
 export async function takeIn(state) {
+  if (isOld(state)) return;
   const other =
     known.server?.table?.name !== state.table?.name ||
     known.server?.table?.n_rows !== state.table?.n_rows;
@@ -183,5 +193,5 @@ export async function takeBack() {
 /** The state again, as it is after the server has changed it. */
 export async function reload() {
   const state = await get("/api/state");
-  set({ server: state, verdict: state.verdict });
+  if (!isOld(state)) set({ server: state, verdict: state.verdict });
 }
