@@ -76,7 +76,7 @@ def test_arrays_of_the_host_stay_there():
     assert isinstance(bckm.kmeans(torch.from_numpy(X), 3, random_state=0).labels, np.ndarray)
 
 
-@pytest.mark.parametrize(("d", "k"), [(1024, 50), (200, 300), (3, 2000), (16, 8192)])
+@pytest.mark.parametrize(("d", "k"), [(1024, 50), (200, 300), (3, 2000)])
 def test_wide_and_many(d, k):
     n = max(20_011, 3 * k + 7)
     rng = np.random.default_rng(d)
