@@ -17,11 +17,11 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import Drawn, levels
-from bckm.blocks.gpu.passes import Near, Tally
+from bckm.blocks.gpu.passes import Gaps, Near, Tally
 from bckm.blocks.look import as_float32_below, best_labels, scan
 from bckm.blocks.question import Question
 from bckm.blocks.settling import rounding_of_gaps
-from bckm.blocks.survey import sampled
+from bckm.blocks.survey import hashed, sampled
 
 
 class _Hidden:
@@ -196,6 +196,59 @@ class CupyPasses:
         best, second = [f.label for f in found] or none, [f.runner_up for f in found] or none
         gap = [f.gap.astype(np.float32) for f in found] or [np.empty(0, np.float32)]
         return np.concatenate(best), np.concatenate(second), np.concatenate(gap)
+
+    def _gaps(self, rows: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """What all clusters cost more than the own one, (m, k)."""
+        question = self.question
+        value = squared_distances(question.frame.inside(rows), question.centers) - question.prices
+        return np.maximum(value - value[np.arange(len(rows)), label][:, None], 0.0)
+
+    def strata(
+        self, label: DeviceArray, slack: DeviceArray, offset: int, depth: np.ndarray, draw: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        ratio = np.maximum(slack.hidden, 0) / depth[label.hidden]
+        level = np.where(ratio > 1, np.frexp(np.minimum(ratio, np.float32(1e9)))[1], 0)
+        level, number = level.astype(np.int8), np.arange(offset, offset + len(label))
+        index = np.flatnonzero(
+            hashed(number, draw) >> np.uint64(1) < np.uint64(1) << (63 - level).astype(np.uint64)
+        )
+        return index, level[index]
+
+    def rows_of(self, label: DeviceArray, place: np.ndarray) -> DeviceArray:
+        return DeviceArray(np.flatnonzero(place[label.hidden] >= 0))
+
+    def least_gaps(
+        self,
+        rows: DeviceArray,
+        label: DeviceArray,
+        index: DeviceArray,
+        place: np.ndarray,
+        targets: np.ndarray,
+    ) -> Gaps:
+        query, own = place[label.hidden[index.hidden]], label.hidden[index.hidden]
+        gap = self._gaps(rows.hidden[index.hidden], own)
+        others = (targets[query] > 0) & (np.arange(gap.shape[1]) != own[:, None])
+        least = np.where(others, gap, 3e38).min(axis=1, initial=3e38)
+        return Gaps(index, DeviceArray(query), DeviceArray(as_float32_below(least)))
+
+    def moves(
+        self,
+        rows: DeviceArray,
+        label: DeviceArray,
+        gaps: Gaps,
+        limit: np.ndarray,
+        targets: Any,
+    ) -> Any:
+        which = np.flatnonzero(gaps.gap.hidden <= limit[gaps.query.hidden])
+        query = gaps.query.hidden[which]
+        index = which if gaps.index is None else gaps.index.hidden[which]
+        own = label.hidden[index]
+        cost = self._gaps(rows.hidden[index], own)
+        near = (cost <= limit[query][:, None]) & (np.arange(cost.shape[1]) != own[:, None])
+        if targets is not None:
+            near &= targets[query] > 0
+        row, cluster = np.nonzero(near)
+        return index[row], cluster.astype(np.int32), cost[row, cluster]
 
     def within(self, slack: DeviceArray, most: float) -> np.ndarray:
         return np.flatnonzero(slack.hidden <= most)

@@ -9,6 +9,7 @@ are; if not, a model of all these rows gives the next prices (`row_model`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +30,7 @@ from bckm.blocks.pairs import Pairs
 from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import Question
 from bckm.blocks.row_model import RowModel
+from bckm.blocks.row_moves import lead
 from bckm.blocks.sample_rows import SampleRows
 from bckm.blocks.settling import Parts, Settled, Settling, Short
 from bckm.blocks.step import Memory, Step
@@ -44,6 +46,8 @@ OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the 
 BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
 FAR = 0.02  # share of all samples, more of which cannot be brought where they belong by looks
 ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
+PATHS = 300.0  # or so many in all, which paths bring where they belong
+ENDS = 4  # times that moves may be asked for after looks that bring rows
 FEW = 400.0  # wrong samples that are settled at once: more by paths take long
 FEWEST = 0.5  # wrong samples per cluster of which only exact models know better
 LACKING = 16.0  # rows near borders for each wrong one, or each cluster, of which there is a model
@@ -112,22 +116,33 @@ class Attempt:
         self.bounds, self.k, self.n = task.bounds, len(centers), task.holder.n_rows
         self.log: list[dict[str, Any]] = []
         self.looks = 0  # before those that bring rows
+        self.ends = ENDS  # how often moves may still be asked for, after these
         self.sampled: RowModel | None = None  # where the step began
         self.highest = -np.inf  # dual value, if no labels were found
-        self.pairs = Pairs(centers, task.threads)
-        self.planner = Planner(
-            self.sample,
-            centers,
-            self.pairs,
-            task.most,
-            task.threads,
-            quick=self.holder.quick,
-        )
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """All pairs of clusters."""
+        return Pairs(self.centers, self.task.threads)
+
+    @cached_property
+    def planner(self) -> Planner:
+        """Who plans looks that bring rows."""
+        task, quick = self.task, self.holder.quick
+        return Planner(self.sample, self.centers, self.pairs, task.most, task.threads, quick=quick)
 
     def run(self, prices: FloatArray, memory: Memory | None) -> Step:
         """Look and correct, until the rows near borders can be settled."""
         before = (self.holder.passes, self.holder.received)
-        p, plan = self.begin(prices, memory)
+        state: LookState | None = None
+        if self.holder.quick:
+            state = self.approach(cast(QuickHolder, self.holder), prices, memory)
+            ended = state.settled()
+            if ended is not None:
+                return self.done(state, ended, np.abs(state.gradient), prices, before, memory)
+            p, plan = self.plan_near(state)
+        else:
+            p, plan = self.begin(prices, memory)
         begin = p
         first: FloatArray | None = None
         best: Best | None = None
@@ -141,6 +156,14 @@ class Attempt:
             model, tried = self.settle(seen, fell=fell)
             if isinstance(tried, Settled):
                 return self.done(seen, tried, first, begin, before, memory)
+            if state is not None and self.ends > 0 and not fell and not seen.answer.taken.overflow:
+                state.take(seen.question, seen.answer)
+                if state.infeasibility <= max(self.k, PATHS):
+                    self.ends -= 1
+                    lead(state, self.task.lower, self.task.upper, self.deadline)
+                    ended = state.settled()
+                    if ended is not None:
+                        return self.done(state, ended, first, begin, before, memory)
             if tried.parts is not None:
                 # the dual value of the look is a bound, whatever other rows permit
                 found = self.settling(seen).unproven(tried.parts, seen.dual)
@@ -196,8 +219,6 @@ class Attempt:
         sample, k = self.sample, self.k
         if self.n <= ALL:
             return prices, Plan.everything(k)
-        if self.holder.quick:
-            return self.approach(cast(QuickHolder, self.holder), prices, memory)
         lesson = None if memory is None else memory.lesson
         self.sampled = model = sample.model(self.centers, prices, lesson, self.deadline)
         if memory is None:
@@ -211,20 +232,28 @@ class Attempt:
         far, p = OUTER * model.farthest(), model.prices
         return p, self.planner.plan(p, borders, wrong, ways, far, 1.0)
 
-    def approach(
-        self, holder: QuickHolder, prices: FloatArray, memory: Memory | None
-    ) -> tuple[FloatArray, Plan]:
-        """The same by looks; the sample is asked only in a first step."""
-        k, deadline = self.k, self.deadline
-        if memory is None:
-            prices = self.sample.model(self.centers, prices, None, deadline).prices
+    def approach(self, holder: QuickHolder, prices: FloatArray, memory: Memory | None) -> LookState:
+        """To where looks, and moves that were listed, lead; the sample is asked if that is far."""
+        centers, deadline = self.centers, self.deadline
         state = LookState(holder, self.task.frame, self.bounds)
-        state.evaluate(self.centers, prices, deadline)
-        if memory is not None and state.infeasibility > FAR * self.n:
-            model = self.sample.model(self.centers, prices, memory.lesson, deadline)
-            state.evaluate(self.centers, model.prices, deadline)
-        approach(state, self.centers, ENOUGH * k, deadline)
-        self.looks, p, wrong = state.looks, state.prices, np.abs(state.gradient)
+        state.evaluate(centers, prices, deadline)
+        far = state.infeasibility > FAR * self.n and self.n > ALL
+        if far:
+            lesson = None if memory is None else memory.lesson
+            model = self.sample.model(centers, prices, lesson, deadline)
+            state.evaluate(centers, model.prices, deadline)
+        target = max(ENOUGH * self.k, PATHS)
+        if not missing:
+            approach(state, centers, target, self.task.threads, deadline, quick=not far)
+        lead(state, self.task.lower, self.task.upper, deadline)
+        self.looks, self.log = state.looks, state.log
+        return state
+
+    def plan_near(self, state: LookState) -> tuple[FloatArray, Plan]:
+        """Prices where looks have led, and what to ask for."""
+        k, p, wrong = self.k, state.prices, np.abs(state.gradient)
+        if self.n <= ALL:
+            return p, Plan.everything(k)
         wrong = np.maximum(wrong, wrong.mean() / 4 + 1.0)
         borders = state.borders(np.full(k, max(SCANNED * self.n / k, 2.0 * wrong.max())))
         nowhere, far = np.zeros((1, k)), state.answer.farthest
@@ -380,7 +409,7 @@ class Attempt:
 
     def done(
         self,
-        seen: Seen,
+        seen: Seen | LookState,
         settled: Settled,
         first: FloatArray,
         begin: FloatArray,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._core.types import FloatArray
+from bckm._core.types import FloatArray, IntArray
 from bckm.assign.transport_state import SizeBounds
 from bckm.kernels import missing, native
 
@@ -70,16 +71,54 @@ class Borders:
         begin, end = self.edge[place], self.edge[place + 1]
         return np.where(held[:, -1] > 0, begin + np.clip(share, 0.0, 1.0) * (end - begin), 0.0)
 
-    def laplacian(self, wrong: FloatArray, ridge: float = RIDGE) -> FloatArray | None:
-        """How many samples clusters win per unit of price, (k, k), measured around the borders.
+    def edges(self, wrong: FloatArray) -> Edges:
+        """How many samples clusters win from each other per unit of price, around the borders.
 
-        As deep as those are that so many wrong ones, and a few more, lie; None without a border.
+        Measured as deep as those are that so many wrong ones, and a few more, lie.
         """
-        k, depth = self.k, self._depth(wrong)
+        depth = self._depth(wrong)
         deep = np.maximum(depth[self.best], depth[self.second])
         inside = np.flatnonzero(self.gap <= deep)
-        pair = self.best[inside] * k + self.second[inside]
-        weight = np.bincount(pair, self.number[inside] / (2 * deep[inside]), k * k).reshape(k, k)
+        weight = self.number[inside] / (2 * deep[inside])
+        return Edges(self.best[inside], self.second[inside], weight, self.k)
+
+    def moves(self, wrong: FloatArray, threads: int = 1) -> FloatArray:
+        """How prices may be wrong, `DRAWS` times (k, draws), with so many wrong samples.
+
+        Where numbers of wrong samples are standard deviations of errors.
+        """
+        errors = np.random.default_rng(0).standard_normal((self.k, DRAWS)) * wrong[:, None]
+        errors -= errors.mean(axis=0)
+        moves = self.edges(wrong).solved(errors, np.ones(self.k, bool), RIDGE, threads)
+        return np.zeros_like(errors) if moves is None else moves
+
+    def _depth(self, wrong: FloatArray) -> FloatArray:
+        return self.reach(np.maximum(LEAST, PER_WRONG * wrong))
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """How many samples pairs of clusters exchange per unit of price; a pair may occur many times.
+
+    Attributes
+    ----------
+    best, second : arrays (m,)
+        Clusters.
+    weight : array (m,)
+        Samples per unit of price.
+    k : int
+        Number of clusters.
+    """
+
+    best: IntArray
+    second: IntArray
+    weight: FloatArray
+    k: int
+
+    def laplacian(self, ridge: float) -> FloatArray | None:
+        """The same as a matrix, (k, k); None without an edge."""
+        k = self.k
+        weight = np.bincount(self.best * k + self.second, self.weight, k * k).reshape(k, k)
         weight = weight + weight.T
         degree = weight.sum(axis=1)
         mean = float(degree.mean())
@@ -87,47 +126,34 @@ class Borders:
             return None
         return np.diag(np.where(degree > 0, degree * (1 + ridge), ridge * mean)) - weight
 
-    def moves(self, wrong: FloatArray, threads: int = 1) -> FloatArray:
-        """How prices may be wrong, `DRAWS` times (k, draws), with so many wrong samples.
+    def solved(
+        self, lacking: FloatArray, active: NDArray[np.bool_], ridge: float, threads: int = 1
+    ) -> FloatArray | None:
+        """How prices of active clusters have to move that each wins what it lacks, (k, draws).
 
-        Where numbers of wrong samples are standard deviations of errors.
+        A larger `ridge` damps moves, most of all between clusters that hardly any sample connects.
+        None without an edge.
         """
-        k = self.k
-        errors = np.random.default_rng(0).standard_normal((k, DRAWS)) * wrong[:, None]
-        errors -= errors.mean(axis=0)
-        if missing:
-            matrix = self.laplacian(wrong)
-            none: FloatArray = np.zeros((k, DRAWS))
-            return (
-                none if matrix is None else np.asarray(np.linalg.solve(matrix, errors), np.float64)
-            )
-        moves, depth = np.zeros((k, DRAWS)), self._depth(wrong)
-        native.border_moves(
-            self.best, self.second, self.gap, self.number, depth, RIDGE, errors, moves, threads
-        )
+        moves = np.zeros_like(lacking)
+        if not missing:
+            edges = (self.best, self.second, self.weight)
+            found = native.border_moves(*edges, ridge, active, lacking, moves, threads)
+            return moves if found else None
+        matrix, at = self.laplacian(ridge), np.flatnonzero(active)
+        if matrix is None:
+            return None
+        moves[at] = np.linalg.solve(matrix[np.ix_(at, at)], lacking[at])
         return moves
-
-    def _depth(self, wrong: FloatArray) -> FloatArray:
-        return self.reach(np.maximum(LEAST, PER_WRONG * wrong))
 
 
 def newton_direction(
-    borders: Borders,
+    edges: Edges,
     bounds: SizeBounds,
     prices: FloatArray,
     gradient: FloatArray,
-    wrong: FloatArray | None = None,
     ridge: float = RIDGE,
 ) -> FloatArray | None:
-    """Newton step of the dual; None where no sample is near a border.
-
-    `wrong` is as in `Borders.laplacian`, by default what the gradient tells; a larger `ridge` damps
-    the step, most of all between clusters that hardly any sample connects.
-    """
-    matrix = borders.laplacian(np.abs(gradient) if wrong is None else wrong, ridge)
-    if matrix is None:
-        return None
+    """Newton step of the dual; None where no sample is near a border. See `Edges.solved`."""
     active = (gradient != 0) | (prices != 0) | (bounds.lower == bounds.upper)
-    at, step = np.flatnonzero(active), np.zeros(prices.size)
-    step[at] = np.linalg.solve(matrix[np.ix_(at, at)], gradient[at])
-    return step
+    step = edges.solved(gradient[:, None], active, ridge)
+    return None if step is None else step[:, 0]

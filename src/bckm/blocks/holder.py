@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import Answer
 from bckm.blocks.borders import Borders
+from bckm.blocks.drawn import Drawn
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import Question
+from bckm.blocks.row_moves import Moves
 from bckm.blocks.survey import Survey
 
 IN_BLOCKS = (
@@ -70,3 +75,34 @@ class QuickHolder(Holder, Protocol):
 
     def borders(self, question: Question, goal: FloatArray) -> Borders:
         """So many rows of each cluster that are nearest to others, where the last look was."""
+
+    def strata(self, question: Question, goal: float) -> Drawn:
+        """So many rows of each cluster near borders, and ever fewer farther from them.
+
+        Where the last look was; of rows with twice the slack half as many are drawn.
+        """
+
+    def tied(self, slack: float) -> bool:
+        """Whether any row had at most so much slack in the last look."""
+
+    def depth(self, goal: FloatArray) -> FloatArray:
+        """The slack that so many rows of each cluster, or some more, had in the last look, (k,)."""
+
+    def moves(self, question: Question, limit: FloatArray) -> Moves | None:
+        """All moves from each cluster up to a limit, (k,), where the last look was.
+
+        None if they are too many to be told.
+        """
+
+    def more_moves(
+        self,
+        question: Question,
+        asked: NDArray[np.int32],
+        targets: NDArray[np.uint8],
+        known: FloatArray,
+        many: int,
+    ) -> tuple[FloatArray, Moves] | None:
+        """The same from some clusters to some others (asked, k), of so many rows, or some more.
+
+        Up to the limits `known` moves are listed already. The new limits come first.
+        """

@@ -36,7 +36,7 @@ def labeling_of(
     frame, centers, prices = question.frame, question.centers, settled.prices
     points = frame.inside(taken.rows)
     slack = see(points, centers, prices).slack.astype(np.float64)
-    margin = _margin(np.square(points - centers[best]).sum(axis=1), centers, prices)
+    margin = margin_of(np.square(points - centers[best]).sum(axis=1), centers, prices)
     listed = slack <= margin
     # rows whose samples are not all in the best cluster
     listed[parts.row[parts.cluster != best[parts.row]]] = True
@@ -51,7 +51,7 @@ def labeling_of(
     return replace(rule, ties=_ties(rule, parts, taken, rows[~few], most, holder, deadline))
 
 
-def _margin(own: FloatArray, centers: FloatArray, prices: FloatArray) -> FloatArray:
+def margin_of(own: FloatArray, centers: FloatArray, prices: FloatArray) -> FloatArray:
     """Slack that rounding may take from rows, or add to them, where others compute it.
 
     `own` is what their clusters cost, about as much as the second best ones where that matters.

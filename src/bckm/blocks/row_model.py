@@ -202,4 +202,5 @@ class PlainState(TransportState):
         prices = self.prices
         gap = np.maximum(self.margin + (prices[self.label] - prices[self.runner]), 0.0)
         borders = Borders(self.label, self.runner, gap, self.number.astype(np.float64), self.k)
-        return newton_direction(borders, self.bounds, prices, self.gradient)
+        edges = borders.edges(np.abs(self.gradient))
+        return newton_direction(edges, self.bounds, prices, self.gradient)

@@ -56,6 +56,12 @@ class Parts:
         order = np.lexsort((cluster, row))
         return cls(row[order], cluster[order], units[order])
 
+    @classmethod
+    def none(cls) -> Parts:
+        """No rows."""
+        empty = np.empty(0, np.int64)
+        return cls(empty, empty, empty)
+
     def held(self, k: int) -> IntArray:
         """Samples in each cluster."""
         held = np.zeros(k, np.int64)
@@ -178,8 +184,7 @@ class Settling:
                 return found
             prices, parts = found
         else:
-            none = np.empty(0, np.int64)
-            parts = Parts(none, none, none)
+            parts = Parts.none()
         sizes = self.rest + parts.held(k)
         p, bounds = self.question.prices, self.bounds
         move = np.minimum(self._moves(parts), p - p[:, None] + self.reach)
@@ -358,11 +363,18 @@ class Settling:
         for part in blocks(*self.points.shape):
             apart = self.points[part] - self.question.centers[self.before[part]]
             values += 2 * float(self.number[part] @ np.einsum("id,id->i", apart, apart))
-        sides = float(np.abs(prices) @ (np.maximum(bounds.upper, units) + bounds.lower + units))
         steps = d + k + 8 + self.number.size / 1024
-        engine = 2 * UNIT * (steps * values + (k + 8) * sides)
-        # costs are summed up exactly, but points and costs were rounded one by one
-        squares = np.square(self.question.centers).sum(axis=1)
-        moment = 2 * (cost + float(units @ squares))
-        data = Rounding(UNIT * (d + 8), 3 * UNIT * float(np.sqrt(moment)), moment, 0.0, 0.0)
-        return float(engine + data.of_bound(cost))
+        sums = rounding_of_sums(self.question.centers, prices, cost, units, bounds)
+        return float(2 * UNIT * steps * values + sums)
+
+
+def rounding_of_sums(
+    centers: FloatArray, prices: FloatArray, cost: float, units: FloatArray, bounds: SizeBounds
+) -> float:
+    """What rounding may have added to a bound where each row has slack: that of sums and data."""
+    k, d = centers.shape
+    sides = float(np.abs(prices) @ (np.maximum(bounds.upper, units) + bounds.lower + units))
+    # costs are summed up exactly, but points and costs were rounded one by one
+    moment = 2 * (cost + float(units @ np.square(centers).sum(axis=1)))
+    data = Rounding(UNIT * (d + 8), 3 * UNIT * float(np.sqrt(moment)), moment, 0.0, 0.0)
+    return float(2 * UNIT * (k + 8) * sides + data.of_bound(cost))

@@ -21,7 +21,7 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import LEVELS
-from bckm.blocks.gpu.passes import Near, Tally
+from bckm.blocks.gpu.passes import Gaps, Near, Tally
 from bckm.blocks.question import Question
 
 ROWS = 256  # rows of a block of `best`
@@ -29,6 +29,7 @@ WIDE, CHUNK = 16, 4  # steps of 8 features that a thread holds; more come in chu
 SOME, PART, THREADS = 64, 4096, 256  # rows of a block: in float64, of sums, of all else
 SHARED = 220 * 1024  # bytes of shared memory that a block may have
 INFINITE = np.float64(np.inf).view(np.uint64)
+ROOM = 2**18  # moves that are told in any case, beside some for each row
 TAKEN, SPARED, NEITHER = 64, 65, 127  # codes of `draw_rows`
 
 
@@ -298,6 +299,85 @@ class CupyPasses:
                 self.prices, self.k, best, second, gap, each=SOME,
             )  # fmt: skip
         return best.get(), second.get(), gap.get()
+
+    @_there
+    def strata(
+        self, label: Any, slack: Any, offset: int, depth: NDArray[np.float32], draw: int
+    ) -> tuple[IntArray, NDArray[np.int8]]:
+        """Rows up to a depth, and some of those beyond; see `Passes`."""
+        n = len(label)
+        key = self._listed(
+            n, "list_strata", n, slack, label, np.int64(n), np.int64(offset), cp.asarray(depth),
+            np.uint64(draw), dtype=np.uint64,
+        )  # fmt: skip
+        found = np.sort(key.get())
+        return (found >> np.uint64(8)).astype(np.int64), (found & np.uint64(255)).astype(np.int8)
+
+    @_there
+    def rows_of(self, label: Any, place: NDArray[np.int32]) -> Any:
+        """Numbers of the rows of some clusters."""
+        return cp.flatnonzero(cp.asarray(place >= 0)[label]).astype(np.int32)
+
+    @_there
+    def least_gaps(
+        self,
+        rows: Any,
+        label: Any,
+        index: Any,
+        place: NDArray[np.int32],
+        targets: NDArray[np.uint8],
+    ) -> Gaps:
+        """What some rows cost more elsewhere, at least; see `Passes`."""
+        m, query = len(index), cp.asarray(place)[label[index]]
+        gap = cp.empty(m, np.float32)
+        if m:
+            there = (rows, self.d, self.origin, self.scale, index, m, self.centers, self.prices)
+            own = cp.empty(m)
+            self._run("own_values", m, *there, label, own)
+            self._run(
+                "least_gaps", m, *there, self.k, label, own, query, cp.asarray(targets), gap,
+                each=SOME,
+            )  # fmt: skip
+        return Gaps(index, query, gap)
+
+    @_there
+    def moves(
+        self,
+        rows: Any,
+        label: Any,
+        gaps: Gaps,
+        limit: NDArray[np.float32],
+        targets: NDArray[np.uint8] | None,
+    ) -> tuple[IntArray, NDArray[np.int32], FloatArray] | None:
+        """Moves of rows that cost at most a limit; see `Passes`."""
+        n, most = len(gaps.gap), cp.asarray(limit)
+        which = cp.sort(
+            self._listed(
+                n, "list_drawn", n, gaps.gap, gaps.query, np.int64(n), np.int64(0), most,
+                np.uint64(0), 0,
+            )
+        )  # fmt: skip
+        query, index = gaps.query[which], which if gaps.index is None else gaps.index[which]
+        m, room = len(index), ROOM + 4 * len(index)
+        key, cost = cp.empty(room, np.uint64), cp.empty(room)
+        number = cp.zeros(1, np.uint32)
+        if m:
+            there = (rows, self.d, self.origin, self.scale, index, m, self.centers, self.prices)
+            own = cp.empty(m)
+            to = None if targets is None else cp.asarray(targets)
+            self._run("own_values", m, *there, label, own)
+            self._run(
+                "list_moves", m, *there, self.k, label, own, query, to, most, np.uint32(room), key,
+                cost, number, each=SOME,
+            )  # fmt: skip
+        found = int(number.get()[0])
+        if found > room:
+            return None
+        order = cp.argsort(key[:found])
+        key, cost = key[order], cost[order]
+        row = index[(key >> np.uint64(32)).astype(np.int64)]
+        cluster = (key & np.uint64(2**32 - 1)).astype(np.int32)
+        return row.get().astype(np.int64), cluster.get(), cost.get()
 
     @_there
     def within(self, slack: Any, most: float) -> IntArray:

@@ -8,28 +8,31 @@ left its cluster; so the first look of a step sees all rows anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bckm._core.deadline import Deadline
 from bckm._core.on_device import TO_HOST
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import SPARE, Answer, Taken, gathered
 from bckm.blocks.borders import BINS, Borders, bin_ends
-from bckm.blocks.drawn import Drawn
-from bckm.blocks.gpu.passes import Passes, Tally
+from bckm.blocks.drawn import Drawn, merged_drawn
+from bckm.blocks.gpu.passes import Gaps, Passes, Tally
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.look import located_in, nothing
 from bckm.blocks.question import Question
+from bckm.blocks.row_moves import Moves
 from bckm.blocks.settling import rounding_of_gaps
 from bckm.blocks.survey import Survey, merged_surveys
 
 CHUNK = 2**24  # rows in a chunk, and at most so many numbers: what a pass needs beside is bounded
 NUMBERS = 2**31
 BORDERING = 2**16  # rows that tell where borders are
+TOLD = 2**19  # rows whose moves are told, at most
 EXACT = 0.1  # share of the rows of a cluster whose slacks are kept exact
 
 
@@ -45,6 +48,8 @@ class Kept:
         Rows of less slack are seen again in any case, so that slacks near borders are exact.
     label, slack, tally : dict
         By the number of the first row of a chunk.
+    held : array (k, BINS) or None
+        How many rows of each cluster have at most so much slack, once it was asked.
     """
 
     question: Question
@@ -52,6 +57,7 @@ class Kept:
     label: dict[int, Any] = field(default_factory=dict)
     slack: dict[int, Any] = field(default_factory=dict)
     tally: dict[int, Tally] = field(default_factory=dict)
+    held: IntArray | None = None
 
     def is_for(self, question: Question) -> bool:
         """Whether the centers are the same, in a look that is not the first."""
@@ -117,27 +123,138 @@ class GpuHolder:
 
         Of very many some are drawn.
         """
-        kept, passes, k = self._kept, self._passes, question.k
-        assert kept is not None
-        bins = sum(passes.slacks(kept.label[at], kept.slack[at], k) for at in kept.label)
-        held, ends = np.cumsum(bins, axis=1), bin_ends()
-
-        def depth(number: FloatArray) -> IntArray:
-            return np.asarray(np.minimum((held < number[:, None]).sum(axis=1), BINS - 1))
-
+        kept, passes, k = self._last, self._passes, question.k
+        held, place = self._held(), self._place(goal)
         if not kept.least.any():
-            kept.least = ends[depth(np.full(k, EXACT * self.n_rows / k)) + 1]
-        place = depth(goal)
+            kept.least = bin_ends()[self._place(np.full(k, EXACT * self.n_rows / k)) + 1]
+        deep = bin_ends()[place + 1]
         many = int(held[np.arange(k), place].sum())
         level = max(0, int(np.ceil(np.log2(max(1.0, many / BORDERING)))))
         found = [
-            passes.bordering(rows, kept.label[at], kept.slack[at], at, ends[place + 1], level)
+            passes.bordering(rows, kept.label[at], kept.slack[at], at, deep, level)
             for at, rows in self._chunks(None)
         ]
         best, second, gap = (np.concatenate(one) for one in zip(*found, strict=True))
-        near = gap <= ends[place + 1][best]  # no such row is missing
+        near = gap <= deep[best]  # no such row is missing
         number = np.full(best.size, 2.0**level)
         return Borders(best[near], second[near], gap[near].astype(np.float64), number[near], k)
+
+    def strata(self, question: Question, goal: float) -> Drawn:
+        """So many rows of each cluster near borders, and ever fewer farther from them.
+
+        Of rows with twice the slack half as many are drawn.
+        """
+        kept, passes = self._last, self._passes
+        depth = self.depth(np.full(question.k, goal)).astype(np.float32)
+        found = []
+        for at, rows in self._chunks(None):
+            index, level = passes.strata(kept.label[at], kept.slack[at], at, depth, question.draw)
+            found.append(self._drawn(rows, index, level, at, question.draw))
+        return merged_drawn(found, self.n_rows)
+
+    def tied(self, slack: float) -> bool:
+        """Whether any row had at most so much slack in the last look."""
+        return any(self._passes.within(one, slack).size for one in self._last.slack.values())
+
+    def depth(self, goal: FloatArray) -> FloatArray:
+        """The slack that so many rows of each cluster, or some more, had in the last look, (k,)."""
+        return bin_ends()[self._place(goal) + 1]
+
+    def moves(self, question: Question, limit: FloatArray) -> Moves | None:
+        """All moves from each cluster up to a limit, (k,); None if they are too many."""
+        limit32, kept = limit.astype(np.float32), self._last
+        if (self._held() * (bin_ends()[1:] <= limit[:, None])).max(axis=1).sum() > TOLD:
+            return None
+        return self._moves(
+            (
+                at,
+                rows,
+                self._passes.moves(
+                    rows,
+                    kept.label[at],
+                    Gaps(None, kept.label[at], kept.slack[at]),
+                    limit32,
+                    None,
+                ),
+            )
+            for at, rows in self._chunks(None)
+        )
+
+    def more_moves(
+        self,
+        question: Question,
+        asked: NDArray[np.int32],
+        targets: NDArray[np.uint8],
+        known: FloatArray,
+        many: int,
+    ) -> tuple[FloatArray, Moves] | None:
+        """The same from some clusters to some others, of so many rows more; see `QuickHolder`."""
+        kept, passes, ends = self._last, self._passes, bin_ends()
+        place = np.full(question.k, -1, np.int32)
+        place[asked] = np.arange(asked.size)
+        gaps = {
+            at: passes.least_gaps(
+                rows, kept.label[at], passes.rows_of(kept.label[at], place), place, targets
+            )
+            for at, rows in self._chunks(None)
+        }
+        bins = sum(passes.slacks(one.query, one.gap, asked.size) for one in gaps.values())
+        held = np.cumsum(bins, axis=1)
+        each = np.arange(asked.size)
+        before = np.where(known > 0, np.searchsorted(ends, known, side="right") - 2, -1)
+        listed = np.where(before >= 0, held[each, np.clip(before, 0, BINS - 1)], 0)
+        bin_of = (held < (listed + many)[:, None]).sum(axis=1)
+        limit = np.where(bin_of < BINS, ends[np.minimum(bin_of, BINS - 1) + 1], np.inf)
+        limit = np.where(held[:, -1] < listed + many, np.inf, limit)
+        if (
+            np.where(np.isinf(limit), held[:, -1], held[each, np.minimum(bin_of, BINS - 1)]).sum()
+            > TOLD
+        ):
+            return None
+        limit32 = limit.astype(np.float32)
+        moves = self._moves(
+            (at, rows, passes.moves(rows, kept.label[at], gaps[at], limit32, targets))
+            for at, rows in self._chunks(None)
+        )
+        return None if moves is None else (limit, moves)
+
+    def _moves(
+        self, found: Iterable[tuple[int, Any, tuple[IntArray, Any, FloatArray] | None]]
+    ) -> Moves | None:
+        """Moves of all chunks, with the rows and labels."""
+        rows, number, label, of, cluster, cost = [], [], [], [], [], []
+        for at, chunk, told in found:
+            if told is None:
+                return None
+            index = np.unique(told[0])
+            rows.append(self._passes.gathered(chunk, index))
+            label.append(self._passes.taken(self._last.label[at], index))
+            number.append(index + at)
+            of.append(told[0] + at)
+            cluster.append(told[1])
+            cost.append(told[2])
+        parts = (rows, number, label, of, cluster, cost)
+        moves = Moves(*(np.concatenate(one) for one in parts))
+        self.received += moves.nbytes
+        return moves
+
+    @property
+    def _last(self) -> Kept:
+        assert self._kept is not None
+        return self._kept
+
+    def _held(self) -> IntArray:
+        """How many rows of each cluster had at most so much slack in the last look, (k, BINS)."""
+        kept = self._last
+        if kept.held is None:
+            k = kept.question.k
+            bins = sum(self._passes.slacks(kept.label[at], kept.slack[at], k) for at in kept.label)
+            kept.held = np.cumsum(bins, axis=1)
+        return kept.held
+
+    def _place(self, goal: FloatArray) -> IntArray:
+        """The bin up to which so many rows of each cluster lie."""
+        return np.asarray(np.minimum((self._held() < goal[:, None]).sum(axis=1), BINS - 1))
 
     def count(self, labeling: Labeling, deadline: Deadline | None = None) -> IntArray:
         """Count the labels of all rows, (k,)."""

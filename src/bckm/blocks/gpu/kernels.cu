@@ -514,6 +514,69 @@ extern "C" __global__ void __launch_bounds__(256)
                });
 }
 
+// The least gap of listed rows to the targets of their queries, (queries, k).
+extern "C" __global__ void __launch_bounds__(256)
+    least_gaps(const REAL* data, int d, const double* origin, double scale, const int* index, int m,
+               const double* centers, const double* prices, int k, const int* label,
+               const double* own, const int* query, const unsigned char* targets, float* gap) {
+    double mine[4], least[4];
+    const unsigned char* to[4];
+    int a[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+        const bool here = place < m;
+        least[i] = 1.0e308;
+        a[i] = here ? label[index[place]] : 0;
+        mine[i] = here ? own[place] : 0.0;
+        to[i] = targets + static_cast<i64>(here ? query[place] : 0) * k;
+    }
+    all_values(data, d, origin, scale, index, m, centers, prices, k,
+               [&](int i, int b, double value) {
+                   if (b != a[i] && to[i][b]) least[i] = fmin(least[i], value - mine[i]);
+               });
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int apart = 1; apart < 16; apart *= 2)
+            least[i] = fmin(least[i], __shfl_xor_sync(0xffffffffu, least[i], apart));
+        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+        if (threadIdx.x % 16 == 0 && place < m) gap[place] = below(fmax(least[i], 0.0));
+    }
+}
+
+// Moves of listed rows up to the limits of their queries, to targets or, without them, anywhere:
+// the place of a row and a cluster, and what it costs more. `room` is for so many.
+extern "C" __global__ void __launch_bounds__(256)
+    list_moves(const REAL* data, int d, const double* origin, double scale, const int* index, int m,
+               const double* centers, const double* prices, int k, const int* label,
+               const double* own, const int* query, const unsigned char* targets,
+               const float* limit, unsigned room, u64* key, double* cost, unsigned* number) {
+    double mine[4], most[4];
+    const unsigned char* to[4];
+    int a[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+        const bool here = place < m;
+        const int q = here ? query[place] : 0;
+        a[i] = here ? label[index[place]] : 0;
+        mine[i] = here ? own[place] : 0.0;
+        most[i] = here ? static_cast<double>(limit[q]) : -1.0;
+        to[i] = targets ? targets + static_cast<i64>(q) * k : nullptr;
+    }
+    all_values(data, d, origin, scale, index, m, centers, prices, k,
+               [&](int i, int b, double value) {
+                   const double gap = fmax(value - mine[i], 0.0);
+                   if (b == a[i] || !(gap <= most[i]) || (to[i] && !to[i][b])) return;
+                   const unsigned at = atomicAdd(number, 1u);
+                   if (at >= room) return;
+                   const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+                   key[at] = (static_cast<u64>(place) << 32) | static_cast<u64>(b);
+                   cost[at] = gap;
+               });
+}
+
 // ---- which rows ----
 
 __device__ __forceinline__ u64 hashed(u64 number, u64 seed) {  // as `survey.hashed`
@@ -562,6 +625,22 @@ extern "C" __global__ void list_drawn(const float* slack, const int* label, i64 
     if (row < n && slack[row] <= depth[label[row]] &&
         (hashed(static_cast<u64>(row + offset), draw) >> 1) < (1ull << (63 - level)))
         index[atomicAdd(number, 1)] = static_cast<int>(row);
+}
+
+// Rows of at most so much slack, and of those with up to 2^l times as much one of 2^l: the number
+// of the row, times 256, and l.
+extern "C" __global__ void list_strata(const float* slack, const int* label, i64 n, i64 offset,
+                                       const float* depth, u64 draw, u64* key, unsigned* number) {
+    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    const float ratio = fmaxf(slack[row], 0.0f) / depth[label[row]];
+    int level = 0;
+    if (ratio > 1.0f) {
+        frexpf(fminf(ratio, 1e9f), &level);
+        level = max(level, 1);
+    }
+    if ((hashed(static_cast<u64>(row + offset), draw) >> 1) < (1ull << (63 - level)))
+        key[atomicAdd(number, 1)] = (static_cast<u64>(row) << 8) | static_cast<u64>(level);
 }
 
 extern "C" __global__ void list_near(const float* slack, const int* label, i64 n,

@@ -58,6 +58,25 @@ class Near:
     minima: NDArray[np.float32]
 
 
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """Rows of a chunk, and what they cost more elsewhere at least; on the device.
+
+    Attributes
+    ----------
+    index : array (m,) or None
+        Numbers of rows within the chunk; None: all of them.
+    query : array (m,)
+        What is asked of each.
+    gap : array (m,)
+        Rounded down to float32.
+    """
+
+    index: Any
+    query: Any
+    gap: Any
+
+
 class Passes(Protocol):
     """Passes over chunks of rows; `rows`, `label` and `slack` are arrays of the device.
 
@@ -112,6 +131,45 @@ class Passes(Protocol):
         """Best and second best cluster of rows with at most so much slack, and their gap.
 
         One of 2^level rows is drawn; in order of their numbers, on the host.
+        """
+
+    def strata(
+        self, label: Any, slack: Any, offset: int, depth: NDArray[np.float32], draw: int
+    ) -> tuple[IntArray, NDArray[np.int8]]:
+        """Rows up to a depth, (k,), and of those with up to 2^l times as much slack one of 2^l.
+
+        Numbers within the chunk, increasing, and l, on the host.
+        """
+
+    def rows_of(self, label: Any, place: NDArray[np.int32]) -> Any:
+        """Numbers of the rows of all clusters whose place, (k,), is not below zero."""
+
+    def least_gaps(
+        self,
+        rows: Any,
+        label: Any,
+        index: Any,
+        place: NDArray[np.int32],
+        targets: NDArray[np.uint8],
+    ) -> Gaps:
+        """What some rows cost more elsewhere, at least.
+
+        `place` (k,) is the query of each cluster; `targets` (queries, k) say where.
+        """
+
+    def moves(
+        self,
+        rows: Any,
+        label: Any,
+        gaps: Gaps,
+        limit: NDArray[np.float32],
+        targets: NDArray[np.uint8] | None,
+    ) -> tuple[IntArray, NDArray[np.int32], FloatArray] | None:
+        """Moves of rows that cost at most a limit, on the host; None if they are too many.
+
+        Rows whose gap is above the limit of their query have no such move. Told are the number of
+        a row within the chunk, a cluster among the targets of the query, and what it costs more; in
+        the order of rows and clusters.
         """
 
     def within(self, slack: Any, most: float) -> IntArray:

@@ -24,7 +24,8 @@ from bckm.fit.result import Result, Step
 from bckm.fit.settings import Settings
 from bckm.fit.steps import history_tree, read_history
 
-FEW = 2**14  # rows of the sample that tell how many rows have moved
+FEW, FEWEST = 2**14, 2**10  # rows of the sample that tell how many rows have moved
+PRODUCTS = 2**27  # but no more products of features and centers
 SOLVER = "transport"
 TOO_SHORT = (
     "undecided within the time limit: the data are read in blocks, and there was no time for the "
@@ -158,9 +159,11 @@ def _moved(data: Surveyed, state: State, found: Assigned, began: float) -> tuple
     # in the units of X there is no number for every mean
     means = frame.inside(frame.outside(found.means))
     gain = float(found.sizes @ np.square(means - state.centers).sum(axis=1))
-    rows = frame.inside(data.survey.rows[:FEW])
+    some = max(FEWEST, min(FEW, PRODUCTS // state.centers.size))
+    rows = frame.inside(data.survey.rows[:some])
     few = nearest(rows, state.centers, found.prices)[0]
-    changed = np.count_nonzero(few != state.few) if state.few.size else few.size
+    known = state.few.size == few.size
+    changed = np.count_nonzero(few != state.few) if known else few.size
     step = Step(
         start=0,
         iteration=len(state.history) + 1,

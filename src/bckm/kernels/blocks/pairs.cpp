@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 
 #include "distance/exact_costs.hpp"
 #include "runtime/pool.hpp"
@@ -93,30 +92,25 @@ void pair_ways(const Places& places, const double* ways, std::int64_t number, do
     });
 }
 
-bool border_moves(const Near& near, const double* depth, double ridge, const double* errors,
+bool border_moves(const Near& near, double ridge, const bool* active, const double* errors,
                   std::int64_t draws, double* moves, int threads) {
     const std::int64_t k = near.k;
     std::vector<Edge> edges;
-    for (std::int64_t j = 0; j < near.n; ++j) {
-        const std::int64_t a = near.best[j], b = near.second[j];
-        const double deep = std::max(depth[a], depth[b]);
-        if (near.gap[j] > deep || a == b) continue;
-        edges.push_back({static_cast<std::int32_t>(a), static_cast<std::int32_t>(b),
-                         near.number[j] / (2.0 * deep)});
-    }
+    for (std::int64_t j = 0; j < near.n; ++j)
+        if (near.best[j] != near.second[j])
+            edges.push_back({static_cast<std::int32_t>(near.best[j]),
+                             static_cast<std::int32_t>(near.second[j]), near.weight[j]});
     const Graph graph(edges, k);
     std::vector<double> degree = graph.degrees();
     double mean = 0.0;
     for (const double d : degree) mean += d / static_cast<double>(k);
     if (!(mean > 0.0) || !std::isfinite(mean)) return false;
     for (double& d : degree) d = d > 0.0 ? d * (1.0 + ridge) : ridge * mean;
-    const auto active = std::make_unique<bool[]>(k);
-    std::fill_n(active.get(), k, true);
     parallel(draws, threads, [&](std::int64_t t, int) {
         std::vector<double> gradient(k);
         for (std::int64_t i = 0; i < k; ++i) gradient[i] = errors[i * draws + t];
         const std::vector<double> x =
-            solve_laplacian(graph, degree, gradient.data(), active.get(), accuracy, max_rounds);
+            solve_laplacian(graph, degree, gradient.data(), active, accuracy, max_rounds);
         for (std::int64_t i = 0; i < k; ++i) moves[i * draws + t] = x[i];
     });
     return true;

@@ -40,16 +40,16 @@ void pair_limits(const Places& places, const double* moves, std::int64_t draws, 
 void pair_ways(const Places& places, const double* ways, std::int64_t number, double* gone,
                int threads);
 
-// Samples near borders: the best two clusters of each, the gap between them, how many there are.
+// Samples near borders: the best two clusters of each, and how many change per unit of price.
 struct Near {
     std::int64_t n, k;
     const std::int64_t *best, *second;
-    const double *gap, *number;
+    const double* weight;
 };
 
 // How far prices move, (k, draws), where clusters have so many samples too much, `errors`
-// (k, draws): by the Laplacian of the samples up to `depth` (k,) from borders. False without any.
-bool border_moves(const Near& near, const double* depth, double ridge, const double* errors,
+// (k, draws): by the Laplacian of the samples near borders. False without any.
+bool border_moves(const Near& near, double ridge, const bool* active, const double* errors,
                   std::int64_t draws, double* moves, int threads);
 
 }  // namespace bckm

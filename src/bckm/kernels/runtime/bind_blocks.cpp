@@ -18,6 +18,7 @@
 #include "blocks/pair_scan.hpp"
 #include "blocks/pairs.hpp"
 #include "blocks/row_lists.hpp"
+#include "blocks/row_paths.hpp"
 #include "runtime/arrays.hpp"
 #include "runtime/bind.hpp"
 #include "runtime/gil.hpp"
@@ -158,6 +159,98 @@ struct ListsView {
     bckm::RowLists lists;
 };
 
+struct PathsView {
+    PathsView(Matrix centers_, Vector prices_, Integers units, Integers lower, Integers upper,
+              Vector limit)
+        : centers(centers_), prices(prices_), priced(made(centers, prices)),
+          paths(priced, {values(units), values(lower), values(upper)},
+                {limit.data(), limit.data() + limit.shape(0)}) {
+        for (const Integers* one : {&units, &lower, &upper})
+            require(one->shape(0) == centers.shape(0), "one size and two bounds per cluster");
+        require(limit.shape(0) == centers.shape(0), "one limit per cluster");
+    }
+
+    static bckm::PricedCenters made(const Matrix& centers, const Vector& prices) {
+        require(centers.shape(0) > 0 && prices.shape(0) == centers.shape(0),
+                "one price per center");
+        return {centers.data(), prices.data(), static_cast<std::int64_t>(centers.shape(0)),
+                static_cast<std::int64_t>(centers.shape(1))};
+    }
+
+    std::vector<std::int64_t> values(const Integers& one) const {
+        require(one.shape(0) == centers.shape(0), "one size and two bounds per cluster");
+        return {one.data(), one.data() + one.shape(0)};
+    }
+
+    void check_clusters(const Indices<std::int32_t>& cluster) const {
+        bool good = true;
+        for (std::size_t j = 0; j < cluster.shape(0); ++j)
+            good &= cluster.data()[j] >= 0 && cluster.data()[j] < paths.k;
+        require(good, "clusters that there are");
+    }
+
+    template <class Real>
+    void add_rows(
+        nb::ndarray<nb::numpy, const Real, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows,
+        Integers number, Indices<std::int32_t> label, Vector origin, double scale) {
+        require(rows.shape(1) == centers.shape(1) && origin.shape(0) == centers.shape(1),
+                "rows and origin must have the features of the centers");
+        require(number.shape(0) == rows.shape(0) && label.shape(0) == rows.shape(0),
+                "one number and one label per row");
+        check_clusters(label);
+        kept.push_back(nb::cast(rows));
+        kept.push_back(nb::cast(origin));
+        paths.add_rows(bckm::RowPaths::Rows<Real>{rows.data(), number.data(), label.data(),
+                                                  static_cast<std::int64_t>(rows.shape(0)),
+                                                  origin.data(), scale});
+    }
+
+    void add_moves(Integers number, Indices<std::int32_t> cluster, Vector cost) {
+        require(number.shape(0) == cluster.shape(0) && number.shape(0) == cost.shape(0),
+                "a row, a cluster and a cost each");
+        check_clusters(cluster);
+        const bckm::WithoutGil release;
+        paths.add_moves(number.data(), cluster.data(), cost.data(),
+                        static_cast<std::int64_t>(number.shape(0)));
+    }
+
+    int run(std::int64_t searches) {
+        const bckm::WithoutGil release;
+        using State = bckm::RowPaths::State;
+        auto found = paths.run(searches);
+        if (found == State::settled && !paths.center()) found = State::asking;
+        return static_cast<int>(found);
+    }
+
+    void raise(Vector limit) {
+        require(limit.shape(0) == paths.asked().size(), "one limit per cluster that was asked for");
+        paths.raise(limit.data());
+    }
+
+    Column<std::int32_t> asked() const { return shown(std::vector<std::int32_t>(paths.asked())); }
+
+    Array<std::uint8_t> targets() const {
+        const std::size_t number = paths.asked().size();
+        return as_array(std::vector<std::uint8_t>(paths.targets().begin(), paths.targets().end()),
+                        {number, centers.shape(0)});
+    }
+
+    Column<double> known() { return shown(paths.known()); }
+    Column<double> added() const { return shown(paths.prices()); }
+    Column<std::int64_t> sizes() const { return shown(paths.sizes()); }
+
+    template <class T> static Column<T> shown(std::vector<T>&& values) {
+        const std::size_t number = values.size();
+        return Column<T>(as_array(std::move(values), {number}));
+    }
+
+    Matrix centers;
+    Vector prices;
+    bckm::PricedCenters priced;
+    bckm::RowPaths paths;
+    std::vector<nb::object> kept;  // what the paths have views of
+};
+
 void cheapest_moves(const PointsView& points, Matrix centers, Integers which, Integers cluster,
                     Out move, int threads) {
     check_threads(threads);
@@ -281,12 +374,11 @@ void pair_ways(Matrix apart, Vector prices, Vector farthest, Matrix ways, Out go
                     threads);
 }
 
-bool border_moves(Integers best, Integers second, Vector gap, Vector number, Vector depth,
-                  double ridge, Matrix errors, Out moves, int threads) {
+bool border_moves(Integers best, Integers second, Vector weight, double ridge, Indices<bool> active,
+                  Matrix errors, Out moves, int threads) {
     check_threads(threads);
-    const std::size_t n = best.shape(0), k = depth.shape(0);
-    require(second.shape(0) == n && gap.shape(0) == n && number.shape(0) == n,
-            "two clusters, a gap and a number each");
+    const std::size_t n = best.shape(0), k = active.shape(0);
+    require(second.shape(0) == n && weight.shape(0) == n, "two clusters and a weight each");
     require(
         k > 0 && errors.shape(0) == k && moves.shape(0) == k && errors.shape(1) == moves.shape(1),
         "errors and moves of each cluster");
@@ -297,8 +389,8 @@ bool border_moves(Integers best, Integers second, Vector gap, Vector number, Vec
     require(good, "clusters that there are");
     const bckm::WithoutGil release;
     return bckm::border_moves({static_cast<std::int64_t>(n), static_cast<std::int64_t>(k),
-                               best.data(), second.data(), gap.data(), number.data()},
-                              depth.data(), ridge, errors.data(),
+                               best.data(), second.data(), weight.data()},
+                              ridge, active.data(), errors.data(),
                               static_cast<std::int64_t>(errors.shape(1)), moves.data(), threads);
 }
 
@@ -329,6 +421,24 @@ void bckm::add_blocks(nb::module_& module) {
              "margin"_a.noconvert(), "threads"_a)
         .def("climb", &ListsView::climb, "temperature"_a, "lower"_a, "upper"_a, "units"_a,
              "prices"_a, "target"_a, "steps"_a, "threads"_a);
+    const auto owned = nb::rv_policy::automatic;  // arrays of their own
+    nb::class_<PathsView>(module, "RowPaths")
+        .def(nb::init<Matrix, Vector, Integers, Integers, Integers, Vector>(), "centers"_a,
+             "prices"_a, "units"_a, "lower"_a, "upper"_a, "limit"_a)
+        .def("add_rows", &PathsView::add_rows<float>, "rows"_a.noconvert(), "number"_a, "label"_a,
+             "origin"_a, "scale"_a)
+        .def("add_rows", &PathsView::add_rows<double>, "rows"_a.noconvert(), "number"_a, "label"_a,
+             "origin"_a, "scale"_a)
+        .def("add_moves", &PathsView::add_moves, "number"_a, "cluster"_a, "cost"_a)
+        .def("run", &PathsView::run, "searches"_a)
+        .def("raise_limits", &PathsView::raise, "limit"_a)
+        .def_prop_ro("asked", &PathsView::asked, owned)
+        .def_prop_ro("targets", &PathsView::targets, owned)
+        .def_prop_ro("known", &PathsView::known, owned)
+        .def_prop_ro("prices", &PathsView::added, owned)
+        .def_prop_ro("sizes", &PathsView::sizes, owned)
+        .def_prop_ro("wrong", [](const PathsView& view) { return view.paths.wrong(); })
+        .def_prop_ro("found", [](const PathsView& view) { return view.paths.paths(); });
     module.def("cheapest_moves", ::cheapest_moves, "points"_a, "centers"_a, "which"_a, "cluster"_a,
                "move"_a.noconvert(), "threads"_a);
     module.def("equal_rows", ::equal_rows<float>, "rows"_a.noconvert(), "threads"_a);
@@ -343,6 +453,6 @@ void bckm::add_blocks(nb::module_& module) {
                "sure"_a, "beside"_a, "least"_a, "limit"_a.noconvert(), "threads"_a);
     module.def("pair_ways", ::pair_ways, "apart"_a, "prices"_a, "farthest"_a, "ways"_a,
                "gone"_a.noconvert(), "threads"_a);
-    module.def("border_moves", ::border_moves, "best"_a, "second"_a, "gap"_a, "number"_a, "depth"_a,
-               "ridge"_a, "errors"_a, "moves"_a.noconvert(), "threads"_a);
+    module.def("border_moves", ::border_moves, "best"_a, "second"_a, "weight"_a, "ridge"_a,
+               "active"_a, "errors"_a, "moves"_a.noconvert(), "threads"_a);
 }
