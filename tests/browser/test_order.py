@@ -129,3 +129,21 @@ def test_what_is_chosen_stays_when_the_guess_is_answered(mocked):
     chosen.set()
     page.wait_for_function("() => bckmMap.points !== null")
     assert page.is_checked("input[value=features]")
+
+
+@pytest.mark.parametrize("where", ["[data-step=rules]", "[data-remedy=mean]"])
+def test_a_click_counts_although_something_is_drawn_meanwhile(mocked, where):
+    mock = Mock()
+    guess = _held(mock, "/api/setup")
+    page, _ = mocked(mock)
+    acts.open_table(page)
+    page.hover(where)
+    page.mouse.down()
+    guess.set()
+    page.wait_for_timeout(300)  # the answer has come
+    page.mouse.up()
+    if "step" in where:
+        page.wait_for_selector("[data-step=rules][aria-current=step]")
+    else:
+        page.wait_for_selector(".note.fine")
+    page.wait_for_function("() => bckmMap.points !== null")
