@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +13,6 @@ from bckm.app.conflicts import said
 from bckm.app.errors import Refused
 from bckm.app.routes import STATIC
 from bckm.constraints import rules
-from tests.support.waiting import until
 
 SETUP = {
     "id": "stop",
@@ -229,27 +227,6 @@ def test_incomplete(client, vans):
     assert verdict["words"]["key"] == "how_many"
     client.post("/api/open?name=a.csv", content=b"id,x,y\na,1,2\nb,3,4\n")
     assert _sent(client, _rules(count=2))["verdict"] == "incomplete"
-
-
-def test_a_newer_check_ends_an_older_one(client, session, vans, monkeypatch):
-    run, begun, answers = session.checks.run, threading.Event(), []
-
-    def slow(job, *given, **how):
-        if not begun.is_set():
-            begun.set()
-            until(lambda: session.revision != first, "the newer one")
-            raise Refused("busy", "stopped")
-        return run(job, *given, **how)
-
-    first = session.revision + 1
-    monkeypatch.setattr(session.checks, "run", slow)
-    older = threading.Thread(target=lambda: answers.append(client.post("/api/rules", json=vans)))
-    older.start()
-    assert begun.wait(10), "the older one did not begin"
-    assert _sent(client, vans)["verdict"] == "feasible"
-    older.join(10)
-    assert not older.is_alive(), "the older one does not end"
-    assert answers[0].status_code == 409
 
 
 def test_mixed_groups_are_no_places():

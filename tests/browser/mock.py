@@ -60,6 +60,8 @@ class Mock:
         self.commas = False  # places are texts until somebody says that commas are decimal ones
         self.note: dict[str, Any] | None = None  # of every version
         self.stopped = threading.Event()
+        self.late: dict[str, threading.Event] = {}  # when the next answer of an address may leave
+        self._lock = threading.Lock()
         self.calls: list[tuple[str, Any]] = []
         self.seconds = 1.0
 
@@ -192,6 +194,15 @@ class Mock:
         return version
 
     def answer(self, path: str, query: dict[str, str], body: Any) -> Any:
+        with self._lock:
+            found = self._answer(path, query, body)
+            found = found and json.loads(json.dumps(found))  # as it is now
+            leave = self.late.pop(path, None)
+        if leave is not None:
+            leave.wait(20)
+        return found
+
+    def _answer(self, path: str, query: dict[str, str], body: Any) -> Any:
         self.calls.append((path, body))
         if path == "/api/state":
             return self.state()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from bckm.app.security import FILE_LIMIT, JSON_LIMIT
 from bckm.app.solving import Job, few_changes, fit_of
 from bckm.app.versions import Version, changed
 from bckm.app.words import note_tree
-from bckm.app.worker import WARM, Worker
+from bckm.app.worker import BEGAN, WARM, Worker
 from bckm.study import Study
 from bckm.tables import Reading, Table
 
@@ -35,6 +36,7 @@ class Session:
         self.folder = Folder()
         self.fits, self.checks = Worker(), Worker()
         self.lock = threading.RLock()
+        self._replacing = threading.Lock()  # of a check by a newer one
         self.revision = 0
         self.asked, self._asked_by = 0, ""  # changes of what is asked, and whose was the last
         self._jobs = 0
@@ -231,16 +233,17 @@ class Session:
     def set_rules(self, tree: Any) -> dict[str, Any]:
         """Store the rules and check them; a newer call ends an older one."""
         rules = Rules.of(tree)
-        with self.lock:
-            self.opened()
-            self.rules, self.verdict = rules, None
-            self._next()
-            mine = self.revision
-        self.checks.cancel()
+        with self._replacing:  # else the older of two might end the check of the newer
+            with self.lock:
+                self.opened()
+                self.rules, self.verdict = rules, None
+                self._next()
+                mine = self.revision
+            self.checks.cancel()
         try:
             verdict = self._checked()
         except Refused as refused:
-            if self.revision != mine:
+            if self.rules is not rules:
                 raise Refused("busy", "a newer check has begun.") from None
             if not refused.more.get("incomplete"):
                 raise
@@ -280,7 +283,7 @@ class Session:
     def _solve(self, job: Job, task: Task, few: dict[str, Any] | None) -> None:
         """In a thread: wait for the child, keep what it found."""
         try:
-            study: Study = self.fits.run("solve", task, hear=job.hear)
+            study: Study = self.fits.run("solve", task, hear=partial(self._hear, job))
             with self.lock:
                 if self.job is not job:
                     raise Refused("stopped", "another table was opened.")
@@ -294,6 +297,18 @@ class Session:
         except BaseException as error:
             job.end = ("failed", refusal(error).tree())
 
+    def _hear(self, job: Job, what: str, value: Any) -> None:
+        """Keep what a fit tells; one that nobody wants any more ends when it begins."""
+        if what != BEGAN:
+            job.hear(what, value)
+            return
+        with self.lock:
+            job.begun = True
+            if self.job is not job:
+                self.fits.kill()
+            elif job.stopped:
+                self.fits.interrupt()
+
     def keep(self, made: str, study: Study, task: Task, note: str | None = None) -> Version:
         """Keep a study as a version."""
         number = max(self.versions, default=0) + 1
@@ -306,10 +321,14 @@ class Session:
 
     def stop(self) -> bool:
         """End the fit in hand; it keeps the best."""
-        running = self.job is not None and self.job.end is None
-        if running:
-            self.fits.interrupt()
-        return running
+        with self.lock:
+            job = self.job
+            if job is None or job.end is not None:
+                return False
+            job.stopped = True
+            if job.begun:  # else it hears of it then
+                self.fits.interrupt()
+            return True
 
     # changes by hand
 

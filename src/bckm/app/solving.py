@@ -24,6 +24,7 @@ class Job:
         self.number, self.began = number, time.time()
         self.last: dict[str, tuple[int, Any]] = {}
         self.end: tuple[str, Any] | None = None
+        self.begun = self.stopped = False  # by the child; by the person
         self._count = 0
 
     def hear(self, what: str, value: Any) -> None:

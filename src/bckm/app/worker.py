@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -19,6 +19,7 @@ from bckm.app.errors import Refused, refusal
 
 Hear = Callable[[str, Any], None]
 WARM = "warm"  # the job that only waits until all is imported
+BEGAN = "began"  # told first of each job: from then on it can be interrupted
 GRACE = 1.0  # seconds that a job has to end after it was asked to
 
 
@@ -115,15 +116,29 @@ class Worker:
 
 
 class _Stoppable:
-    """SIGINT while a job runs; at other times it is ignored."""
+    """SIGINT while a job runs, but not within a message; at other times it is ignored."""
 
     def __init__(self) -> None:
         self.running = False
+        self._telling = self._late = False
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def _stop(self, *_: object) -> None:
-        if self.running:
+        self._late = self._telling
+        if self.running and not self._telling:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def whole(self) -> Iterator[None]:
+        """What is sent meanwhile arrives whole; then the signal is heard."""
+        self._telling = True
+        try:
+            yield
+        finally:
+            self._telling = False
+        if self._late:
+            self._late = False
             raise KeyboardInterrupt
 
 
@@ -131,6 +146,10 @@ def _work(pipe: Connection) -> None:
     """The child: jobs come and answers go, until the other end is closed."""
     stop = _Stoppable()
     from bckm.app import jobs
+
+    def tell(*what: Any) -> None:
+        with stop.whole():
+            pipe.send(what)
 
     while True:
         try:
@@ -140,7 +159,8 @@ def _work(pipe: Connection) -> None:
         answer: tuple[str, Any]
         try:
             stop.running = True
-            answer = ("done", jobs.JOBS[name](*given, tell=lambda *what: pipe.send(what)))
+            tell(BEGAN, None)
+            answer = ("done", jobs.JOBS[name](*given, tell=tell))
             stop.running = False
         except BaseException as error:
             stop.running = False

@@ -1,5 +1,5 @@
 /** What the page asks of the server, and where the answers go. */
-import { ApiError, get, onStale, post, send } from "./api.js";
+import { ApiError, get, inTurn, onStale, post, send } from "./api.js";
 import { landIfLost } from "./dom.js";
 import { forgetGuess } from "./guess.js";
 import { complain, hush, show } from "./notify.js";
@@ -9,12 +9,14 @@ import { t } from "./i18n.js";
 /**
  * @typedef {import("./types.js").State} State
  * @typedef {import("./types.js").Version} Version
+ * @typedef {import("./types.js").Previous} Previous
  */
 
 /** @type {Map<string, Promise<(string|null)[]>>} */
 const columns = new Map();
 /** @type {Map<number, Promise<Version>>} */
 const versions = new Map();
+let wanted = 0; // versions to show that were asked for: only the last one counts
 
 /**
  * Run something that asks the server; the page shows that it is at work, and errors.
@@ -37,41 +39,50 @@ export async function working(act) {
 }
 
 /**
- * Whether a state was overtaken by a later one: answers may come in another order than they were
- * asked for.
- * @param {State} state
+ * Ask for a state in turn, and take in what belongs to it.
+ * @param {() => Promise<State|null>} ask null if there is nothing to take in
+ * @param {boolean} [arrives] at a table, which is shown from its first step on
  */
-function isOld(state) {
-  return known.server !== null && state.revision < known.server.revision;
+export function takeIn(ask, arrives = false) {
+  return inTurn(async () => {
+    const state = await ask();
+    if (state) await taken(state, arrives);
+    return state;
+  });
 }
 
-/**
- * Take in a state, and what belongs to it.
- * @param {State} state
- */
-export async function takeIn(state) {
-  if (isOld(state)) return;
+/** @param {State} state @param {boolean} arrives */
+async function taken(state, arrives) {
+  if (arrives) {
+    forgetGuess();
+    readings.length = 0;
+    previous.clear();
+  }
   const other =
+    arrives ||
     known.server?.table?.name !== state.table?.name ||
     known.server?.table?.n_rows !== state.table?.n_rows;
   columns.clear();
   versions.clear();
+  if (other) wanted++;
   set({
     server: state,
     verdict: state.verdict,
     marked: { cards: [], samples: [] },
     pending: null,
     selection: [],
+    ...(other && { points: null, labels: null, version: null, versions: [], compared: [] }),
+    // before the rest comes, so that nobody who has gone on is called back
+    ...(arrives && { step: state.shown === null ? "open" : "solve" }),
   });
-  if (other) set({ points: null, labels: null, version: null, versions: [], compared: [] });
   await loadPoints();
   await loadVersions(state.shown);
 }
 
-onStale(() => void working(async () => takeIn(await get("/api/state"))));
+onStale(() => void working(() => takeIn(() => get("/api/state"))));
 
 /** Positions, if the setup tells them. */
-export async function loadPoints() {
+async function loadPoints() {
   const position = known.server?.setup?.position;
   if (!known.server?.table || !position || position.columns.length === 0) {
     set({ points: null, labels: null });
@@ -105,12 +116,15 @@ export function version(number) {
 
 /** @param {number} number */
 export async function showVersion(number) {
+  const mine = ++wanted;
   const found = await version(number);
+  if (mine !== wanted) return;
   set({ version: found, labels: found.labels, pending: null, selection: [] });
 }
 
 /** A new version, such as a change makes. @param {Version} made */
 export async function takeVersion(made) {
+  wanted++;
   versions.set(made.version, Promise.resolve(made));
   set({ version: made, labels: made.labels, pending: null, selection: [] });
   set({ versions: await get("/api/versions") });
@@ -132,39 +146,39 @@ export function column(name) {
 
 /** @param {File} file */
 export async function openFile(file) {
-  forgetGuess();
-  readings.length = 0;
   const most = known.server?.app.limits.file;
   if (most && file.size > most) {
     show(t("error.too_large"), "wrong");
     return;
   }
-  await working(async () => {
-    await takeIn(await send("/api/open", file));
-    if (known.version) set({ step: "solve" });
-    else set({ step: "open" });
-  });
+  await working(() => takeIn(() => send("/api/open", file), true));
 }
 
 /** @param {"vans"|"classes"} name */
 export async function openDemo(name) {
-  forgetGuess();
-  readings.length = 0;
-  await working(async () => {
-    const state = await post("/api/demo", { name });
-    set({ step: "open" }); // before the rest comes, so that nobody is called back
-    await takeIn(state);
-  });
+  await working(() => takeIn(() => post("/api/demo", { name }), true));
 }
 
 /** Read the file in another way. @param {Record<string, unknown>} change */
 export async function readAgain(change) {
-  const table = known.server?.table;
-  if (!table) return;
-  const { reading } = table;
+  await working(() =>
+    takeIn(async () => {
+      const reading = known.server?.table?.reading ?? {};
+      const state = await post("/api/reading", changedBy(reading, change));
+      readings.push(reading);
+      return state;
+    }),
+  );
+}
+
+/**
+ * A reading and a change of it: rows to leave out and columns to fill come to those there are.
+ * @param {import("./types.js").Reading} reading
+ * @param {Record<string, unknown>} change
+ */
+function changedBy(reading, change) {
   /** @type {Record<string, unknown>} */
   const next = { ...reading, ...change };
-  // rows to leave out and columns to fill come to those there are
   if (Array.isArray(change.drop_rows))
     next.drop_rows = [
       ...new Set([.../** @type {unknown[]} */ (reading.drop_rows ?? []), ...change.drop_rows]),
@@ -174,10 +188,19 @@ export async function readAgain(change) {
       .../** @type {object} */ (reading.fills ?? {}),
       .../** @type {object} */ (change.fills),
     };
-  await working(async () => {
-    const state = await post("/api/reading", next);
-    readings.push(reading);
-    await takeIn(state);
+  return next;
+}
+
+/** Files that cards refer to, by id. @type {Map<string, Previous>} */
+export const previous = new Map();
+
+/** @param {File} file @returns {Promise<Previous|null>} */
+export function sendPrevious(file) {
+  return working(async () => {
+    /** @type {Previous} */
+    const answer = await send("/api/previous", file);
+    previous.set(answer.id, answer);
+    return answer;
   });
 }
 
@@ -187,11 +210,13 @@ export const readings = [];
 /** Take the last remedy back. */
 export async function takeBack() {
   const before = readings.pop();
-  if (before) await working(async () => takeIn(await post("/api/reading", before)));
+  if (before) await working(() => takeIn(() => post("/api/reading", before)));
 }
 
 /** The state again, as it is after the server has changed it. */
-export async function reload() {
-  const state = await get("/api/state");
-  if (!isOld(state)) set({ server: state, verdict: state.verdict });
+export function reload() {
+  return inTurn(async () => {
+    const state = await get("/api/state");
+    set({ server: state, verdict: state.verdict });
+  });
 }

@@ -4,10 +4,24 @@ const KEPT = "bckm.token";
 const TAB = crypto.randomUUID(); // tells the windows of one person apart
 let asked = ""; // the last change of what is asked that this window knows
 let whenStale = () => {};
+let turn = /** @type {Promise<unknown>} */ (Promise.resolve()); // the last one that was given
 
 /** What to do when another window has changed what is asked. @param {() => void} look */
 export function onStale(look) {
   whenStale = look;
+}
+
+/**
+ * Ask for states, and for what depends on them, one after another: no answer overtakes another,
+ * and each act begins with what the last one has left.
+ * @template T
+ * @param {() => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+export function inTurn(act) {
+  const mine = turn.then(act);
+  turn = mine.catch(() => undefined);
+  return mine;
 }
 
 /** Keep in mind which state an answer tells of. @param {any} answer */

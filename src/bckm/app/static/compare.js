@@ -1,6 +1,6 @@
 /** Two versions side by side: the same view of both, and what differs. */
 import { version } from "./actions.js";
-import { button, fill, h } from "./dom.js";
+import { button, fill, h, table } from "./dom.js";
 import { number, t } from "./i18n.js";
 import { MapView } from "./map/canvas.js";
 import { listen } from "./map/input.js";
@@ -115,33 +115,13 @@ function facts(one, other) {
     ],
     [t("compare.moved"), (version) => number(version.moved.length)],
   ]);
-  return h(
-    "table",
-    { class: "data small" },
-    h(
-      "thead",
-      null,
-      h(
-        "tr",
-        null,
-        h("td", null),
-        [one, other].map((version) =>
-          h("th", { scope: "col" }, t("version.n", { n: version.version })),
-        ),
-      ),
-    ),
-    h(
-      "tbody",
-      null,
-      rows.map(([name, value]) =>
-        h(
-          "tr",
-          null,
-          h("th", { scope: "row" }, name),
-          h("td", { class: "number" }, value(one)),
-          h("td", { class: "number" }, value(other)),
-        ),
-      ),
-    ),
+  const both = [one, other];
+  return table(
+    "data small",
+    ["", ...both.map((version) => t("version.n", { n: version.version }))],
+    rows.map(([name, value]) => [
+      name,
+      ...both.map((version) => h("td", { class: "number" }, value(version))),
+    ]),
   );
 }

@@ -168,6 +168,48 @@ export function button(what) {
   );
 }
 
+/** Words in a text that can be pressed. @param {Child} text @param {() => void} press */
+export function link(text, press) {
+  return h("button", { type: "button", class: "link", onclick: press }, text);
+}
+
+/** What stands above the columns of a table; those that are null are left out. @param {Child[]} names */
+export function headings(names) {
+  const cells = names.filter((name) => name !== null && name !== undefined && name !== false);
+  return h(
+    "thead",
+    null,
+    h(
+      "tr",
+      null,
+      cells.map((name) => (name === "" ? h("td", null) : h("th", { scope: "col" }, name))),
+    ),
+  );
+}
+
+/**
+ * A table, of which each row begins with its heading.
+ * @param {string} style
+ * @param {Child[]} names of the columns
+ * @param {Child[][]} rows what is in them, or whole cells
+ */
+export function table(style, names, rows) {
+  const cell = (/** @type {Child} */ one) =>
+    one instanceof HTMLTableCellElement ? one : h("td", null, one);
+  return h(
+    "table",
+    { class: style },
+    headings(names),
+    h(
+      "tbody",
+      null,
+      rows.map(([first, ...others]) =>
+        h("tr", null, h("th", { scope: "row" }, first), others.map(cell)),
+      ),
+    ),
+  );
+}
+
 /**
  * A function that waits for a pause of its calls.
  * @template {any[]} A

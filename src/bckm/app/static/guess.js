@@ -93,10 +93,10 @@ export function looksLikePeople(table) {
   return !places && names.filter((name) => PEOPLE.test(name)).length >= 1;
 }
 
-/** The setup that was guessed, and of which table. */
-export const guessed = { table: "", words: "" };
+/** The setup that was guessed, and of which table; whether a person has changed it since it was sent. */
+export const guessed = { table: "", words: "", unsent: false };
 
 /** Another file was opened: nothing is guessed yet. */
 export function forgetGuess() {
-  Object.assign(guessed, { table: "", words: "" });
+  Object.assign(guessed, { table: "", words: "", unsent: false });
 }

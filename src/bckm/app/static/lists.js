@@ -1,7 +1,7 @@
 /** The table of a cluster, and a way for the keyboard to move its members. */
 import { column } from "./actions.js";
 import { planMove } from "./change.js";
-import { add, button, fill, h } from "./dom.js";
+import { add, button, fill, h, headings, link } from "./dom.js";
 import { t } from "./i18n.js";
 import { called, clusterNames, known, set } from "./state.js";
 
@@ -28,15 +28,8 @@ export function members(cluster, version) {
           h(
             "th",
             { scope: "row" },
-            h(
-              "button",
-              {
-                type: "button",
-                class: "link",
-                onclick: () =>
-                  set({ selection: [sample], marked: { cards: [], samples: [sample] } }),
-              },
-              points?.ids[sample] ?? sample + 1,
+            link(points?.ids[sample] ?? sample + 1, () =>
+              set({ selection: [sample], marked: { cards: [], samples: [sample] } }),
             ),
           ),
           points?.names &&
@@ -64,18 +57,7 @@ export function members(cluster, version) {
       h(
         "table",
         { class: "data small" },
-        h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            h("th", { scope: "col" }, t("member.id")),
-            points?.names && h("th", { scope: "col" }, t("member.name")),
-            loads.map((name) => h("th", { scope: "col" }, name)),
-            h("th", { scope: "col" }, t("member.move")),
-          ),
-        ),
+        headings([t("member.id"), points?.names && t("member.name"), ...loads, t("member.move")]),
         body,
       ),
       more > 0 &&

@@ -1,5 +1,5 @@
 /** The page: its frame, its steps, and what happens when files are dropped and keys pressed. */
-import { openFile, takeIn, working } from "./actions.js";
+import { openFile, sendPrevious, takeIn, working } from "./actions.js";
 import { get, takeToken } from "./api.js";
 import { cancelMove } from "./change.js";
 import { compareStage } from "./compare.js";
@@ -8,7 +8,6 @@ import { language, languages, speak, t } from "./i18n.js";
 import { isGeoJson } from "./map/geojson.js";
 import { openPanel, welcome } from "./open.js";
 import { draft, changed, newCard } from "./rules/draft.js";
-import { forget, sendPrevious } from "./rules/files.js";
 import { rulesPanel } from "./rules/panel.js";
 import { sidePanel } from "./side.js";
 import { attend, solvePanel } from "./solve.js";
@@ -254,13 +253,15 @@ function keys() {
 function returns() {
   document.addEventListener("visibilitychange", async () => {
     if (document.visibilityState !== "visible" || known.job || known.busy || known.checking) return;
+    const parts = (/** @type {import("./types.js").State|null} */ one) =>
+      JSON.stringify([one?.table?.name, one?.table?.reading, one?.setup, one?.rules]);
     try {
-      const state = await get("/api/state");
-      const parts = (/** @type {import("./types.js").State|null} */ one) =>
-        JSON.stringify([one?.table?.name, one?.table?.reading, one?.setup, one?.rules]);
-      const newest = known.versions.at(-1)?.version ?? null;
-      if (parts(state) !== parts(known.server) || (state.shown ?? 0) > (newest ?? 0))
-        await takeIn(state);
+      await takeIn(async () => {
+        const state = await get("/api/state");
+        const newest = known.versions.at(-1)?.version ?? 0;
+        const other = parts(state) !== parts(known.server) || (state.shown ?? 0) > newest;
+        return other ? state : null;
+      });
     } catch {
       // asked for nothing: the next act says what is wrong
     }
@@ -292,11 +293,8 @@ async function begin() {
     return;
   }
   await working(async () => {
-    const state = await get("/api/state");
-    forget();
-    await takeIn(state);
-    if (known.version) set({ step: "solve" });
-    if (state.job) await attend(state.job.job);
+    const state = await takeIn(() => get("/api/state"), true);
+    if (state?.job) await attend(state.job.job);
   });
 }
 

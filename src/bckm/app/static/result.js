@@ -1,5 +1,5 @@
 /** Step 3, after a fit: what was found, in a few numbers. */
-import { fill, h, icon } from "./dom.js";
+import { fill, h, icon, link } from "./dom.js";
 import { duration, number, t } from "./i18n.js";
 import { gapWords } from "./progress.js";
 import { ruleWords } from "./rules/words.js";
@@ -66,15 +66,7 @@ export function drawResult(where) {
             h(
               "li",
               null,
-              h(
-                "button",
-                {
-                  type: "button",
-                  class: "link",
-                  onclick: () => set({ marked: { cards: [], samples: one.samples } }),
-                },
-                ruleWords(one),
-              ),
+              link(ruleWords(one), () => set({ marked: { cards: [], samples: one.samples } })),
             ),
           ),
         ),

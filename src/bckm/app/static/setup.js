@@ -14,7 +14,8 @@ import { known, set } from "./state.js";
 
 /** @param {HTMLElement} where @param {Table} table */
 export function drawSetup(where, table) {
-  if (where.contains(document.activeElement) && where.dataset.table === table.name) return;
+  const inUse = guessed.unsent || where.contains(document.activeElement);
+  if (inUse && where.dataset.table === table.name) return;
   where.dataset.table = table.name;
   // a guess that nobody has touched is made anew when the table is read in another way
   const theirs = guessed.table === table.name ? null : (known.server?.setup ?? null);
@@ -35,7 +36,7 @@ export function drawSetup(where, table) {
   };
   /** @param {boolean} [again] */
   function changed(again = false) {
-    Object.assign(guessed, { table: "", words: "" });
+    Object.assign(guessed, { table: "", words: "", unsent: true });
     if (again) redraw();
     store();
   }
@@ -76,7 +77,14 @@ export function drawSetup(where, table) {
 async function keep(setup, error) {
   error.hidden = true;
   try {
-    await takeIn(await post("/api/setup", setup));
+    await takeIn(async () => {
+      const sent = JSON.stringify(setup);
+      try {
+        return await post("/api/setup", setup);
+      } finally {
+        if (JSON.stringify(setup) === sent) guessed.unsent = false;
+      }
+    });
   } catch (problem) {
     error.textContent = words(problem);
     error.hidden = error.textContent === "";

@@ -1,6 +1,6 @@
 /** Step 3, right: clusters with their bars and members, what was given up, and who moved. */
 import { bar } from "./bars.js";
-import { add, fill, h } from "./dom.js";
+import { add, fill, h, link, table } from "./dom.js";
 import { number, t } from "./i18n.js";
 import { clusterName, members } from "./lists.js";
 import { style, swatch } from "./map/colors.js";
@@ -214,15 +214,7 @@ function drawGiven(where, version) {
         h(
           "li",
           null,
-          h(
-            "button",
-            {
-              type: "button",
-              class: "link",
-              onclick: () => set({ marked: { cards: [], samples: one.samples } }),
-            },
-            ruleWords(one),
-          ),
+          link(ruleWords(one), () => set({ marked: { cards: [], samples: one.samples } })),
           h("span", { class: "figure" }, t("given.cost", { cost: number(one.cost) })),
         ),
       ),
@@ -239,45 +231,16 @@ function drawMoved(where, version) {
   const names = clusterNames();
   fill(
     where,
-    h(
-      "table",
-      { class: "data small" },
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          h("th", { scope: "col" }, t("member.id")),
-          h("th", { scope: "col" }, t("moved.from.column")),
-          h("th", { scope: "col" }, t("moved.to.column")),
-        ),
-      ),
-      h(
-        "tbody",
-        null,
-        version.moved.slice(0, 1_000).map((one) =>
-          h(
-            "tr",
-            null,
-            h(
-              "th",
-              { scope: "row" },
-              h(
-                "button",
-                {
-                  type: "button",
-                  class: "link",
-                  onclick: () => set({ marked: { cards: [], samples: [one.sample] } }),
-                },
-                called(one.sample),
-              ),
-            ),
-            h("td", null, clusterName(one.from, names)),
-            h("td", null, clusterName(one.to, names)),
-          ),
-        ),
-      ),
+    table(
+      "data small",
+      [t("member.id"), t("moved.from.column"), t("moved.to.column")],
+      version.moved
+        .slice(0, 1_000)
+        .map((one) => [
+          link(called(one.sample), () => set({ marked: { cards: [], samples: [one.sample] } })),
+          clusterName(one.from, names),
+          clusterName(one.to, names),
+        ]),
     ),
   );
 }

@@ -1,6 +1,6 @@
 /** Step 3, left: start, follow and stop a fit. */
 import { loadVersions, reload, working } from "./actions.js";
-import { ApiError, events, post } from "./api.js";
+import { ApiError, events, inTurn, post } from "./api.js";
 import { button, fill, h, icon } from "./dom.js";
 import { duration, t, tOr } from "./i18n.js";
 import { complain, say, show, words } from "./notify.js";
@@ -166,12 +166,13 @@ export async function solve() {
     return;
   }
   await working(async () => {
-    const { job } = await post("/api/solve", {
+    const asked = {
       time_limit: wish.time || null,
       search: wish.search,
       seed: 0,
       few_changes: wish.few && version !== undefined ? { version, at_most: wish.atMost } : null,
-    });
+    };
+    const { job } = await inTurn(() => post("/api/solve", asked));
     set({ pending: null, selection: [], compared: [] });
     await attend(job);
   });

@@ -65,6 +65,39 @@ export const known = {
 /** @type {Map<keyof Known, Set<() => void>>} */
 const listeners = new Map();
 
+// A button that is drawn anew between press and release is never clicked: drawing waits so long.
+const PRESSED = "button, summary, label, input:is([type=checkbox], [type=radio])";
+const OTHERS = "input:not([type=checkbox], [type=radio]), select, textarea";
+let pressing = false;
+/** @type {Set<() => void>} */
+const waiting = new Set();
+
+function released() {
+  pressing = false;
+  const told = [...waiting];
+  waiting.clear();
+  for (const listener of told) listener();
+}
+
+window.addEventListener(
+  "pointerdown",
+  ({ target }) => {
+    if (pressing) released(); // another finger
+    pressing = target instanceof Element && !target.matches(OTHERS) && !!target.closest(PRESSED);
+  },
+  true,
+);
+for (const end of ["pointerup", "pointercancel"])
+  window.addEventListener(end, () => pressing && window.setTimeout(released), true); // after the click
+window.addEventListener("click", ({ target }) => {
+  if (pressing && target instanceof Element && target.closest("button")) released();
+});
+window.addEventListener(
+  "pointermove",
+  (event) => pressing && event.buttons === 0 && released(), // the release was not seen here
+  true,
+);
+
 /**
  * Change some of it, and tell who listens; each once.
  * @param {Partial<Known>} change
@@ -76,7 +109,10 @@ export function set(change) {
     /** @type {any} */ (known)[key] = change[key];
     for (const listener of listeners.get(key) ?? []) told.add(listener);
   }
-  for (const listener of told) listener();
+  for (const listener of told) {
+    if (pressing) waiting.add(listener);
+    else listener();
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Bounds of sizes and sums on a card. */
-import { button, fill, h } from "../dom.js";
+import { button, fill, h, table } from "../dom.js";
 import { t } from "../i18n.js";
 import { draftNames } from "./draft.js";
 import { numberInput, put, sentence } from "./fields.js";
@@ -59,33 +59,10 @@ export function bounds(card, how, changed) {
     fill(
       where,
       each()
-        ? h(
-            "table",
-            { class: "each" },
-            h(
-              "thead",
-              null,
-              h(
-                "tr",
-                null,
-                h("th", { scope: "col" }, t("cluster")),
-                h("th", { scope: "col" }, t("at.least")),
-                h("th", { scope: "col" }, t("at.most")),
-              ),
-            ),
-            h(
-              "tbody",
-              null,
-              draftNames().map((name, i) =>
-                h(
-                  "tr",
-                  null,
-                  h("th", { scope: "row" }, name),
-                  h("td", null, input("min", i)),
-                  h("td", null, input("max", i)),
-                ),
-              ),
-            ),
+        ? table(
+            "each",
+            [t("cluster"), t("at.least"), t("at.most")],
+            draftNames().map((name, i) => [name, input("min", i), input("max", i)]),
           )
         : sentence(t("bounds.between"), input("min"), input("max")),
       toggle,

@@ -1,5 +1,5 @@
 /** The rules as the person writes them, and the check that follows each change. */
-import { ApiError, post } from "../api.js";
+import { ApiError, inTurn, post } from "../api.js";
 import { debounced } from "../dom.js";
 import { complain, say, words } from "../notify.js";
 import { known, set } from "../state.js";
@@ -18,7 +18,8 @@ const PAUSE = 350; // milliseconds without a change, then the rules are checked
 
 /** @type {{cards: Card[], clusters: {count: number, names: string[]}}} */
 export const draft = { cards: [], clusters: { count: 0, names: [] } };
-let from = /** @type {Rules|null} */ (null);
+/** @type {Set<string>} rules that were written here, or taken over: the server may have any */
+let own = new Set();
 let about = ""; // the table of those rules
 let asking = /** @type {AbortController|null} */ (null);
 
@@ -27,9 +28,9 @@ export function adopt() {
   const rules = known.server?.rules;
   const table = `${known.server?.table?.name} ${known.server?.table?.n_rows}`;
   const same = table === about;
-  if (!rules || (same && JSON.stringify(rules) === JSON.stringify(from))) return false;
+  if (!rules || (same && own.has(JSON.stringify(rules)))) return false;
   const open = same ? draft.cards.filter((card) => !complete(card)) : []; // the server has not heard of
-  from = rules;
+  own = new Set([JSON.stringify(rules)]);
   about = table;
   draft.cards = structuredClone(rules.cards ?? []);
   const taken = new Set(draft.cards.map((card) => card.id));
@@ -109,41 +110,55 @@ export function changed() {
 /** Ask the server whether the rules can be met; an older question is taken back. */
 export async function check() {
   asking?.abort();
+  const mine = new AbortController();
+  asking = mine;
+  set({ checking: true });
+  await inTurn(() => Promise.resolve()); // what is under way may change what they are about
+  if (mine.signal.aborted) return;
   if (!known.server?.table || draft.clusters.count < 1) {
     set({ checking: false, verdict: null });
     return;
   }
-  const mine = new AbortController();
-  asking = mine;
-  set({ checking: true });
   const sent = structuredClone({ cards: draft.cards.filter(complete), clusters: draft.clusters });
+  const text = JSON.stringify(sent);
+  const table = subject();
+  own.add(text);
   try {
     /** @type {Verdict} */
     const verdict = await post("/api/rules", sent, mine.signal);
-    from = sent;
+    if (mine.signal.aborted) return;
+    if (subject() !== table) return check();
+    own = new Set([text]);
     set({ verdict, checking: false, server: { ...known.server, rules: sent, verdict } });
     mark(verdict);
     say([t(`verdict.${verdict.verdict}`), reason(verdict)].filter(Boolean).join(" "));
   } catch (error) {
     if (mine.signal.aborted) return;
+    if (subject() !== table) return check();
     if (error instanceof ApiError && error.kind === "stale") {
       set({ checking: false });
       complain(error);
       return;
     }
-    const text = words(error) ?? "";
+    const said = words(error) ?? "";
     const card = error instanceof ApiError ? (error.more.card ?? null) : null;
     if (error instanceof ApiError && error.kind === "bad_input") {
-      from = sent; // kept there, although it cannot be checked
+      own = new Set([text]); // kept there, although it cannot be checked
       set({ server: { ...known.server, rules: sent, verdict: null } });
     }
     set({
       checking: false,
-      verdict: incomplete(text, card ? [{ text, card, samples: [] }] : []),
+      verdict: incomplete(said, card ? [{ text: said, card, samples: [] }] : []),
       marked: { cards: card ? [card] : [], samples: [] },
     });
-    say(text);
+    say(said);
   }
+}
+
+/** What rules are about, as the server has it. */
+function subject() {
+  const { table, setup } = known.server ?? {};
+  return JSON.stringify([table?.name, table?.n_rows, table?.reading, setup]);
 }
 
 /**

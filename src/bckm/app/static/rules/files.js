@@ -1,27 +1,10 @@
 /** Earlier results and lists of pairs that cards refer to. */
-import { working } from "../actions.js";
-import { send } from "../api.js";
+import { previous, sendPrevious } from "../actions.js";
 import { button, h } from "../dom.js";
 import { t } from "../i18n.js";
 import { known } from "../state.js";
 
-/**
- * @typedef {import("../types.js").Card} Card
- * @typedef {import("../types.js").Previous} Previous
- */
-
-/** @type {Map<string, Previous>} by id */
-const sent = new Map();
-
-/** @param {File} file @returns {Promise<Previous|null>} */
-export function sendPrevious(file) {
-  return working(async () => {
-    /** @type {Previous} */
-    const answer = await send("/api/previous", file);
-    sent.set(answer.id, answer);
-    return answer;
-  });
-}
+/** @typedef {import("../types.js").Card} Card */
 
 /**
  * A place for a file, and what was found in it.
@@ -53,7 +36,7 @@ export function filePlace(card, text, changed) {
     },
   });
   const draw = () => {
-    const file = sent.get(card.keys.file);
+    const file = previous.get(card.keys.file);
     if (file) {
       const lacking = file.n_unknown ?? file.unknown.length;
       said.textContent =
@@ -84,9 +67,4 @@ export function filePlace(card, text, changed) {
 /** What a file of an earlier visit is called. @param {string} id */
 function nameOf(id) {
   return known.server?.files?.find((one) => one.id === id)?.name ?? id;
-}
-
-/** Forget what was sent: another table is open. */
-export function forget() {
-  sent.clear();
 }

@@ -1,6 +1,6 @@
 /** What each kind of card asks, in sentences. */
 import { column } from "../actions.js";
-import { h, button, fill } from "../dom.js";
+import { button, fill, h, table } from "../dom.js";
 import { number, t } from "../i18n.js";
 import { known, set } from "../state.js";
 import { bounds } from "./bounds.js";
@@ -345,33 +345,10 @@ async function categories(card, way, rest, changed) {
   };
   fill(
     rest,
-    h(
-      "table",
-      { class: "each" },
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          h("th", { scope: "col" }, card.keys.column),
-          h("th", { scope: "col" }, t("at.least")),
-          h("th", { scope: "col" }, t("at.most")),
-        ),
-      ),
-      h(
-        "tbody",
-        null,
-        names.map((name) =>
-          h(
-            "tr",
-            null,
-            h("th", { scope: "row" }, name),
-            h("td", null, input("min", name)),
-            h("td", null, input("max", name)),
-          ),
-        ),
-      ),
+    table(
+      "each",
+      [card.keys.column, t("at.least"), t("at.most")],
+      names.map((name) => [name, input("min", name), input("max", name)]),
     ),
     way === "share" && h("p", { class: "hint" }, t("quota.share.hint")),
   );

@@ -1,5 +1,5 @@
 /** Can the rules be met? Said while they are written. */
-import { button, fill, h, icon } from "../dom.js";
+import { button, fill, h, icon, link } from "../dom.js";
 import { t } from "../i18n.js";
 import { follow, known, set } from "../state.js";
 import { check, complete, draft } from "./draft.js";
@@ -56,22 +56,14 @@ function draw(where, redraw) {
             h(
               "li",
               null,
-              h(
-                "button",
-                {
-                  type: "button",
-                  class: "link",
-                  onclick: () => {
-                    set({
-                      marked: { cards: one.card === null ? [] : [one.card], samples: one.samples },
-                    });
-                    document
-                      .querySelector(`[data-card="${CSS.escape(one.card ?? "")}"]`)
-                      ?.scrollIntoView({ block: "center" });
-                  },
-                },
-                ruleWords(one),
-              ),
+              link(ruleWords(one), () => {
+                set({
+                  marked: { cards: one.card === null ? [] : [one.card], samples: one.samples },
+                });
+                document
+                  .querySelector(`[data-card="${CSS.escape(one.card ?? "")}"]`)
+                  ?.scrollIntoView({ block: "center" });
+              }),
             ),
           ),
         ),
