@@ -37,7 +37,7 @@ from benchmarks.mixed.families import chosen
 LARGEST = 100_000  # costs, items x clusters, of which the exact engine is asked
 EFFORT = 3e8  # work of moves, and of annealing, at most
 ROUNDS, ROUND = 5, 0.04  # how often is measured, and for how many seconds at least
-LONG = 0.5  # seconds: what takes longer is measured once more only
+LONG = 0.5  # seconds: what takes longer is measured twice only
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _repeated(kind: str, name: str, call: Callable[[], tuple[float, float]]) -> 
     """The same until it can be measured; the quickest round counts."""
     cpu, _ = call()  # memory is claimed, code is loaded
     rounds = []
-    for _ in range(ROUNDS if cpu < LONG else 1):
+    for _ in range(ROUNDS if cpu < LONG else 2):
         cpu = work = 0.0
         while cpu < ROUND:
             took, counted = call()

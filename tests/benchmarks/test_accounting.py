@@ -142,33 +142,78 @@ def programs(rows):
     once = sp.kron(sp.eye_array(12), np.ones((1, 4)))
     matrix = sp.vstack([once, sp.csr_array(rng.integers(1, 9, (rows, 48)))], format="csc")
     lower = np.concatenate([np.ones(12), np.full(rows, -np.inf)])
-    upper = np.concatenate([np.ones(12), np.full(rows, 52.0)])
+    upper = np.concatenate([np.ones(12), np.full(rows, 48.0)])
     return matrix, lower, upper, rng
 
 
 def test_tree_searches_count_questions_by_what_couples_items():
-    run, number, question, further, by_size = highs.MIP_WORK
-    for rows in (2, 6):
+    number, question, each, by_cut = highs.MIP_WORK
+    for rows in (2, 4):
         matrix, lower, upper, rng = programs(rows)
         model = highs.Model(matrix, lower, upper, integer=True)
         solution = model.solve(rng.random(48), Deadline())
-        size = rows + (48 - 12) / 2
+        # rows that couple, and the numbers in 36 columns beyond one per item
+        size = rows + (48 - 12) * (1 + rows) / highs.PER_ROW
+        asked, left = model._asked - highs.FIRST, min(1, model._left / (48 - 12))
+        dear = sum(min(before, highs.GATHER) for before in range(1, asked + 1))
         iterations = model._solver.getInfo().simplex_iteration_count
-        beyond = max(0, iterations - (12 + rows) / 2) * (further + by_size * size)
-        counted = run + number * matrix.nnz + model._asked * question * size + beyond
-        assert model._asked > 0
+        counted = number * matrix.nnz + question * dear * size * (1 + left) / 2
+        counted += iterations * (each + by_cut * model._cuts)
+        assert asked > 0
         assert solution.work == pytest.approx(counted)
+
+
+def test_tree_searches_count_cuts_and_what_is_left_of_a_program():
+    """HiGHS shows its cuts at the end of a root node; later searches know nothing of them."""
+    matrix, lower, upper, rng = programs(4)
+    model = highs.Model(matrix, lower, upper, integer=True)
+    seen = []
+
+    def shown(event):
+        seen.append((len(event.data_out.cutpool_index), event.data_out.cutpool_num_col))
+
+    model._solver.cbMipGetCutPool.subscribe(shown)
+    model.solve(rng.random(48), Deadline())
+    assert seen
+    assert (model._cuts, model._left) == seen[-1]
+    assert model._cuts > 0
+    assert 0 < model._left < 48
+    model.solve(rng.random(48), Deadline(), max_work=0.0)
+    assert (model._cuts, model._left) == (0, 48)
+
+
+def test_questions_grow_dearer_while_cuts_gather():
+    matrix, lower, upper, _ = programs(6)
+    model = highs.Model(matrix, lower, upper, integer=True)
+    works = []
+    for asked in range(40):
+        model._asked = asked
+        works.append(model._work(0))
+    more = np.diff(works)
+    gathering, last = slice(highs.FIRST, highs.FIRST + highs.GATHER), highs.FIRST + highs.GATHER
+    assert np.all(more[: highs.FIRST] == 0)
+    assert np.all(np.diff(more[gathering]) > 0)
+    assert more[last:] == pytest.approx(more[last - 1])
+    model._left = 12  # begun anew with a third of what was open
+    assert model._work(0) - works[0] == pytest.approx((works[-1] - works[0]) * 2 / 3)
 
 
 def test_lps_from_a_basis_count_dearer_iterations():
     matrix, lower, upper, rng = programs(4)
     model = highs.Model(matrix, lower, upper)
-    dense = matrix.nnz - 2 * 48
-    for run, number, each, by_number, by_row in (highs.LP_WORK, highs.WARM_WORK):
-        solution = model.solve(rng.random(48), Deadline())
+    dense, others = matrix.nnz - 2 * 48, int((matrix.data != 1).sum())
+    assert 0 < others < matrix.nnz
+    costs = rng.random((2, 48))
+    for start, cost in enumerate(costs):
+        solution = model.solve(cost, Deadline())
         iterations = max(1, model._solver.getInfo().simplex_iteration_count)
-        counted = run + number * matrix.nnz
-        counted += iterations * (each + by_number * dense + by_row * matrix.shape[0])
+        if start == 0:
+            run, number, each, by_number, by_row = highs.LP_WORK
+            by_other = 0.0
+        else:
+            (number, each, by_number, by_other, by_row), run = highs.WARM_WORK, 0.0
+        iteration = each + by_number * dense + by_other * others + by_row * matrix.shape[0]
+        counted = run + number * matrix.nnz + iterations * iteration
         assert solution.work == pytest.approx(counted)
 
 

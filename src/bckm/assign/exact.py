@@ -21,7 +21,7 @@ from bckm.programs.highs import INTEGRAL, TOLERANCE, Model
 from bckm.programs.program import Program
 from bckm.programs.relaxation import LPRelaxation, LPSolution
 
-CORE, PICKED = 2.4e6, 20.0  # work of writing a core, and of a column that may be in it
+CORE, PICKED = 1.8e6, 20.0  # work of writing a core, and of a column that may be in it
 SEARCHED = 1e6  # work of a tree search for each column beyond one per item, about
 FIRST, PER_FRACTIONAL = 200, 5  # columns beyond one per item in the first core
 LOOSE = 1e-8  # the other tolerance for rows with real coefficients,

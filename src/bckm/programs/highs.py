@@ -25,19 +25,23 @@ AT_LOWER, BASIC = 0, 1  # HiGHS's numbers
 LARGE = 20_000  # columns of an LP that may take long
 # Work (see `Assigner.work`), fitted to the steps of the engine "exact" on drawn instances, so that
 # the least and the most CPU time of a unit differ as little as possible
-# (`benchmarks.mixed.accounting`). Of an LP: of a run, of a number in the matrix; of an iteration,
-# and of it for each number beyond two in a column and for each row. From a basis of another LP
-# there is no presolve, and all columns are priced in each iteration: dearer ones.
+# (`benchmarks.mixed.accounting`). Of an LP: of a run, of a number in the matrix (to read, presolve
+# and factorize); of an iteration, and of it for each number beyond two in a column and for each
+# row.
 LP_WORK = 2e5, 300.0, 8e3, 1.2, 2.5
-WARM_WORK = 2e5, 260.0, 1.8e4, 1.8, 0.0
-# Of a tree search, whose size is that of what an item has beyond a place: rows that are not one
-# item's, and half of the columns beyond one per item. Of a run, of a number in the matrix; of a
-# question whether to go on, by size (they stand for cuts, which are separated from such rows,
-# probing and dives, and the first for the LP at the root, of about one iteration for two rows); of
-# each further iteration, and by size. HiGHS tells iterations only at the end, so a limit goes by
-# what is done between two questions at most, about: each, and for each of the numbers
-MIP_WORK = 3e5, 200.0, 1.84e4, 1.84e5, 550.0
+# From a basis of another LP there is no presolve, and all columns are priced in each iteration. Of
+# a number in the matrix; of an iteration, and of it for each number beyond two in a column, for
+# each that is not one (such bases are far from triangular) and for each row.
+WARM_WORK = 540.0, 1.2e4, 0.36, 1.35, 3.0
+# Of a tree search: of a number in the matrix (to read and presolve); of a question whether to go
+# on, by size and by how many came before (`Model._questions`: they stand for rounds of cuts,
+# probing and dives); of an iteration, and of it for each number in the cuts. HiGHS tells iterations
+# only at the end, so a limit goes by what is done between two questions at most, about: each, and
+# for each of the numbers
+MIP_WORK = 670.0, 1430.0, 1.85e5, 18.0
 CHECK_WORK = 1.5e6, 3e3
+FIRST, GATHER = 2, 20  # questions before anything is done, and those over which cuts gather
+PER_ROW = 8  # numbers in columns beyond one per item that are as dear as a row that couples items
 INTEGRAL = 1e-6  # a value this close to 0 or 1 counts as such
 # Presolve looks for dependent equations for up to 1 % of the time limit, so without one for ever:
 # 150 s where 20 sizes of 10,000 items are equations. There are none worth finding.
@@ -115,12 +119,14 @@ class Model:
         program.a_matrix_.start_ = matrix.indptr
         program.a_matrix_.index_ = matrix.indices
         program.a_matrix_.value_ = matrix.data
-        self._size, self._rows = int(matrix.nnz), int(rows)
+        self._size, self._rows, self._columns = int(matrix.nnz), int(rows), int(columns)
+        # numbers that are not one
+        self._others = int((np.abs(np.abs(matrix.data) - 1) > SMALL).sum())
         once = int(((row_lower == 1) & (row_upper == 1)).sum())  # rows of single items
-        self._beyond = (rows - once) + max(0, columns - once) / 2
+        self._coupling, self._open = self._rows - once, max(0, self._columns - once)
         self._warm = False
         self._integer = bool(np.any(integer))
-        self._asked = 0
+        self._asked, self._cuts, self._left = 0, 0, self._columns
         self._lasts = self._integer or columns > LARGE
         if self._integer:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
@@ -212,8 +218,12 @@ class Model:
 
     @contextmanager
     def _limited(self, max_work: float) -> Iterator[None]:
-        """Count the questions of what runs inside; interrupt it after as many as work allows."""
-        self._asked = 0
+        """Count the questions of what runs inside; interrupt it after as many as work allows.
+
+        At the end of a root node, of which a search that begins anew has several, HiGHS shows its
+        cuts, and so how many numbers are in them and how many columns are left.
+        """
+        self._asked, self._cuts, self._left = 0, 0, self._columns
         if not self._integer:
             yield
             return
@@ -225,11 +235,17 @@ class Model:
             if self._asked > most:
                 event.interrupt()
 
+        def looked(event: Any) -> None:
+            pool = event.data_out
+            self._cuts, self._left = len(pool.cutpool_index), int(pool.cutpool_num_col)
+
         self._solver.cbMipInterrupt.subscribe(answer)
+        self._solver.cbMipGetCutPool.subscribe(looked)
         try:
             yield
         finally:
             self._solver.cbMipInterrupt.unsubscribe(answer)
+            self._solver.cbMipGetCutPool.unsubscribe(looked)
 
     def _offer(self, start: FloatArray) -> None:
         import highspy
@@ -276,15 +292,31 @@ class Model:
     def _work(self, iterations: int) -> float:
         """What a run took."""
         if self._integer:
-            run, number, question, further, by_size = MIP_WORK
-            beyond_root = max(0.0, iterations - self._rows / 2)
-            iterated = beyond_root * (further + by_size * self._beyond)
-            asked = self._asked * question * self._beyond
-            return float(run + number * self._size + asked + iterated)
-        run, number, each, by_number, by_row = WARM_WORK if self._warm else LP_WORK
-        beyond = max(0, self._size - 2 * int(self._solver.getNumCol()))
-        iteration = each + by_number * beyond + by_row * self._rows
-        return run + number * self._size + max(iterations, 1) * iteration
+            number, question, each, by_cut = MIP_WORK
+            iterated = iterations * (each + by_cut * self._cuts)
+            return number * self._size + question * self._questions() + iterated
+        beyond, iterations = max(0, self._size - 2 * self._columns), max(iterations, 1)
+        if not self._warm:
+            run, number, each, by_number, by_row = LP_WORK
+            iteration = each + by_number * beyond + by_row * self._rows
+            return run + number * self._size + iterations * iteration
+        number, each, by_number, by_other, by_row = WARM_WORK
+        iteration = each + by_number * beyond + by_other * self._others + by_row * self._rows
+        return number * self._size + iterations * iteration
+
+    def _questions(self) -> float:
+        """Questions, each counted by those before it, as cuts gather, and by the size.
+
+        Cuts are separated from rows that tie items to each other, and in columns beyond one per
+        item: rows of single items and all else fall to presolve. A search that begins anew asks
+        about half of its questions of what is left by then.
+        """
+        asked = max(0, self._asked - FIRST)
+        gathered = min(asked, GATHER)
+        aged = gathered * (gathered + 1) / 2 + GATHER * (asked - gathered)
+        numbers = self._open * self._size / max(1, self._columns)
+        left = min(1.0, self._left / max(1, self._open))
+        return aged * (self._coupling + numbers / PER_ROW) * (1 + left) / 2
 
     def _read(self, scale: float) -> Solution:
         import highspy

@@ -18,7 +18,8 @@ from bckm.programs.program import Program, Restriction
 
 PRICING = 1e-9  # columns that pay less, relative to the dearest one, stay out
 NEAR = 6  # columns per item to begin with: fewer need more rounds, more a larger LP
-ROUND, PRICED = 8e5, 20.0  # work of a round beyond its LP, and of pricing a column
+# work of a round beyond its LP: of it, of pricing a column, and of writing one into the LP
+ROUND, PRICED, WRITTEN = 3.5e5, 20.0, 300.0
 GROWTH = 3  # columns kept from earlier costs, as a multiple of the near ones, before a fresh start
 
 
@@ -120,7 +121,8 @@ class LPRelaxation:
         assert self._model is not None
         assert self._restriction is not None
         solution = self._model.solve(self._restriction.costs(cost), deadline)
-        self.work += solution.work + ROUND + PRICED * cost.size
+        written = WRITTEN * self._restriction.matrix.shape[1]
+        self.work += solution.work + ROUND + PRICED * cost.size + written
         if solution.values is None or solution.duals is None:
             self._active = None  # do not trust the basis again
             return None
