@@ -9,6 +9,7 @@ import pytest
 from bckm._core.rounding import UNIT
 from bckm.blocks import whole_sums
 from bckm.blocks.gpu.cupy_passes import CupyPasses
+from bckm.blocks.gpu.passes import Gaps
 from bckm.blocks.survey import survey
 from tests.support import numpy_passes
 from tests.support.looks import drawn_question
@@ -230,3 +231,60 @@ def test_other_types_are_read_chunk_by_chunk():
         assert np.array_equal(plain.get(), X.astype(kind)[10:20].astype(dtype))
     columns = cp.asarray(np.asfortranarray(X))
     assert CupyPasses(columns, X.dtype).plain(columns[3:9], X.dtype).flags.c_contiguous
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [1, 5, 16, 65])
+def test_moves(d, kind):
+    """Moves up to a limit, from all clusters and from some to some, as in NumPy."""
+    X, k = rows_of(20_011, d, kind, np.float64, seed=d), 23
+    question = drawn_question(X, k, seed=d)
+    passes, rows, label, slack = seen_by(X, question)
+    plain = numpy_passes.CupyPasses(numpy_passes.DeviceArray(X), X.dtype)
+    plain.ask(question, X.dtype)
+    hidden = [numpy_passes.DeviceArray(one.get()) for one in (label, slack)]
+    there = numpy_passes.DeviceArray(X)
+    rng = np.random.default_rng(d)
+    limit = np.quantile(slack.get(), rng.uniform(0, 0.05, k)).astype(np.float32) + np.float32(1e-6)
+    found = passes.moves(rows, label, Gaps(None, label, slack), limit, None)
+    check_moves(found, plain.moves(there, hidden[0], Gaps(None, *hidden), limit, None))
+    place = np.full(k, -1, np.int32)
+    place[[3, 20]] = [1, 0]
+    targets = (rng.random((2, k)) < 0.5).astype(np.uint8)
+    index = passes.rows_of(label, place)
+    assert np.array_equal(index.get(), plain.rows_of(hidden[0], place).hidden)
+    gaps = passes.least_gaps(rows, label, index, place, targets)
+    expected = plain.least_gaps(there, hidden[0], plain.rows_of(hidden[0], place), place, targets)
+    assert np.array_equal(gaps.query.get(), expected.query.hidden)
+    np.testing.assert_allclose(gaps.gap.get(), expected.gap.hidden, rtol=1e-6, atol=1e-12)
+    most = np.array([np.median(gaps.gap.get()) if len(index) else 1.0, np.inf], np.float32)
+    found = passes.moves(rows, label, gaps, most, targets)
+    check_moves(found, plain.moves(there, hidden[0], expected, most, targets))
+
+
+def check_moves(found, expected):
+    """The same moves, but for those at a limit, to rounding; in order, at the same cost."""
+    keys = [one[0] * 100 + one[1] for one in (found, expected)]
+    assert (np.diff(keys[0]) > 0).all()
+    assert np.setxor1d(*keys).size <= 2 + 0.001 * keys[1].size
+    _, a, b = np.intersect1d(*keys, return_indices=True)
+    np.testing.assert_allclose(found[2][a], expected[2][b], rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_strata(kind):
+    """The same rows are drawn as in NumPy, however rows are cut into chunks."""
+    X = rows_of(50_021, 9, kind, np.float32)
+    question = drawn_question(X, 23)
+    passes, _, label, slack = seen_by(X, question)
+    depth = np.full(23, np.quantile(slack.get(), 0.01) + 1e-9, np.float32)
+    index, level = passes.strata(label, slack, 77, depth, 5)
+    hidden = [numpy_passes.DeviceArray(one.get()) for one in (label, slack)]
+    plain = numpy_passes.CupyPasses(numpy_passes.DeviceArray(X), X.dtype)
+    expected = plain.strata(*hidden, 77, depth, 5)
+    assert np.array_equal(index, expected[0])
+    assert np.array_equal(level, expected[1])
+    parts = [
+        passes.strata(label[a:b], slack[a:b], 77 + a, depth, 5) for a, b in ((0, 9), (9, None))
+    ]
+    assert np.array_equal(np.concatenate([parts[0][0], 9 + parts[1][0]]), index)
