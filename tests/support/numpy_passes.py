@@ -231,6 +231,15 @@ class CupyPasses:
         least = np.where(others, gap, 3e38).min(axis=1, initial=3e38)
         return Gaps(index, DeviceArray(query), DeviceArray(as_float32_below(least)))
 
+    def smallest(self, gaps: Gaps, known: np.ndarray, number: int) -> np.ndarray:
+        limit = np.full(known.size, np.inf, np.float32)
+        for query, least in enumerate(known):
+            mine = np.sort(gaps.gap.hidden[gaps.query.hidden == query])
+            mine = mine[mine > np.float32(min(least, 3e38))]
+            if mine.size >= number:
+                limit[query] = mine[number - 1]
+        return limit
+
     def moves(
         self,
         rows: DeviceArray,

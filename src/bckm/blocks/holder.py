@@ -86,7 +86,10 @@ class QuickHolder(Holder, Protocol):
         """Whether any row had at most so much slack in the last look."""
 
     def depth(self, goal: FloatArray) -> FloatArray:
-        """The slack that so many rows of each cluster, or some more, had in the last look, (k,)."""
+        """The slack that so many rows of each cluster, or some more, had in the last look, (k,).
+
+        Infinite where there are not so many.
+        """
 
     def moves(self, question: Question, limit: FloatArray) -> Moves | None:
         """All moves from each cluster up to a limit, (k,), where the last look was.

@@ -59,7 +59,7 @@ class LookState(TransportState):
         self.cost = whole_sums.as_float(answer.cost, question.cost_scale)
 
     def settled(self) -> Settled | None:
-        """The assignment, if samples in their best clusters obey the bounds, and none is at a border.
+        """The assignment, where samples in their best clusters obey the bounds, none at a border.
 
         None if not: then there is more to do.
         """
@@ -124,7 +124,7 @@ def approach(
         if step is None:
             quick, step = False, state.modeled(threads, deadline) - before
         for _ in range(TRIES):
-            after = walk(state.bounds, before, step, gradient)
+            after = walk(state.bounds, before, step, gradient) if quick else before + step
             state.evaluate(centers, state.bounds.shifted(after, total), deadline)
             if state.dual > dual:
                 break

@@ -26,9 +26,11 @@ LISTED, EACH = 2.0**14, 48.0  # rows that are listed, in all or of each cluster,
 PER_WRONG = 4.0  # or for each wrong one
 MORE = 128  # further ones, where they are asked for; twice as many after some times
 OFTEN, MOST = 4, 4
+MANY, MANY_EACH = 2000.0, 4.0  # wrong samples, in all or for each cluster: more take long
 ENDS = 4  # looks
 ASKS = 60  # times that a holder is asked for more
 SEARCHES = 256  # for paths, between two looks at the clock
+ROUNDING = 1e-12  # of the largest change of a price
 SETTLED, ASKING, WORKING = 0, 1, 2  # `RowPaths::State`
 
 
@@ -63,18 +65,21 @@ class Moves:
 def lead(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> None:
     """Look where moves lead to, until all samples are where they belong or it leads nowhere."""
     for _ in range(0 if missing else ENDS):
-        if state.infeasibility == 0:
+        wrong = state.infeasibility
+        if wrong == 0 or wrong > max(MANY, MANY_EACH * state.k):
             return
         after = settled_prices(state, lower, upper, deadline)
         if after is None:
             return
         state.evaluate(state.question.centers, after, deadline)
+        if state.infeasibility > wrong / 2:
+            return
 
 
 def settled_prices(
     state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline
 ) -> FloatArray | None:
-    """Prices where sizes are right, as far as moves tell; None if they do not."""
+    """Prices where sizes are right, as far as moves tell, or nearly so; None if they do not."""
     question, holder, k = state.question, state.holder, state.k
     counts, over = state.answer.counts, np.abs(state.gradient)
     limit = holder.depth(np.maximum(max(LISTED / k, EACH), PER_WRONG * over))
@@ -94,17 +99,20 @@ def settled_prices(
         deadline.check()
         if found == WORKING:
             continue
-        if found != ASKING or asks == ASKS:
+        if found != ASKING:
             return None
-        asks += 1
         many = MORE << min(asks // OFTEN, MOST)
-        more = holder.more_moves(question, paths.asked, paths.targets, paths.known, many)
-        if more is None:
-            return None
+        more = None
+        if asks < ASKS:
+            more = holder.more_moves(question, paths.asked, paths.targets, paths.known, many)
+        if more is None:  # so far, prices have raised the dual
+            break
+        asks += 1
         paths.raise_limits(more[0])
         add(more[1])
     state.log[-1].update(asks=asks, paths=paths.found)
     sizes, prices = paths.sizes, question.prices + paths.prices
     # those between their bounds cost nothing, but for rounding
-    prices[(sizes > lower) & (sizes < upper)] = 0.0
+    tiny = np.abs(prices) <= ROUNDING * np.abs(paths.prices).max(initial=0.0)
+    prices[tiny & (sizes > lower) & (sizes < upper)] = 0.0
     return np.where(lower == 0, np.minimum(prices, 0.0), prices)

@@ -341,6 +341,22 @@ class CupyPasses:
         return Gaps(index, query, gap)
 
     @_there
+    def smallest(self, gaps: Gaps, known: FloatArray, number: int) -> NDArray[np.float32]:
+        """The gap up to which so many rows of each query lie beyond what is known."""
+        before = cp.asarray(np.minimum(known, np.finfo(np.float32).max).astype(np.float32))
+        beyond = cp.flatnonzero(gaps.gap > before[gaps.query])
+        query = gaps.query[beyond].astype(np.uint64)
+        bits = gaps.gap[beyond].view(np.uint32).astype(np.uint64)
+        key = cp.sort((query << np.uint64(32)) | bits)  # of numbers that are not negative
+        ends = cp.searchsorted(key, cp.arange(1, known.size + 1, dtype=np.uint64) << np.uint64(32))
+        begin = np.concatenate([[0], ends.get()[:-1]])
+        enough = begin + number <= ends.get()
+        limit = np.full(known.size, np.inf, np.float32)
+        at = cp.asarray(begin[enough] + number - 1)
+        limit[enough] = (key[at] & np.uint64(2**32 - 1)).astype(np.uint32).view(np.float32).get()
+        return limit
+
+    @_there
     def moves(
         self,
         rows: Any,

@@ -145,7 +145,8 @@ class GpuHolder:
         Of rows with twice the slack half as many are drawn.
         """
         kept, passes = self._last, self._passes
-        depth = self.depth(np.full(question.k, goal)).astype(np.float32)
+        depth = np.minimum(self.depth(np.full(question.k, goal)), bin_ends()[-1])
+        depth = depth.astype(np.float32)
         found = []
         for at, rows in self._chunks(None):
             index, level = passes.strata(kept.label[at], kept.slack[at], at, depth, question.draw)
@@ -158,7 +159,8 @@ class GpuHolder:
 
     def depth(self, goal: FloatArray) -> FloatArray:
         """The slack that so many rows of each cluster, or some more, had in the last look, (k,)."""
-        return bin_ends()[self._place(goal) + 1]
+        place = self._place(goal)
+        return np.where(place < BINS - 1, bin_ends()[place + 1], np.inf)
 
     def moves(self, question: Question, limit: FloatArray) -> Moves | None:
         """All moves from each cluster up to a limit, (k,); None if they are too many."""
@@ -189,7 +191,7 @@ class GpuHolder:
         many: int,
     ) -> tuple[FloatArray, Moves] | None:
         """The same from some clusters to some others, of so many rows more; see `QuickHolder`."""
-        kept, passes, ends = self._last, self._passes, bin_ends()
+        kept, passes = self._last, self._passes
         place = np.full(question.k, -1, np.int32)
         place[asked] = np.arange(asked.size)
         gaps = {
@@ -198,20 +200,10 @@ class GpuHolder:
             )
             for at, rows in self._chunks(None)
         }
-        bins = sum(passes.slacks(one.query, one.gap, asked.size) for one in gaps.values())
-        held = np.cumsum(bins, axis=1)
-        each = np.arange(asked.size)
-        before = np.where(known > 0, np.searchsorted(ends, known, side="right") - 2, -1)
-        listed = np.where(before >= 0, held[each, np.clip(before, 0, BINS - 1)], 0)
-        bin_of = (held < (listed + many)[:, None]).sum(axis=1)
-        limit = np.where(bin_of < BINS, ends[np.minimum(bin_of, BINS - 1) + 1], np.inf)
-        limit = np.where(held[:, -1] < listed + many, np.inf, limit)
-        if (
-            np.where(np.isinf(limit), held[:, -1], held[each, np.minimum(bin_of, BINS - 1)]).sum()
-            > TOLD
-        ):
-            return None
-        limit32 = limit.astype(np.float32)
+        each = -(-many // len(gaps))
+        limits = [passes.smallest(one, known, each) for one in gaps.values()]
+        limit = np.min(limits, axis=0).astype(np.float64)
+        limit32 = limit.astype(np.float32)  # as they were told
         moves = self._moves(
             (at, rows, passes.moves(rows, kept.label[at], gaps[at], limit32, targets))
             for at, rows in self._chunks(None)

@@ -157,6 +157,12 @@ class Passes(Protocol):
         `place` (k,) is the query of each cluster; `targets` (queries, k) say where.
         """
 
+    def smallest(self, gaps: Gaps, known: FloatArray, number: int) -> NDArray[np.float32]:
+        """The gap up to which so many rows of each query lie beyond what is known, on the host.
+
+        Infinite where there are fewer.
+        """
+
     def moves(
         self,
         rows: Any,
