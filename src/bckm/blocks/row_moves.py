@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from bckm.blocks.looking import LookState
 
 LISTED, EACH = 2.0**14, 48.0  # rows that are listed, in all or of each cluster,
-PER_WRONG = 4.0  # or for each wrong one
+PER_WRONG = 4.0  # or for each wrong one,
+PART = 8  # but no more than a part of the rows
 MORE = 128  # further ones, where they are asked for; twice as many after some times
 OFTEN, MOST = 4, 4
+FEWER = 8  # times fewer, where they were too many to be told
 MANY, MANY_EACH = 2000.0, 4.0  # wrong samples, in all or for each cluster: more take long
 ENDS = 4  # looks
 ASKS = 60  # times that a holder is asked for more
@@ -82,8 +84,11 @@ def settled_prices(
     """Prices where sizes are right, as far as moves tell, or nearly so; None if they do not."""
     question, holder, k = state.question, state.holder, state.k
     counts, over = state.answer.counts, np.abs(state.gradient)
-    limit = holder.depth(np.maximum(max(LISTED / k, EACH), PER_WRONG * over))
-    moves = holder.moves(question, limit)
+    moves, goal = None, np.maximum(max(LISTED / k, EACH), PER_WRONG * over)
+    goal = np.minimum(goal, np.maximum(counts / PART, 1.0))  # of few rows all have many moves
+    while moves is None and goal.max() >= 1:
+        limit = holder.depth(goal)
+        moves, goal = holder.moves(question, limit), goal / FEWER
     if moves is None:
         return None
     paths = native.RowPaths(question.centers, question.prices, counts, lower, upper, limit)
@@ -101,10 +106,10 @@ def settled_prices(
             continue
         if found != ASKING:
             return None
-        many = MORE << min(asks // OFTEN, MOST)
-        more = None
-        if asks < ASKS:
+        more, many = None, MORE << min(asks // OFTEN, MOST)
+        while asks < ASKS and more is None and many > 0:
             more = holder.more_moves(question, paths.asked, paths.targets, paths.known, many)
+            many //= FEWER
         if more is None:  # so far, prices have raised the dual
             break
         asks += 1

@@ -29,7 +29,7 @@ WIDE, CHUNK = 16, 4  # steps of 8 features that a thread holds; more come in chu
 SOME, PART, THREADS = 64, 4096, 256  # rows of a block: in float64, of sums, of all else
 SHARED = 220 * 1024  # bytes of shared memory that a block may have
 INFINITE = np.float64(np.inf).view(np.uint64)
-ROOM = 2**18  # moves that are told in any case, beside some for each row
+ROOM = 2**20  # moves that are told in any case, beside some for each row
 TAKEN, SPARED, NEITHER = 64, 65, 127  # codes of `draw_rows`
 
 
