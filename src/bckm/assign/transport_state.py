@@ -26,6 +26,7 @@ PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility 
 MOST = 40  # steps: from prices that are far too large it would take forever
 ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
 MANY = 2**15  # numbers that a look reads for each point, from which a list of clusters pays off
+KEPT_VALUES = 2**28  # at most so many values of points in clusters are kept, in float32
 EACH = 2**-51  # of a difference of costs and prices, for each feature, more than rounding can be
 CAREFUL = 4e-7  # more than float32 rounds by
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
@@ -136,7 +137,8 @@ class TransportState:
         self.evaluated = 0
         # where there are many features, looks at the same centers read lists of contenders
         many = self.k * points.n_features >= MANY
-        self.contenders = native.Contenders(points.n) if many else None
+        kept = self.k if points.n * self.k <= KEPT_VALUES else 0
+        self.contenders = native.Contenders(points.n, kept) if many else None
         self.pace = 0.0  # share of wrong samples that the last Newton step has left
         self.cost = 0.0  # of the labels, but for a constant, while the centers stay
         self._table: tuple[FloatArray, FloatArray] | None = None
