@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._core.arrays import Totals, squared_distances
+from bckm._core.arrays import Totals
 from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
 from bckm.kernels import native
 
@@ -291,7 +292,7 @@ class TransportState:
             return others - rise + ROUNDING * float(np.abs(rise).max()), none
         old, move = self.centers - self.centers.mean(axis=0), centers - self.centers
         square = np.square(move).sum(axis=1)
-        apart = np.sqrt(squared_distances(move, move))
+        apart = _upper_distances(move, square)
         turn = 2 * (np.einsum("id,id->i", old, move) - old @ move.T) + square - square[:, None]
         ends = []
         for change in (turn, turn - 2 * self.reach[:, None] * apart):
@@ -302,6 +303,14 @@ class TransportState:
         far = float(np.sqrt(np.square(old).sum(axis=1).max())) + float(self.reach.max())
         scale = max(self.weights) * (far * float(np.sqrt(square.max())) + float(square.max()))
         return ends[0] + ROUNDING * (scale + float(np.abs(rise).max())), slope
+
+
+def _upper_distances(rows: FloatArray, square: FloatArray) -> FloatArray:
+    """Distances between rows, rounded up, from their squared norms."""
+    sums = square[:, None] + square
+    apart = sums - 2 * (rows @ rows.T)
+    apart += 2 * (rows.shape[1] + 4) * UNIT * sums
+    return np.asarray(np.sqrt(np.maximum(apart, 0.0, out=apart), out=apart))
 
 
 def _largest_other(table: FloatArray) -> FloatArray:

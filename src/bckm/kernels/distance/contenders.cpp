@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "distance/exact_costs.hpp"
+
 namespace bckm {
 namespace {
 
@@ -86,7 +88,7 @@ Contenders::List Contenders::of(std::int64_t j) const {
 Selection::Selection(const Packed& packed)
     : packed_(packed), values_(packed.width * packed.kernel.samples + 16), column_(packed.width),
       spare_(packed.width * packed.kernel.samples), unshifted_(packed.width, 0.0f),
-      entry_(packed.width + 1) {}
+      entry_(packed.width), at_(packed.width + 8), flag_(packed.width + 8) {}
 
 float* Selection::values() {
     constexpr std::uintptr_t line = 64;
@@ -125,14 +127,10 @@ void Selection::make_list(const Contenders::Row& row, const BestTwo& two, std::i
     constexpr int most = Contenders::most;
     Entry* entry = entry_.data();
     const float limit = two.best + reach_;
-    std::int64_t count = 0;
-    bool numbers = true;
-    for (std::int64_t i = 0; i < k; ++i) {  // without branches: few are listed
-        const float value = row.value[i] - row.shift[i];
-        entry[count] = {value, static_cast<std::int32_t>(i)};
-        count += !(value >= limit);  // what is no number is listed, and found here
-        numbers &= std::fabs(value) < infinite;
-    }
+    std::int64_t count =
+        row_loops().below(row.value, row.shift, k, limit, flag_.data(), at_.data());
+    for (std::int64_t q = 0; q < count; ++q)
+        entry[q] = {row.value[at_[q]] - row.shift[at_[q]], at_[q]};
     float rest = count == k ? infinite : limit;
     if (count < 2 && k > 1) {  // nobody near: the best two
         entry[0] = {two.best, two.label};
@@ -141,10 +139,12 @@ void Selection::make_list(const Contenders::Row& row, const BestTwo& two, std::i
         rest = k == 2 ? infinite : two.second;
     }
     const auto less = [](const Entry& a, const Entry& b) { return a.value < b.value; };
+    bool numbers = true;
+    for (std::int64_t q = 0; q < count; ++q) numbers &= std::fabs(entry[q].value) < infinite;
     out.look_[j] = -1;
     const auto look = static_cast<std::int16_t>(out.looks_.size() - 1);
     if (fresh && out.row_width_ > 0) {
-        out.row_look_[j] = numbers ? look : std::int16_t{-1};
+        out.row_look_[j] = row_loops().are_numbers(row.value, k) ? look : std::int16_t{-1};
         out.square_[j] = above(row.square);
     }
     if (!numbers) return;

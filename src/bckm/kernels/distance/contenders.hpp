@@ -152,7 +152,9 @@ private:
 
     const Packed& packed_;
     std::vector<float> values_, column_, spare_, unshifted_;
-    std::vector<Entry> entry_;  // (width + 1)
+    std::vector<Entry> entry_;         // (width)
+    std::vector<std::int32_t> at_;     // (width + 8): scratch of `below`,
+    std::vector<unsigned char> flag_;  // the same
     float* row_[largest_tile];
     float reach_ = -1.0f;
 };

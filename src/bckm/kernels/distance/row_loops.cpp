@@ -3,6 +3,7 @@
 #include "distance/row_loops.hpp"
 
 #include <math.h>
+#include <string.h>
 
 #include <limits>
 #include <utility>
@@ -348,6 +349,31 @@ BestTwo best_two(const float* value, const float* shift, std::int64_t k) {
     return out;
 }
 
+std::int64_t below(const float* __restrict value, const float* __restrict shift, std::int64_t k,
+                   float limit, unsigned char* __restrict flag, std::int32_t* __restrict at) {
+    constexpr std::int64_t word = 8;
+    for (std::int64_t i = 0; i < k; ++i)
+        flag[i] = static_cast<unsigned char>(!(value[i] - shift[i] >= limit));
+    for (std::int64_t i = k; i < k + word; ++i) flag[i] = 0;
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < k; i += word) {
+        std::uint64_t any;
+        memcpy(&any, flag + i, word);
+        if (any == 0) continue;  // most of them
+        for (std::int64_t q = i; q < i + word; ++q) {
+            at[count] = static_cast<std::int32_t>(q);
+            count += flag[q];
+        }
+    }
+    return count;
+}
+
+bool are_numbers(const float* value, std::int64_t k) {
+    int wrong = 0;
+    for (std::int64_t i = 0; i < k; ++i) wrong |= static_cast<int>(!(magnitude(value[i]) < 3.0e38f));
+    return wrong == 0;
+}
+
 void lower_row(const float* __restrict value, const float* __restrict shift, float own,
                std::int64_t k, float* __restrict least) {
     for (std::int64_t i = 0; i < k; ++i) {
@@ -370,6 +396,7 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 
 }  // namespace
 
-RowLoops row_loops() { return {costs, relax, decay, least, moves, offer, best_two, lower_row, entry}; }
+RowLoops row_loops() { return {costs,    relax, decay,       least,     moves, offer,
+            best_two, below, are_numbers, lower_row, entry}; }
 
 }  // namespace bckm::BCKM_ISA

@@ -52,6 +52,14 @@ struct RowLoops {
     // of value[i] - shift[i]
     BestTwo (*best_two)(const float* value, const float* shift, std::int64_t k);
 
+    // lists all i with value[i] - shift[i] below a limit, or not a number; returns how many. `at`
+    // and `flag` have room for all and eight more
+    std::int64_t (*below)(const float* value, const float* shift, std::int64_t k, float limit,
+                          unsigned char* flag, std::int32_t* at);
+
+    // whether all are numbers, and not too large
+    bool (*are_numbers)(const float* value, std::int64_t k);
+
     // least[i] = min(least[i], value[i] - shift[i] - own)
     void (*lower_row)(const float* value, const float* shift, float own, std::int64_t k,
                       float* least);

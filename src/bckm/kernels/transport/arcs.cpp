@@ -275,7 +275,10 @@ void Arcs::list_moves(std::int64_t a, std::int64_t b) {
     if (list_of[a * k + b] != none) listed[list_of[a * k + b]].clear();
     update(a, b);
     for (const Candidate& one : some) {
-        const double change = cost_in(one.point, b) - cost_in(one.point, a);
+        const std::int32_t pair[] = {static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)};
+        double cost[2];
+        exact_costs_in(priced, points.row(one.point), points.weight(one.point), pair, 2, cost);
+        const double change = cost[1] - cost[0];
         if (!(change < up_to)) continue;
         if (one.fragment == none && slack[one.point] > reach) {  // `near` does not know its moves
             find_moves(one.point, a);
@@ -352,13 +355,19 @@ void Arcs::note_known_moves(std::int64_t j, std::int64_t a, double* least,
     const double* limits = limit.data() + a * width;
     double* bounds = near.data() + a * width;
     pair_bounds.moves(j, a, least);
-    const double here = cost_in(j, a);
+    least[a] = infinity;
+    std::vector<std::int32_t> some{static_cast<std::int32_t>(a)};
     for (std::int64_t b = 0; b < k; ++b) {
-        double change = least[b];
-        if (b == a) continue;
-        if (change < limits[b] && (change = cost_in(j, b) - here) < limits[b])
-            moves.push_back({static_cast<std::int32_t>(b), change});
-        else bounds[b] = std::min(bounds[b], change);
+        if (least[b] < limits[b]) some.push_back(static_cast<std::int32_t>(b));
+        else bounds[b] = std::min(bounds[b], least[b]);
+    }
+    const auto count = static_cast<int>(some.size());
+    std::vector<double> cost(count);
+    exact_costs_in(priced, points.row(j), points.weight(j), some.data(), count, cost.data());
+    for (int q = 1; q < count; ++q) {
+        const double change = cost[q] - cost[0];
+        if (change < limits[some[q]]) moves.push_back({some[q], change});
+        else bounds[some[q]] = std::min(bounds[some[q]], change);
     }
 }
 
