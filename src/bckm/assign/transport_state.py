@@ -140,6 +140,7 @@ class TransportState:
         many = self.k * points.n_features >= MANY
         kept = self.k if points.n * self.k <= KEPT_VALUES else 0
         self.contenders = native.Contenders(points.n, kept) if many else None
+        self.idle = False  # whether the last prices left few samples wrong at the last centers
         self.pace = 0.0  # share of wrong samples that the last Newton step has left
         self.cost = 0.0  # of the labels, but for a constant, while the centers stay
         self._table: tuple[FloatArray, FloatArray] | None = None

@@ -17,6 +17,9 @@ constexpr int max_rounds = 300;
 // how far a cluster that is not listed is thought to lie behind the end of the list, in lists
 constexpr double beyond = 4.0;
 
+// Where the edge between a cluster and one before it is added up.
+std::int64_t pair(std::int64_t a, std::int64_t before) { return a * (a - 1) / 2 + before; }
+
 // Adds up points of one part.
 class Summing {
 public:
@@ -38,7 +41,7 @@ public:
     void add(std::int64_t from, std::int64_t to, SoftDual& out) const {
         out.shared.assign(b.k, 0.0);
         out.units.assign(b.k, 0.0);
-        out.edge.assign(b.k * b.k, 0.0);
+        out.edge.assign(pair(b.k, 0), 0.0);
         for (std::int64_t j = from; j < to; ++j) {
             const std::int64_t a = b.label[j];
             const auto units = static_cast<double>(b.points.units(j));
@@ -119,7 +122,7 @@ private:
             for (int q = 0; q < p; ++q) {
                 const double weight = units * part[many[p]] * part[many[q]] / temperature;
                 const std::int64_t a = choice.cluster[many[p]], c = choice.cluster[many[q]];
-                out.edge[std::max(a, c) * b.k + std::min(a, c)] += weight;
+                out.edge[pair(std::max(a, c), std::min(a, c))] += weight;
             }
     }
 
@@ -152,8 +155,11 @@ SoftDual soft_dual(const Listed& listed, const double* prices, double temperatur
         add(part[p].units, all.units);
         add(part[p].edge, all.edge);
     }
+    const std::vector<double> below = std::move(all.edge);
+    all.edge.assign(k * k, 0.0);
     for (std::int64_t a = 0; a < k; ++a)
-        for (std::int64_t c = 0; c < a; ++c) all.edge[c * k + a] = all.edge[a * k + c];
+        for (std::int64_t c = 0; c < a; ++c)
+            all.edge[c * k + a] = all.edge[a * k + c] = below[pair(a, c)];
     return all;
 }
 
