@@ -27,7 +27,7 @@ from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
 from bckm.assign.soft_newton import soft_newton
-from bckm.assign.transport_state import SizeBounds, TransportState, newton
+from bckm.assign.transport_state import SizeBounds, TransportState, kept_values, newton
 from bckm.kernels import missing, native
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
@@ -56,7 +56,10 @@ class TransportAssigner(Assigner):
         super().__init__(problem)
         s = self.structure
         require(
-            200 * s.n_items + 4 * min(KEPT, problem.points.size) + 100 * s.n_clusters**2,
+            200 * s.n_items
+            + 4 * min(KEPT, problem.points.size)
+            + 5 * kept_values(*problem.points.shape, s.n_clusters)  # also those of parts
+            + 100 * s.n_clusters**2,
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",
         )

@@ -27,7 +27,7 @@ PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility 
 MOST = 40  # steps: from prices that are far too large it would take forever
 ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
 MANY = 2**15  # numbers that a look reads for each point, from which a list of clusters pays off
-KEPT_VALUES = 2**28  # at most so many values of points in clusters are kept, in float32
+KEPT_VALUES = 2**28  # at most so many values of points in clusters are kept
 EACH = 2**-51  # of a difference of costs and prices, for each feature, more than rounding can be
 CAREFUL = 4e-7  # more than float32 rounds by
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
@@ -96,6 +96,12 @@ class SizeBounds:
         return prices - zero
 
 
+def kept_values(points: int, features: int, clusters: int) -> int:
+    """How many values of points in clusters a state keeps, in float32."""
+    number = points * clusters
+    return number if clusters * features >= MANY and number <= KEPT_VALUES else 0
+
+
 class TransportState:
     """Points, and what is known about the best cluster of each at the last centers and prices.
 
@@ -138,7 +144,7 @@ class TransportState:
         self.evaluated = 0
         # where there are many features, looks at the same centers read lists of contenders
         many = self.k * points.n_features >= MANY
-        kept = self.k if points.n * self.k <= KEPT_VALUES else 0
+        kept = self.k if kept_values(points.n, points.n_features, self.k) else 0
         self.contenders = native.Contenders(points.n, kept) if many else None
         self.idle = False  # whether the last prices left few samples wrong at the last centers
         self.pace = 0.0  # share of wrong samples that the last Newton step has left

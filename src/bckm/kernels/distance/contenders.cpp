@@ -18,8 +18,7 @@ float above(double value) { return static_cast<float>(value * (1.0 + 1.3e-7)); }
 
 Contenders::Contenders(std::int64_t n, std::int64_t clusters)
     : look_(n, -1), count_(n), cluster_(n * most), value_(n * most), rest_(n), error_(n),
-      row_width_(clusters), row_(clusters > 0 ? new float[n * clusters] : nullptr),
-      row_look_(clusters > 0 ? n : 0, -1), square_(clusters > 0 ? n : 0) {}
+      row_width_(clusters), row_look_(clusters > 0 ? n : 0, -1), square_(clusters > 0 ? n : 0) {}
 
 Contenders::Row Contenders::row(std::int64_t j) const {
     return {row_.get() + j * row_width_, looks_[row_look_[j]].row_shift.data(), square_[j]};
@@ -37,6 +36,7 @@ bool Contenders::are_at(const PricedCenters& priced) const {
 
 void Contenders::begin(const PricedCenters& priced, const Packed& packed) {
     const std::int64_t k = priced.k, numbers = k * priced.dims;
+    if (row_width_ > 0 && !row_) row_.reset(new float[size() * row_width_]);
     if (!same_centers(priced) || looks_.size() == most_looks) {
         centers_.assign(priced.centers, priced.centers + numbers);
         looks_.clear();

@@ -97,7 +97,7 @@ private:
     std::vector<std::int32_t> cluster_;  // (n, most)
     std::vector<float> value_, rest_, error_;
     const std::int64_t row_width_;
-    std::unique_ptr<float[]> row_;        // (n, row_width_): written before it is read
+    std::unique_ptr<float[]> row_;        // (n, row_width_), once a look begins
     std::vector<std::int16_t> row_look_;  // that made the row of each point; -1: it has none
     std::vector<float> square_;
     double error_unit_ = 0.0, dearest_ = 0.0;  // of `Packed`; of all looks
