@@ -46,6 +46,7 @@ void Contenders::begin(const PricedCenters& priced, const Packed& packed) {
     }
     square_scale_ = packed.scale * packed.scale;
     error_unit_ = packed.error;
+    farthest_ = packed.farthest;
     dearest_ = std::max(dearest_, packed.max_price);
     looks_.push_back({std::vector<double>(priced.prices, priced.prices + k), {}, 0.0, {}});
     for (Look& look : looks_) {
@@ -86,7 +87,7 @@ Contenders::List Contenders::of(std::int64_t j) const {
 }
 
 Selection::Selection(const Packed& packed)
-    : packed_(packed), values_(packed.width * packed.kernel.samples + 16), column_(packed.width),
+    : packed_(packed), values_(packed.width * packed.kernel.samples + 16), 
       spare_(packed.width * packed.kernel.samples), unshifted_(packed.width, 0.0f),
       entry_(packed.width), at_(packed.width + 8), flag_(packed.width + 8) {}
 
@@ -107,31 +108,26 @@ void Selection::turn(int filled, std::int64_t k) {
     }
 }
 
-// By how much the last of a full list exceeds the best, for a point in the middle of a few.
-void Selection::begin(const Contenders::Row* rows, int count, std::int64_t k) {
-    reach_ = infinite;
-    if (k <= Contenders::most) return;
-    float reach[first_rows];
-    for (int r = 0; r < count; ++r) {
-        for (std::int64_t i = 0; i < k; ++i) column_[i] = rows[r].value[i] - rows[r].shift[i];
-        const auto last = column_.begin() + Contenders::most;
-        std::nth_element(column_.begin(), last, column_.begin() + k);
-        reach[r] = *last - *std::min_element(column_.begin(), last);
-    }
-    std::nth_element(reach, reach + count / 2, reach + count);
-    reach_ = reach[count / 2] >= 0.0f ? reach[count / 2] : 0.0f;  // also where numbers overflow
+// A value that about as many others are below as a list holds, or a few more: that of one group of
+// clusters in order of the least value of each.
+float Selection::limit(const Contenders::Row& row, std::int64_t k) {
+    if (k <= Contenders::most) return infinite;
+    float least[RowLoops::groups];
+    row_loops().group_minima(row.value, row.shift, k, least);
+    float* const last = least + Contenders::most;
+    std::nth_element(least, last, least + RowLoops::groups);
+    return *last;
 }
 
 void Selection::make_list(const Contenders::Row& row, const BestTwo& two, std::int64_t k,
                           Contenders& out, std::int64_t j, bool fresh) {
     constexpr int most = Contenders::most;
     Entry* entry = entry_.data();
-    const float limit = two.best + reach_;
-    std::int64_t count =
-        row_loops().below(row.value, row.shift, k, limit, flag_.data(), at_.data());
+    const float end = limit(row, k);
+    std::int64_t count = row_loops().below(row.value, row.shift, k, end, flag_.data(), at_.data());
     for (std::int64_t q = 0; q < count; ++q)
         entry[q] = {row.value[at_[q]] - row.shift[at_[q]], at_[q]};
-    float rest = count == k ? infinite : limit;
+    float rest = count == k ? infinite : end;
     if (count < 2 && k > 1) {  // nobody near: the best two
         entry[0] = {two.best, two.label};
         entry[1] = {two.second, two.runner_up};

@@ -1,6 +1,8 @@
 // Clusters that may become the best one of a point while prices move and centers stand still.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -55,9 +57,10 @@ public:
     // By how much the difference of two values of a row may exceed the true one; as
     // `Packed::error_bound`, with prices that have changed in between.
     double row_error(double square, double small, double large) const {
-        return 1.1 * error_unit_ *
-                   (18.0 * square + 26.0 * dearest_ + 4.0 * std::fabs(small) +
-                    4.0 * std::fabs(large)) +
+        const double near =
+            18.0 * square + 26.0 * dearest_ + 4.0 * std::fabs(small) + 4.0 * std::fabs(large);
+        const double all = (2.0 * std::sqrt(square) + farthest_) * farthest_;
+        return 1.1 * error_unit_ * std::min(near, 2.0 * (all + dearest_)) +
                2.5e-7 * (std::fabs(small) + std::fabs(large) + 4.0 * dearest_) + 1e-30;
     }
 
@@ -100,7 +103,8 @@ private:
     std::unique_ptr<float[]> row_;        // (n, row_width_), once a look begins
     std::vector<std::int16_t> row_look_;  // that made the row of each point; -1: it has none
     std::vector<float> square_;
-    double error_unit_ = 0.0, dearest_ = 0.0;  // of `Packed`; of all looks
+    double error_unit_ = 0.0, farthest_ = 0.0;  // of `Packed`
+    double dearest_ = 0.0;                      // price of all looks
 };
 
 // Makes the lists of points; scratch memory of one worker.
@@ -111,28 +115,18 @@ public:
     // Where the kernel writes the values of all clusters, (width, samples).
     float* values();
 
-    // A new chunk of points begins: how far lists reach follows from the first rows.
-    static constexpr int first_rows = 8;
-    void begin() { reach_ = -1.0f; }
-    bool has_begun() const { return reach_ >= 0.0f; }
-    void begin(const Contenders::Row* rows, int count, std::int64_t k);
-
     // Makes the lists of points which(0) .. which(filled - 1), and their rows where those are kept,
     // from what the kernel wrote.
     template <class Which>
     void make_lists(const Tile& tile, const TileBest& leaders, int filled, std::int64_t k,
                     Contenders& out, Which which) {
-        Contenders::Row row[largest_tile];
-        for (int r = 0; r < filled; ++r) {
+        for (int r = 0; r < filled; ++r)
             row_[r] = out.row_width_ > 0 ? out.row_.get() + which(r) * k : spare_row(r);
-            row[r] = {row_[r], unshifted_.data(), tile.square(r)};
-        }
         turn(filled, k);
-        if (!has_begun()) begin(row, std::min(filled, first_rows), k);
         for (int r = 0; r < filled; ++r) {
             const BestTwo two{leaders.best[r], leaders.second[r], leaders.label[r],
                               leaders.runner_up[r]};
-            make_list(row[r], two, k, out, which(r), true);
+            make_list({row_[r], unshifted_.data(), tile.square(r)}, two, k, out, which(r), true);
         }
     }
 
@@ -143,6 +137,7 @@ public:
 private:
     // What the kernel wrote, (width, samples), into rows.
     void turn(int filled, std::int64_t k);
+    static float limit(const Contenders::Row& row, std::int64_t k);
     float* spare_row(int r) { return spare_.data() + r * packed_.width; }
 
     struct Entry {
@@ -151,12 +146,11 @@ private:
     };
 
     const Packed& packed_;
-    std::vector<float> values_, column_, spare_, unshifted_;
+    std::vector<float> values_, spare_, unshifted_;
     std::vector<Entry> entry_;         // (width)
     std::vector<std::int32_t> at_;     // (width + 8): scratch of `below`,
     std::vector<unsigned char> flag_;  // the same
     float* row_[largest_tile];
-    float reach_ = -1.0f;
 };
 
 }  // namespace bckm

@@ -349,6 +349,22 @@ BestTwo best_two(const float* value, const float* shift, std::int64_t k) {
     return out;
 }
 
+void group_minima(const float* __restrict value, const float* __restrict shift, std::int64_t k,
+                  float* __restrict least) {
+    constexpr int groups = RowLoops::groups;
+    for (int g = 0; g < groups; ++g) least[g] = 3.0e38f;
+    std::int64_t i = 0;
+    for (; i + groups <= k; i += groups)
+        for (int g = 0; g < groups; ++g) {
+            const float v = value[i + g] - shift[i + g];
+            least[g] = v < least[g] ? v : least[g];
+        }
+    for (int g = 0; i + g < k; ++g) {
+        const float v = value[i + g] - shift[i + g];
+        least[g] = v < least[g] ? v : least[g];
+    }
+}
+
 std::int64_t below(const float* __restrict value, const float* __restrict shift, std::int64_t k,
                    float limit, unsigned char* __restrict flag, std::int32_t* __restrict at) {
     constexpr std::int64_t word = 8;
@@ -397,6 +413,6 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 }  // namespace
 
 RowLoops row_loops() { return {costs,    relax, decay,       least,     moves, offer,
-            best_two, below, are_numbers, lower_row, entry}; }
+            best_two, group_minima, below, are_numbers, lower_row, entry}; }
 
 }  // namespace bckm::BCKM_ISA

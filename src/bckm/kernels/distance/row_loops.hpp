@@ -52,6 +52,11 @@ struct RowLoops {
     // of value[i] - shift[i]
     BestTwo (*best_two)(const float* value, const float* shift, std::int64_t k);
 
+    // least[g] = the least of value[i] - shift[i] over all i = g modulo `groups`, infinite (3e38) if
+    // there is none
+    static constexpr int groups = 32;
+    void (*group_minima)(const float* value, const float* shift, std::int64_t k, float* least);
+
     // lists all i with value[i] - shift[i] below a limit, or not a number; returns how many. `at`
     // and `flag` have room for all and eight more
     std::int64_t (*below)(const float* value, const float* shift, std::int64_t k, float limit,

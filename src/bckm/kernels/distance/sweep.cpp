@@ -62,7 +62,6 @@ public:
         double sum = 0.0;
         if (contenders) {
             listed = look_up(from, listed, worker, sum);
-            worker.selection->begin();
             listed = decide_from_rows(from, listed, worker, sum);
         }
         const int size = packed.kernel.samples;
@@ -122,14 +121,6 @@ private:
     std::int64_t decide_from_rows(std::int64_t from, std::int64_t listed, Worker& worker,
                                   double& sum) const {
         if (contenders->width_of_rows() == 0) return listed;
-        Selection& selection = *worker.selection;
-        Contenders::Row first[Selection::first_rows];
-        int count = 0;
-        for (std::int64_t s = 0; s < listed && count < Selection::first_rows; ++s)
-            if (contenders->has_row(from + worker.listed[s]))
-                first[count++] = contenders->row(from + worker.listed[s]);
-        if (count == 0) return listed;
-        selection.begin(first, count, priced.k);
         std::int64_t left = 0;
         for (std::int64_t s = 0; s < listed; ++s) {
             const std::int64_t j = from + worker.listed[s];
@@ -139,7 +130,7 @@ private:
             }
             const Contenders::Row row = contenders->row(j);
             const BestTwo two = row_loops().best_two(row.value, row.shift, priced.k);
-            selection.make_list(row, two, priced.k, *contenders, j);
+            worker.selection->make_list(row, two, priced.k, *contenders, j);
             sum += decide(j, two, contenders->row_error(row.square, two.best, two.second), worker);
         }
         return left;
