@@ -58,7 +58,7 @@ class TransportAssigner(Assigner):
         require(
             200 * s.n_items
             + 4 * min(KEPT, problem.points.size)
-            + 5 * kept_values(*problem.points.shape, s.n_clusters)  # also those of parts
+            + 5 * kept_values(s.n_items, problem.points.shape[1], s.n_clusters)  # also of parts
             + 100 * s.n_clusters**2,
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",

@@ -87,7 +87,7 @@ Contenders::List Contenders::of(std::int64_t j) const {
 }
 
 Selection::Selection(const Packed& packed)
-    : packed_(packed), values_(packed.width * packed.kernel.samples + 16), 
+    : packed_(packed), values_(packed.width * packed.kernel.samples + 16),
       spare_(packed.width * packed.kernel.samples), unshifted_(packed.width, 0.0f),
       entry_(packed.width), at_(packed.width + 8), flag_(packed.width + 8) {}
 

@@ -15,8 +15,8 @@ namespace bckm {
 
 // A short list for each point: its best clusters at the prices of the look that made it, and a
 // bound on all others. Later looks at the same centers read the list instead of all features. Where
-// memory permits, the values of all clusters are kept as well, a *row* for each point, for looks and
-// bounds that lists are too short for.
+// memory permits, the values of all clusters are kept as well, a *row* for each point, for looks
+// and bounds that lists are too short for.
 class Contenders {
 public:
     static constexpr int most = 16;  // clusters in a list
@@ -46,7 +46,8 @@ public:
         const Shift& shift;
     };
 
-    // All values of a point, in the units of `Packed`: that of cluster i is now value[i] - shift[i].
+    // All values of a point, in the units of `Packed`: that of cluster i is now value[i] -
+    // shift[i].
     struct Row {
         const float *value, *shift;
         double square;  // as `Tile` gives it

@@ -386,7 +386,8 @@ std::int64_t below(const float* __restrict value, const float* __restrict shift,
 
 bool are_numbers(const float* value, std::int64_t k) {
     int wrong = 0;
-    for (std::int64_t i = 0; i < k; ++i) wrong |= static_cast<int>(!(magnitude(value[i]) < 3.0e38f));
+    for (std::int64_t i = 0; i < k; ++i)
+        wrong |= static_cast<int>(!(magnitude(value[i]) < 3.0e38f));
     return wrong == 0;
 }
 
@@ -412,7 +413,9 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 
 }  // namespace
 
-RowLoops row_loops() { return {costs,    relax, decay,       least,     moves, offer,
-            best_two, group_minima, below, are_numbers, lower_row, entry}; }
+RowLoops row_loops() {
+    return {costs,    relax,        decay, least,       moves,     offer,
+            best_two, group_minima, below, are_numbers, lower_row, entry};
+}
 
 }  // namespace bckm::BCKM_ISA

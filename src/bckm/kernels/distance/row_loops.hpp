@@ -52,8 +52,8 @@ struct RowLoops {
     // of value[i] - shift[i]
     BestTwo (*best_two)(const float* value, const float* shift, std::int64_t k);
 
-    // least[g] = the least of value[i] - shift[i] over all i = g modulo `groups`, infinite (3e38) if
-    // there is none
+    // least[g] = the least of value[i] - shift[i] over all i = g modulo `groups`, infinite (3e38)
+    // if there is none
     static constexpr int groups = 32;
     void (*group_minima)(const float* value, const float* shift, std::int64_t k, float* least);
 

@@ -78,11 +78,10 @@ public:
                                              *contenders, which);
             const TileBest& best = worker.leaders;
             for (int r = 0; r < filled; ++r)
-                sum += decide(which(r),
-                              {best.best[r], best.second[r], best.label[r], best.runner_up[r]},
-                              packed.error_bound(worker.tile.square(r), best.best[r],
-                                                 best.second[r]),
-                              worker);
+                sum += decide(
+                    which(r), {best.best[r], best.second[r], best.label[r], best.runner_up[r]},
+                    packed.error_bound(worker.tile.square(r), best.best[r], best.second[r]),
+                    worker);
         }
         return sum;
     }

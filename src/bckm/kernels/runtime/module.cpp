@@ -322,8 +322,8 @@ void add_distance(nb::module_& module) {
              "supply"_a.none() = nb::none(), "step"_a = 1)
         .def_prop_ro("n", [](const PointsView& points) { return points.view.n; })
         .def_prop_ro("n_features", [](const PointsView& points) { return points.view.dims; });
-    nb::class_<bckm::Contenders>(module, "Contenders").def(nb::init<std::int64_t, std::int64_t>(), "n"_a,
-                                                                  "clusters"_a = 0);
+    nb::class_<bckm::Contenders>(module, "Contenders")
+        .def(nb::init<std::int64_t, std::int64_t>(), "n"_a, "clusters"_a = 0);
     using bckm::SweepResult;
     nb::class_<SweepResult>(module, "SweepResult")
         .def_prop_ro("gained", column(&SweepResult::gained))

@@ -69,8 +69,7 @@ std::vector<std::int64_t> PairBounds::lower_from_rows(std::int64_t a,
     for (std::int64_t b = 0; b < priced_.k; ++b) {
         const double error =
             rows_->row_error(square, largest, std::fabs(double{least[b]}) + largest);
-        if (least[b] < 3.0e38f)
-            bounds[b] = std::min(bounds[b], cost_of_gap(a, b, least[b], error));
+        if (least[b] < 3.0e38f) bounds[b] = std::min(bounds[b], cost_of_gap(a, b, least[b], error));
     }
     return others;
 }

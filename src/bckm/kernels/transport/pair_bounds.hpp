@@ -21,7 +21,8 @@ public:
 
     // Lowers bounds[b] to at most the cost in b minus the cost in a of every listed point, all of
     // which are in cluster a; `bounds` has room for all clusters. From the contenders of a point
-    // or from its values where it has any, else by one float32 pass. Different clusters may be lowered at once.
+    // or from its values where it has any, else by one float32 pass. Different clusters may be
+    // lowered at once.
     void lower(std::int64_t a, const std::vector<std::int64_t>& listed, double* bounds);
 
     // The same by a pass, whether points have contenders or not.
