@@ -84,6 +84,26 @@ def test_lists_are_void_at_other_centers(rows):
         sweep(points, centers, none, known, native.Contenders(len(X), 3))
 
 
+@pytest.mark.parametrize("clusters", [0, 60])
+def test_what_float32_cannot_tell_is_not_decided_by_it(clusters):
+    """Points between two centers, by less than the rounding of sums over many features."""
+    rng = np.random.default_rng(0)
+    n, d, k = 200, 3000, 60
+    centers = rng.normal(size=(k, d)) / np.sqrt(d)
+    side = np.where(np.arange(n) % 2, 0.5 + 3e-8, 0.5 - 3e-8)[:, None]
+    X = side * centers[0] + (1 - side) * centers[1] + 0.5 * rng.normal(size=(n, d)) / np.sqrt(d)
+    apart = centers[0] - centers[1]
+    X -= ((X - (centers[0] + centers[1]) / 2) @ apart)[:, None] * apart / (apart @ apart)
+    X += (side - 0.5) * apart
+    points, contenders, known = native.Points(X), native.Contenders(n, clusters), Known(n)
+    for price in (-2.0, 0.0, 0.1):  # of more clusters than lists tell, not listed at first
+        known.slack[:] = -1
+        prices = price * (np.arange(k) < 12)
+        sweep(points, centers, prices, known, contenders)
+        assert_best(values(X, centers, prices), known)
+        assert price < 0 or np.array_equal(known.label, np.arange(n) % 2 == 0)
+
+
 def test_a_row_that_is_no_number_is_not_kept():
     X = np.random.default_rng(0).normal(size=(200, 3))
     X[7] = 1e39  # more than a float can be
