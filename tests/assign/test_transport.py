@@ -224,7 +224,7 @@ def test_paths_that_prove_all_labels_need_no_last_look(seed, monkeypatch):
     assert not state.take_prices(state.prices, least)
 
 
-def blobs_of_many_features(seed, n=3_000, d=300):
+def blobs_of_many_features(seed, n=2_000, d=300):
     """Draw directions in blobs of very unequal shares."""
     rng = np.random.default_rng(seed)
     which = rng.choice(40, n, p=rng.dirichlet(np.full(40, 0.5)))
@@ -260,6 +260,7 @@ def test_many_features_with_kept_values_and_without(seed, monkeypatch):
         assert one.bound == pytest.approx(one.cost, rel=1e-12)
 
 
+@pytest.mark.full
 def test_parts_that_have_nothing_to_do_are_left_out_where_looks_are_dear():
     X = blobs_of_many_features(2, n=10_000)
     found, assigner = steps(X, 120, 12)
