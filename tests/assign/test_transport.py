@@ -46,6 +46,12 @@ def moves(rng, problem, centers, found):
     yield "elsewhere", problem.points[rng.integers(len(problem.points), size=k)]
 
 
+def as_if_features_were_many(monkeypatch, many=True, *, rows=True):
+    """Have lists of contenders, with rows of all values or without."""
+    monkeypatch.setattr("bckm.assign.transport_state.MANY", 2**15 * (not many))
+    monkeypatch.setattr("bckm.assign.transport_state.KEPT_VALUES", 2**28 * rows)
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_drawn_instances_against_scipy(batch, monkeypatch):
@@ -54,6 +60,7 @@ def test_drawn_instances_against_scipy(batch, monkeypatch):
         drawn = draw(seed)
         # as if points were many, for every other one
         monkeypatch.setattr("bckm.assign._few_points.COSTS", 2**19 * (seed // 2 % 2))
+        as_if_features_were_many(monkeypatch, seed // 4 % 2 == 1, rows=seed // 8 % 2 == 1)
         problem = drawn.problem(n_jobs=1 + seed % 2)
         s = problem.structure
         start = feasible_start(s, problem.rules, Deadline())
@@ -117,9 +124,11 @@ def large(seed):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", [seed for seed in range(12) if seed != 4])  # 30 s
-def test_many_samples_are_proven_step_by_step(seed):
+@pytest.mark.parametrize("many", [False, True])
+def test_many_samples_are_proven_step_by_step(seed, many, monkeypatch):
     import bckm
 
+    as_if_features_were_many(monkeypatch, many)
     X, k, lower, upper, weight = large(seed)
     rules = bckm.Constraints(size_min=lower.tolist(), size_max=upper.tolist())
     problem = Problem.build(X, k, rules, weight)
@@ -213,6 +222,55 @@ def test_paths_that_prove_all_labels_need_no_last_look(seed, monkeypatch):
     # labels that have a regret are not taken for proven
     least = np.zeros(20)
     assert not state.take_prices(state.prices, least)
+
+
+def blobs_of_many_features(seed, n=2_000, d=300):
+    """Draw directions in blobs of very unequal shares."""
+    rng = np.random.default_rng(seed)
+    which = rng.choice(40, n, p=rng.dirichlet(np.full(40, 0.5)))
+    X = rng.normal(size=(40, d))[which] + rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def steps(X, k, number, n_jobs=1):
+    """Make steps from some samples on, each proven; return them, and the engine."""
+    rules = Constraints(size_min=len(X) // k, size_max=-(-len(X) // k))
+    problem = Problem.build(X, k, rules, n_jobs=n_jobs)
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    assigner = ENGINES["transport"]().prepare(problem)
+    centers, found = problem.points[:: len(X) // k][:k], []
+    for _ in range(number):
+        found.append(assigner(centers, start, Deadline()))
+        check(problem, found[-1], centers)
+        centers = problem.means(found[-1].labels, centers)
+    return found, assigner
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_many_features_with_kept_values_and_without(seed, monkeypatch):
+    X = blobs_of_many_features(seed)
+    kept, _ = steps(X, 120, 3)
+    threads, _ = steps(X, 120, 3, n_jobs=3)
+    monkeypatch.setattr("bckm.assign.transport_state.KEPT_VALUES", 0)
+    lists, _ = steps(X, 120, 3)
+    for one, two, three in zip(kept, threads, lists, strict=True):
+        assert np.array_equal(one.labels, two.labels)
+        assert np.array_equal(one.prices, two.prices)
+        assert one.cost == pytest.approx(three.cost, rel=1e-12)
+        assert one.bound == pytest.approx(one.cost, rel=1e-12)
+
+
+@pytest.mark.full
+def test_parts_that_have_nothing_to_do_are_left_out_where_looks_are_dear():
+    X = blobs_of_many_features(2, n=10_000)
+    found, assigner = steps(X, 120, 12)
+    part = assigner.levels[1]
+    assert part.idle
+    # where all centers are elsewhere it is needed again
+    looked, centers = part.evaluated, X[5_000:5_120]
+    again = assigner(centers, found[-1].labels, Deadline())
+    check(assigner.problem, again, centers)
+    assert part.evaluated > looked
 
 
 def test_newton_steps_that_did_little_are_left_to_paths_where_few_are_wrong():

@@ -27,7 +27,7 @@ from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
 from bckm.assign.soft_newton import soft_newton
-from bckm.assign.transport_state import SizeBounds, TransportState, newton
+from bckm.assign.transport_state import SizeBounds, TransportState, kept_values, newton
 from bckm.kernels import missing, native
 from bckm.problem.feature import Feature
 from bckm.problem.problem import Problem
@@ -39,6 +39,7 @@ FEW = 0.06  # share of samples in the wrong cluster below which Newton steps are
 # Share of samples that may be wrong after Newton steps, but at least and at most so many for each
 # cluster; in parts of them. A path costs less than a look at many points.
 WRONG, ENOUGH = 0.002, ((2.0, 20.0), (1.0, 3.0))
+LISTED = 0.5  # of them where looks are at lists of contenders, and cheap
 AT_MOST = 12.0  # wrong samples for each cluster that are left to paths where Newton steps do little
 KEPT = 2**26  # numbers that shortest paths may keep, in float32
 EXACT, AGAIN = 1e-13, 5  # steps whose cost and bound differ more are settled again
@@ -55,7 +56,10 @@ class TransportAssigner(Assigner):
         super().__init__(problem)
         s = self.structure
         require(
-            200 * s.n_items + 4 * min(KEPT, problem.points.size) + 100 * s.n_clusters**2,
+            200 * s.n_items
+            + 4 * min(KEPT, problem.points.size)
+            + 5 * kept_values(s.n_items, problem.points.shape[1], s.n_clusters)  # also of parts
+            + 100 * s.n_clusters**2,
             f"the prices of {s.n_clusters:,} clusters for {s.n_items:,} samples",
             "Use fewer samples or clusters.",
         )
@@ -155,14 +159,20 @@ class TransportAssigner(Assigner):
         last = depth + 1 == len(self.levels)
         per_cluster = float(state.units.sum()) / prices.size
         enough = float(np.clip(WRONG * per_cluster, *ENOUGH[depth > 0])) * prices.size
-        if not last:
+        # where looks are dear, parts that found nothing to do the last time are left out
+        left_out = not last and state.contenders is not None and self.levels[depth + 1].idle
+        if not last and not left_out:
             self._approach(depth + 1, centers, prices, deadline)
             prices = self.levels[depth + 1].prices
         state.evaluate(centers, prices, deadline)
+        if left_out and state.infeasibility > FEW * state.units.sum():
+            self._approach(depth + 1, centers, prices, deadline)
+            state.evaluate(centers, self.levels[depth + 1].prices, deadline)
+        state.idle = state.infeasibility <= enough
         if last and state.infeasibility > enough and prices.any():
             self._better_than_none(state, centers, deadline)
         if state.contenders is not None:
-            soft_newton(state, centers, enough, deadline)
+            soft_newton(state, centers, LISTED * enough, deadline)
         if depth > 0 and last and state.infeasibility > FEW * state.units.sum():
             self._solve_part(state, centers, deadline)
         if state.contenders is None:

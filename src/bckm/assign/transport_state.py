@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bckm._core.arrays import Totals, squared_distances
+from bckm._core.arrays import Totals
 from bckm._core.deadline import Deadline, TimeUp
+from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
 from bckm.kernels import native
 
@@ -26,6 +27,7 @@ PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility 
 MOST = 40  # steps: from prices that are far too large it would take forever
 ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
 MANY = 2**15  # numbers that a look reads for each point, from which a list of clusters pays off
+KEPT_VALUES = 2**28  # at most so many values of points in clusters are kept
 EACH = 2**-51  # of a difference of costs and prices, for each feature, more than rounding can be
 CAREFUL = 4e-7  # more than float32 rounds by
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
@@ -94,6 +96,12 @@ class SizeBounds:
         return prices - zero
 
 
+def kept_values(points: int, features: int, clusters: int) -> int:
+    """How many values of points in clusters a state keeps, in float32."""
+    number = points * clusters
+    return number if clusters * features >= MANY and number <= KEPT_VALUES else 0
+
+
 class TransportState:
     """Points, and what is known about the best cluster of each at the last centers and prices.
 
@@ -136,7 +144,9 @@ class TransportState:
         self.evaluated = 0
         # where there are many features, looks at the same centers read lists of contenders
         many = self.k * points.n_features >= MANY
-        self.contenders = native.Contenders(points.n) if many else None
+        kept = self.k if kept_values(points.n, points.n_features, self.k) else 0
+        self.contenders = native.Contenders(points.n, kept) if many else None
+        self.idle = False  # whether the last prices left few samples wrong at the last centers
         self.pace = 0.0  # share of wrong samples that the last Newton step has left
         self.cost = 0.0  # of the labels, but for a constant, while the centers stay
         self._table: tuple[FloatArray, FloatArray] | None = None
@@ -289,7 +299,7 @@ class TransportState:
             return others - rise + ROUNDING * float(np.abs(rise).max()), none
         old, move = self.centers - self.centers.mean(axis=0), centers - self.centers
         square = np.square(move).sum(axis=1)
-        apart = np.sqrt(squared_distances(move, move))
+        apart = _upper_distances(move, square)
         turn = 2 * (np.einsum("id,id->i", old, move) - old @ move.T) + square - square[:, None]
         ends = []
         for change in (turn, turn - 2 * self.reach[:, None] * apart):
@@ -300,6 +310,14 @@ class TransportState:
         far = float(np.sqrt(np.square(old).sum(axis=1).max())) + float(self.reach.max())
         scale = max(self.weights) * (far * float(np.sqrt(square.max())) + float(square.max()))
         return ends[0] + ROUNDING * (scale + float(np.abs(rise).max())), slope
+
+
+def _upper_distances(rows: FloatArray, square: FloatArray) -> FloatArray:
+    """Distances between rows, rounded up, from their squared norms."""
+    sums = square[:, None] + square
+    apart = sums - 2 * (rows @ rows.T)
+    apart += 2 * (rows.shape[1] + 4) * UNIT * sums
+    return np.asarray(np.sqrt(np.maximum(apart, 0.0, out=apart), out=apart))
 
 
 def _largest_other(table: FloatArray) -> FloatArray:

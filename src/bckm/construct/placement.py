@@ -336,16 +336,17 @@ def _row_gain(s: Structure) -> Sparse | None:
 
 def _fill(s: Structure, sizes: IntArray, number: int) -> IntArray:
     """Clusters for so many single samples: each takes what fits and the later ones can spare."""
-    taken = np.zeros(s.n_clusters, np.int64)
     missing = np.maximum(s.lower - sizes, 0)
     room = np.maximum(s.upper - sizes, missing)
     later, left = int(missing.sum()), number
-    for i in range(s.n_clusters):
-        later -= int(missing[i])
-        taken[i] = min(room[i], left, max(left - later, missing[i]))
-        left -= int(taken[i])
+    taken = []
+    for most, least in zip(room.tolist(), missing.tolist(), strict=True):
+        later -= least
+        taken.append(min(most, left, max(left - later, least)))
+        left -= taken[-1]
     # what fits nowhere is left to the repair
-    return np.concatenate([np.repeat(np.arange(s.n_clusters), taken), np.arange(left) % taken.size])
+    k = s.n_clusters
+    return np.concatenate([np.repeat(np.arange(k), taken), np.arange(left) % k])
 
 
 def _regret(cost: FloatArray) -> FloatArray:

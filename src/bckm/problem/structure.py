@@ -330,7 +330,9 @@ def _cluster_classes(
     rules: list[Rule], soft: list[SoftRule], lower: IntArray, upper: IntArray
 ) -> IntArray:
     k = lower.size
-    keys: list[list[object]] = [[int(lower[i]), int(upper[i])] for i in range(k)]
+    keys: list[list[object]] = [
+        list(pair) for pair in zip(lower.tolist(), upper.tolist(), strict=True)
+    ]
     priced: list[tuple[Rule, object]] = [(rule, None) for rule in rules]
     priced += [(soft_rule.rule, (soft_rule.weight, soft_rule.relative)) for soft_rule in soft]
     for rule, price in priced:
@@ -349,7 +351,8 @@ def _cluster_order(
     rules: list[Rule], soft: list[SoftRule], lower: IntArray, upper: IntArray
 ) -> IntArray:
     """Sort clusters by size bounds, then by the bounds of sums, then by soft ones."""
-    keys: list[list[float]] = [[float(a + b), float(a)] for a, b in zip(lower, upper, strict=True)]
+    bounds = zip((lower + upper).tolist(), lower.tolist(), strict=True)
+    keys: list[list[float]] = [[float(both), float(least)] for both, least in bounds]
     for rule in [*rules, *(soft_rule.rule for soft_rule in soft)]:
         if isinstance(rule, CapacityBound | SizeMin | SizeMax) and rule.cluster is not None:
             keys[rule.cluster].append(float(rule.value))

@@ -1,22 +1,29 @@
 // Clusters that may become the best one of a point while prices move and centers stand still.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "distance/packed.hpp"
 #include "distance/points.hpp"
+#include "distance/row_loops.hpp"
 
 namespace bckm {
 
 // A short list for each point: its best clusters at the prices of the look that made it, and a
-// bound on all others. Later looks at the same centers read the list instead of all features.
+// bound on all others. Later looks at the same centers read the list instead of all features. Where
+// memory permits, the values of all clusters are kept as well, a *row* for each point, for looks
+// and bounds that lists are too short for.
 class Contenders {
 public:
     static constexpr int most = 16;  // clusters in a list
     static constexpr int risen = 8;  // clusters whose prices rose most, told with a list
 
-    explicit Contenders(std::int64_t n);
+    // Rows are kept for so many clusters; none: 0.
+    explicit Contenders(std::int64_t n, std::int64_t clusters = 0);
 
     // A look begins: lists that were made at other centers are void.
     void begin(const PricedCenters& priced, const Packed& packed);
@@ -38,6 +45,25 @@ public:
         double rest, error;
         const Shift& shift;
     };
+
+    // All values of a point, in the units of `Packed`: that of cluster i is now value[i] -
+    // shift[i].
+    struct Row {
+        const float *value, *shift;
+        double square;  // as `Tile` gives it
+    };
+    std::int64_t width_of_rows() const { return row_width_; }  // 0: none are kept
+    bool has_row(std::int64_t j) const { return row_width_ > 0 && row_look_[j] >= 0; }
+    Row row(std::int64_t j) const;
+    // By how much the difference of two values of a row may exceed the true one; as
+    // `Packed::error_bound`, with prices that have changed in between.
+    double row_error(double square, double small, double large) const {
+        const double near =
+            18.0 * square + 26.0 * dearest_ + 4.0 * std::fabs(small) + 4.0 * std::fabs(large);
+        const double all = (2.0 * std::sqrt(square) + farthest_) * farthest_;
+        return 1.1 * error_unit_ * std::min(near, 2.0 * (all + dearest_)) +
+               2.5e-7 * (std::fabs(small) + std::fabs(large) + 4.0 * dearest_) + 1e-30;
+    }
 
     std::int64_t size() const { return static_cast<std::int64_t>(look_.size()); }
     std::int64_t clusters() const {
@@ -62,6 +88,7 @@ private:
         std::vector<double> prices;
         Shift shift;  // of the present prices
         double rounding;
+        std::vector<float> row_shift;
     };
     bool same_centers(const PricedCenters& priced) const;
     Shift shift(const std::vector<double>& from, const double* to, std::int64_t risers) const;
@@ -73,9 +100,15 @@ private:
     std::vector<std::uint8_t> count_;
     std::vector<std::int32_t> cluster_;  // (n, most)
     std::vector<float> value_, rest_, error_;
+    const std::int64_t row_width_;
+    std::unique_ptr<float[]> row_;        // (n, row_width_), once a look begins
+    std::vector<std::int16_t> row_look_;  // that made the row of each point; -1: it has none
+    std::vector<float> square_;
+    double error_unit_ = 0.0, farthest_ = 0.0;  // of `Packed`
+    double dearest_ = 0.0;                      // price of all looks
 };
 
-// Makes the lists of the points of a tile; scratch memory of one worker.
+// Makes the lists of points; scratch memory of one worker.
 class Selection {
 public:
     explicit Selection(const Packed& packed);
@@ -83,23 +116,30 @@ public:
     // Where the kernel writes the values of all clusters, (width, samples).
     float* values();
 
-    // A new chunk of points begins: how far lists reach follows from its first tile.
-    void begin() { reach_ = -1.0f; }
-
-    // Makes the lists of points which(0) .. which(filled - 1).
+    // Makes the lists of points which(0) .. which(filled - 1), and their rows where those are kept,
+    // from what the kernel wrote.
     template <class Which>
     void make_lists(const Tile& tile, const TileBest& leaders, int filled, std::int64_t k,
                     Contenders& out, Which which) {
-        if (reach_ < 0.0f) reach_ = typical_reach(leaders, filled, k);
-        collect(leaders, k);
-        for (int r = 0; r < filled; ++r) keep(tile, leaders, r, k, out, which(r));
+        for (int r = 0; r < filled; ++r)
+            row_[r] = out.row_width_ > 0 ? out.row_.get() + which(r) * k : spare_row(r);
+        turn(filled, k);
+        for (int r = 0; r < filled; ++r) {
+            const BestTwo two{leaders.best[r], leaders.second[r], leaders.label[r],
+                              leaders.runner_up[r]};
+            make_list({row_[r], unshifted_.data(), tile.square(r)}, two, k, out, which(r), true);
+        }
     }
 
+    // The list of a point from its row; `fresh` if that was made at the present prices.
+    void make_list(const Contenders::Row& row, const BestTwo& two, std::int64_t k, Contenders& out,
+                   std::int64_t j, bool fresh = false);
+
 private:
-    float typical_reach(const TileBest& leaders, int filled, std::int64_t k);
-    void collect(const TileBest& leaders, std::int64_t k);
-    void keep(const Tile& tile, const TileBest& leaders, int r, std::int64_t k, Contenders& out,
-              std::int64_t j);
+    // What the kernel wrote, (width, samples), into rows.
+    void turn(int filled, std::int64_t k);
+    static float limit(const Contenders::Row& row, std::int64_t k);
+    float* spare_row(int r) { return spare_.data() + r * packed_.width; }
 
     struct Entry {
         float value;
@@ -107,11 +147,11 @@ private:
     };
 
     const Packed& packed_;
-    std::vector<float> values_, column_;
-    std::vector<Entry> entries_;  // (samples, width + 1)
-    float limit_[largest_tile];
-    std::int64_t count_[largest_tile];
-    float reach_ = -1.0f;
+    std::vector<float> values_, spare_, unshifted_;
+    std::vector<Entry> entry_;         // (width)
+    std::vector<std::int32_t> at_;     // (width + 8): scratch of `below`,
+    std::vector<unsigned char> flag_;  // the same
+    float* row_[largest_tile];
 };
 
 }  // namespace bckm

@@ -1,5 +1,7 @@
 #include "distance/packed.hpp"
 
+#include <limits>
+
 #include "runtime/cpu.hpp"
 
 namespace bckm {
@@ -39,7 +41,8 @@ Packed::Packed(const PricedCenters& priced, bool weighted)
       dims(priced.dims + weighted),
       width((priced.k + kernel.block - 1) / kernel.block * kernel.block),
       origin(median_center(priced)), scale(1.0), centers(width * dims, 0.0f), bias(width, 3.0e38f),
-      error((static_cast<double>(dims) + 6.0) * unit32) {
+      error((static_cast<double>(dims) + 6.0) * unit32),
+      farthest(weighted ? std::numeric_limits<double>::infinity() : 0.0) {
     double largest = 0.0;
     for (std::int64_t i = 0; i < priced.k; ++i)
         for (std::int64_t t = 0; t < features; ++t)
@@ -55,6 +58,7 @@ Packed::Packed(const PricedCenters& priced, bool weighted)
             norm += c * c;
             out[t * kernel.block] = static_cast<float>(-2.0 * c);
         }
+        farthest = std::max(farthest, 1.001 * std::sqrt(norm));
         const double price = priced.prices[i] * per_square;
         if (weighted) out[features * kernel.block] = static_cast<float>(norm);
         bias[i] = static_cast<float>(weighted ? -price : norm - price);

@@ -30,11 +30,16 @@ struct Packed {
     // Since 2|x||c| <= |x|^2 + |c|^2, |c|^2 <= 2|x|^2 + 2|x - c|^2 and
     // w|x - c_i|^2 = v_i + w|x|^2 + price_i, this is at most
     // e (9 w|x|^2 + 4 |v_i| + 5 max|price|): far centers, whose own error is large, do no harm.
+    // Where there are none, and no weights, |c_i| <= max|c| is less.
     double error_bound(double square, double small, double large) const {
-        return 1.1 * error *
-                   (18.0 * square + 10.0 * max_price + 4.0 * std::fabs(small) +
-                    4.0 * std::fabs(large)) +
+        const double near =
+            18.0 * square + 10.0 * max_price + 4.0 * std::fabs(small) + 4.0 * std::fabs(large);
+        return 1.1 * error * std::min(near, 2.0 * (all_values(square) + max_price)) +
                1e-30;  // the last for underflow
+    }
+    // 2|x||c| + |c|^2 at most
+    double all_values(double square) const {
+        return (2.0 * std::sqrt(square) + farthest) * farthest;
     }
 
     const TileKernel& kernel;
@@ -46,6 +51,7 @@ struct Packed {
     double scale;  // points and centers are divided by this power of two: squares stay in range
     std::vector<float> centers, bias;
     double error, max_price;
+    double farthest;  // largest |c|; infinite with weights
 };
 
 // A tile of points; scratch memory of one worker.

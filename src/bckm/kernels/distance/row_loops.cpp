@@ -3,6 +3,7 @@
 #include "distance/row_loops.hpp"
 
 #include <math.h>
+#include <string.h>
 
 #include <limits>
 #include <utility>
@@ -56,6 +57,23 @@ template <int half = lanes / 2, typename Lanes> inline Lanes lowest(Lanes v) {
 }
 inline double one_of(Doubles v) { return v[0]; }
 inline std::int64_t one_of(Integers v) { return v[0]; }
+constexpr int float_lanes = 2 * lanes;
+typedef float Floats __attribute__((vector_size(float_lanes * 4)));
+typedef std::int32_t Ints __attribute__((vector_size(float_lanes * 4)));
+inline Floats load(const float* p) {
+    Floats v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+inline void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
+inline void store(std::int32_t* p, Ints v) { __builtin_memcpy(p, &v, sizeof v); }
+inline Floats every(float v) { return Floats{} + v; }
+inline Ints every(std::int32_t v) { return Ints{} + v; }
+inline Ints counted_ints() {
+    Ints v;
+    for (int q = 0; q < float_lanes; ++q) v[q] = q;
+    return v;
+}
 #define BCKM_UNROLL _Pragma("GCC unroll 8")
 #else
 constexpr int lanes = 1;
@@ -71,6 +89,15 @@ inline Integers counted() { return 0; }
 template <typename Lanes> inline Lanes lowest(Lanes v) { return v; }
 inline double one_of(Doubles v) { return v; }
 inline std::int64_t one_of(Integers v) { return v; }
+constexpr int float_lanes = 1;
+typedef float Floats;
+typedef std::int32_t Ints;
+inline Floats load(const float* p) { return *p; }
+inline void store(float* p, Floats v) { *p = v; }
+inline void store(std::int32_t* p, Ints v) { *p = v; }
+inline Floats every(float v) { return v; }
+inline Ints every(std::int32_t v) { return v; }
+inline Ints counted_ints() { return 0; }
 #define BCKM_UNROLL
 #endif
 
@@ -282,6 +309,96 @@ void offer(const double* cost, std::int64_t width, std::int32_t name, double her
     }
 }
 
+BestTwo best_two(const float* value, const float* shift, std::int64_t k) {
+    constexpr float high = 3.0e38f;
+    Floats best = every(high), second = best;
+    Ints label = every(std::int32_t{0}), runner_up = label;
+    std::int64_t i = 0;
+    for (; i + float_lanes <= k; i += float_lanes) {
+        const Floats v = load(value + i) - load(shift + i);
+        const Ints at = counted_ints() + static_cast<std::int32_t>(i);
+        const auto first = v < best, next = v < second;
+        runner_up = first ? label : (next ? at : runner_up);
+        second = first ? best : (next ? v : second);
+        label = first ? at : label;
+        best = first ? v : best;
+    }
+    BestTwo out{high, high, 0, 0};
+    const auto offer = [&out](float v, std::int32_t at) {
+        if (v < out.best || (v == out.best && at < out.label)) {
+            out.second = out.best;
+            out.runner_up = out.label;
+            out.best = v;
+            out.label = at;
+        } else if (v < out.second || (v == out.second && at < out.runner_up)) {
+            out.second = v;
+            out.runner_up = at;
+        }
+    };
+    float found[2][float_lanes];
+    std::int32_t place[2][float_lanes];
+    store(found[0], best);
+    store(found[1], second);
+    store(place[0], label);
+    store(place[1], runner_up);
+    for (int q = 0; q < float_lanes; ++q)
+        for (int r = 0; r < 2; ++r)
+            if (found[r][q] < high) offer(found[r][q], place[r][q]);
+    for (; i < k; ++i)
+        if (value[i] - shift[i] < high) offer(value[i] - shift[i], static_cast<std::int32_t>(i));
+    return out;
+}
+
+void group_minima(const float* __restrict value, const float* __restrict shift, std::int64_t k,
+                  float* __restrict least) {
+    constexpr int groups = RowLoops::groups;
+    for (int g = 0; g < groups; ++g) least[g] = 3.0e38f;
+    std::int64_t i = 0;
+    for (; i + groups <= k; i += groups)
+        for (int g = 0; g < groups; ++g) {
+            const float v = value[i + g] - shift[i + g];
+            least[g] = v < least[g] ? v : least[g];
+        }
+    for (int g = 0; i + g < k; ++g) {
+        const float v = value[i + g] - shift[i + g];
+        least[g] = v < least[g] ? v : least[g];
+    }
+}
+
+std::int64_t below(const float* __restrict value, const float* __restrict shift, std::int64_t k,
+                   float limit, unsigned char* __restrict flag, std::int32_t* __restrict at) {
+    constexpr std::int64_t word = 8;
+    for (std::int64_t i = 0; i < k; ++i)
+        flag[i] = static_cast<unsigned char>(!(value[i] - shift[i] >= limit));
+    for (std::int64_t i = k; i < k + word; ++i) flag[i] = 0;
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < k; i += word) {
+        std::uint64_t any;
+        memcpy(&any, flag + i, word);
+        if (any == 0) continue;  // most of them
+        for (std::int64_t q = i; q < i + word; ++q) {
+            at[count] = static_cast<std::int32_t>(q);
+            count += flag[q];
+        }
+    }
+    return count;
+}
+
+bool are_numbers(const float* value, std::int64_t k) {
+    int wrong = 0;
+    for (std::int64_t i = 0; i < k; ++i)
+        wrong |= static_cast<int>(!(magnitude(value[i]) < 3.0e38f));
+    return wrong == 0;
+}
+
+void lower_row(const float* __restrict value, const float* __restrict shift, float own,
+               std::int64_t k, float* __restrict least) {
+    for (std::int64_t i = 0; i < k; ++i) {
+        const float above = value[i] - shift[i] - own;
+        least[i] = above < least[i] ? above : least[i];
+    }
+}
+
 void entry(double x, const double* __restrict center, std::int64_t k, double* __restrict near,
            double* __restrict high, double* __restrict low) {
     for (std::int64_t i = 0; i < k; ++i) {
@@ -296,6 +413,9 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 
 }  // namespace
 
-RowLoops row_loops() { return {costs, relax, decay, least, moves, offer, entry}; }
+RowLoops row_loops() {
+    return {costs,    relax,        decay, least,       moves,     offer,
+            best_two, group_minima, below, are_numbers, lower_row, entry};
+}
 
 }  // namespace bckm::BCKM_ISA

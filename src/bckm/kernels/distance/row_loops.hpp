@@ -1,4 +1,4 @@
-// Float64 loops over all clusters, one variant per instruction set, the same bits from each.
+// Loops over all clusters, one variant per instruction set, the same bits from each.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,12 @@ namespace bckm {
 struct Least {
     double value;
     std::int64_t at;  // the first, if several are as low; -1 if none is finite
+};
+
+// The best and second best of a row of float32 values, the first ones if several are as low.
+struct BestTwo {
+    float best, second;
+    std::int32_t label, runner_up;
 };
 
 struct RowLoops {
@@ -42,6 +48,26 @@ struct RowLoops {
     // the same with one row more, for all i: move and top are lowered
     void (*offer)(const double* cost, std::int64_t width, std::int32_t name, double here,
                   double* move, std::int32_t* top);
+
+    // of value[i] - shift[i]
+    BestTwo (*best_two)(const float* value, const float* shift, std::int64_t k);
+
+    // least[g] = the least of value[i] - shift[i] over all i = g modulo `groups`, infinite (3e38)
+    // if there is none
+    static constexpr int groups = 32;
+    void (*group_minima)(const float* value, const float* shift, std::int64_t k, float* least);
+
+    // lists all i with value[i] - shift[i] below a limit, or not a number; returns how many. `at`
+    // and `flag` have room for all and eight more
+    std::int64_t (*below)(const float* value, const float* shift, std::int64_t k, float limit,
+                          unsigned char* flag, std::int32_t* at);
+
+    // whether all are numbers, and not too large
+    bool (*are_numbers)(const float* value, std::int64_t k);
+
+    // least[i] = min(least[i], value[i] - shift[i] - own)
+    void (*lower_row)(const float* value, const float* shift, float own, std::int64_t k,
+                      float* least);
 
     // near[i] += (x - center[i])^2, and high[i] + low[i] += center[i]^2, rounded once: see
     // sparse_distances.hpp

@@ -62,7 +62,7 @@ public:
         double sum = 0.0;
         if (contenders) {
             listed = look_up(from, listed, worker, sum);
-            worker.selection->begin();
+            listed = decide_from_rows(from, listed, worker, sum);
         }
         const int size = packed.kernel.samples;
         worker.evaluated += listed;
@@ -76,7 +76,12 @@ public:
             if (contenders)
                 worker.selection->make_lists(worker.tile, worker.leaders, filled, priced.k,
                                              *contenders, which);
-            for (int r = 0; r < filled; ++r) sum += decide(which(r), r, worker);
+            const TileBest& best = worker.leaders;
+            for (int r = 0; r < filled; ++r)
+                sum += decide(
+                    which(r), {best.best[r], best.second[r], best.label[r], best.runner_up[r]},
+                    packed.error_bound(worker.tile.square(r), best.best[r], best.second[r]),
+                    worker);
         }
         return sum;
     }
@@ -111,16 +116,32 @@ private:
         return left;
     }
 
-    // Accepts the result of the tile if its error bound permits, else evaluates in float64.
-    double decide(std::int64_t j, int r, Worker& worker) const {
+    // Decides points whose values an earlier look has kept; the others stay listed.
+    std::int64_t decide_from_rows(std::int64_t from, std::int64_t listed, Worker& worker,
+                                  double& sum) const {
+        if (contenders->width_of_rows() == 0) return listed;
+        std::int64_t left = 0;
+        for (std::int64_t s = 0; s < listed; ++s) {
+            const std::int64_t j = from + worker.listed[s];
+            if (!contenders->has_row(j)) {
+                worker.listed[left++] = worker.listed[s];
+                continue;
+            }
+            const Contenders::Row row = contenders->row(j);
+            const BestTwo two = row_loops().best_two(row.value, row.shift, priced.k);
+            worker.selection->make_list(row, two, priced.k, *contenders, j);
+            sum += decide(j, two, contenders->row_error(row.square, two.best, two.second), worker);
+        }
+        return left;
+    }
+
+    // Accepts what float32 found if the bound on its error permits, else evaluates in float64.
+    double decide(std::int64_t j, const BestTwo& two, double error, Worker& worker) const {
         double sum = 0.0;
         if (contenders && contenders->has(j) && decide_from_list(j, worker, sum)) return sum;
-        const TileBest& tile = worker.leaders;
-        const double lead = static_cast<double>(tile.second[r]) - tile.best[r];
-        const double gap =
-            lead - packed.error_bound(worker.tile.square(r), tile.best[r], tile.second[r]);
-        if (gap > 0.0 && (!keep_labels || tile.label[r] == state.label[j]))
-            return accept(j, tile.label[r], tile.runner_up[r], gap, lead, worker);
+        const double lead = static_cast<double>(two.second) - two.best, gap = lead - error;
+        if (gap > 0.0 && (!keep_labels || two.label == state.label[j]))
+            return accept(j, two.label, two.runner_up, gap, lead, worker);
         return evaluate_exactly(j, worker);
     }
 

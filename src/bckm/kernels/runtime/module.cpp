@@ -63,6 +63,9 @@ bckm::SweepResult sweep(const PointsView& points, Matrix centers, Vector prices,
             "drift must have one number per cluster");
     require(contenders == nullptr || contenders->size() == points.view.n,
             "one list of contenders per point");
+    require(contenders == nullptr || contenders->width_of_rows() == 0 ||
+                contenders->width_of_rows() == k,
+            "one value per cluster in the rows of contenders");
     const bckm::WithoutGil release;
     const bckm::PricedCenters priced(centers.data(), prices.data(), k, points.view.dims);
     const std::function<bool()> stop = bckm::StopCheck(seconds);
@@ -319,7 +322,8 @@ void add_distance(nb::module_& module) {
              "supply"_a.none() = nb::none(), "step"_a = 1)
         .def_prop_ro("n", [](const PointsView& points) { return points.view.n; })
         .def_prop_ro("n_features", [](const PointsView& points) { return points.view.dims; });
-    nb::class_<bckm::Contenders>(module, "Contenders").def(nb::init<std::int64_t>(), "n"_a);
+    nb::class_<bckm::Contenders>(module, "Contenders")
+        .def(nb::init<std::int64_t, std::int64_t>(), "n"_a, "clusters"_a = 0);
     using bckm::SweepResult;
     nb::class_<SweepResult>(module, "SweepResult")
         .def_prop_ro("gained", column(&SweepResult::gained))

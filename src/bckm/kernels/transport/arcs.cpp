@@ -20,7 +20,7 @@ Arcs::Arcs(const Points& points, const PricedCenters& priced, const std::int32_t
       threads(threads), limit(k * width, infinity), near(k * width, infinity),
       move(k * width, infinity), top(k * width, none), list_of(k * k, none), present(k),
       is_explicit(points.n, 0), pair_bounds(points, priced, contenders), scratch(width) {
-    if (pair_bounds.has_contenders()) enough = dear * static_cast<double>(points.n * k);
+    if (pair_bounds.are_weak()) enough = dear * static_cast<double>(points.n * k);
 }
 
 void Arcs::add_first_points(std::int64_t budget) {
@@ -50,14 +50,23 @@ void Arcs::add_first_points(std::int64_t budget) {
     parallel(k, threads, [&](std::int64_t a, int) {
         constexpr std::size_t batch = 16;
         std::vector<double> cost(batch * width);
-        for (std::size_t i = begin[a]; i < begin[a + 1]; i += batch) {
-            const std::size_t count = std::min(batch, begin[a + 1] - i);
+        for (std::size_t i = begin[a]; i < begin[a + 1];) {
+            if (pair_bounds.knows(chosen[i])) {
+                note_known_moves(chosen[i++], a, cost.data(), of[a].moves);
+                of[a].end.push_back(of[a].moves.size());
+                continue;
+            }
+            std::size_t count = 1;
+            while (count < batch && i + count < begin[a + 1] &&
+                   !pair_bounds.knows(chosen[i + count]))
+                ++count;
             exact_costs(priced, points, chosen.data() + i, static_cast<std::int64_t>(count),
                         cost.data());
             for (std::size_t q = 0; q < count; ++q) {
                 note_moves(cost.data() + q * width, a, of[a].moves);
                 of[a].end.push_back(of[a].moves.size());
             }
+            i += count;
         }
     });
     std::vector<std::size_t> count(k);
@@ -235,7 +244,7 @@ void Arcs::list_moves(std::int64_t a, std::int64_t b) {
     std::vector<Candidate> some;
     const auto consider = [&](std::int64_t j) {
         if (is_explicit[j]) return;
-        const double bound = move_bound(j, a, b);
+        const double bound = bound_of(j, a, b);
         if (bound < cutoff) some.push_back({bound, j, none});
     };
     if (cutoff < infinity && pair_bounds.keeps()) {
@@ -247,7 +256,7 @@ void Arcs::list_moves(std::int64_t a, std::int64_t b) {
     }
     for (const std::int32_t f : present[a])
         if (fragment[f].cluster == a) {
-            const double bound = move_bound(row_point[fragment[f].row], a, b);
+            const double bound = bound_of(row_point[fragment[f].row], a, b);
             if (bound < cutoff) some.push_back({bound, row_point[fragment[f].row], f});
         }
     const auto size = static_cast<std::int64_t>(some.size());
@@ -266,7 +275,10 @@ void Arcs::list_moves(std::int64_t a, std::int64_t b) {
     if (list_of[a * k + b] != none) listed[list_of[a * k + b]].clear();
     update(a, b);
     for (const Candidate& one : some) {
-        const double change = cost_in(one.point, b) - cost_in(one.point, a);
+        const std::int32_t pair[] = {static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)};
+        double cost[2];
+        exact_costs_in(priced, points.row(one.point), points.weight(one.point), pair, 2, cost);
+        const double change = cost[1] - cost[0];
         if (!(change < up_to)) continue;
         if (one.fragment == none && slack[one.point] > reach) {  // `near` does not know its moves
             find_moves(one.point, a);
@@ -319,8 +331,12 @@ std::int32_t Arcs::add_fragment(std::int32_t row, std::int32_t cluster, std::int
 }
 
 void Arcs::find_moves(std::int64_t j, std::int64_t a) {
-    exact_costs(priced, points.row(j), points.weight(j), scratch.data());
     found.clear();
+    if (pair_bounds.knows(j)) {
+        note_known_moves(j, a, scratch.data(), found);
+        return;
+    }
+    exact_costs(priced, points.row(j), points.weight(j), scratch.data());
     note_moves(scratch.data(), a, found);
 }
 
@@ -331,6 +347,27 @@ void Arcs::note_moves(const double* cost, std::int64_t a, std::vector<Listed>& m
         const double change = cost[b] - here;
         if (change >= limits[b]) bounds[b] = std::min(bounds[b], change);
         else if (b != a) moves.push_back({static_cast<std::int32_t>(b), change});
+    }
+}
+
+void Arcs::note_known_moves(std::int64_t j, std::int64_t a, double* least,
+                            std::vector<Listed>& moves) {
+    const double* limits = limit.data() + a * width;
+    double* bounds = near.data() + a * width;
+    pair_bounds.moves(j, a, least);
+    least[a] = infinity;
+    std::vector<std::int32_t> some{static_cast<std::int32_t>(a)};
+    for (std::int64_t b = 0; b < k; ++b) {
+        if (least[b] < limits[b]) some.push_back(static_cast<std::int32_t>(b));
+        else bounds[b] = std::min(bounds[b], least[b]);
+    }
+    const auto count = static_cast<int>(some.size());
+    std::vector<double> cost(count);
+    exact_costs_in(priced, points.row(j), points.weight(j), some.data(), count, cost.data());
+    for (int q = 1; q < count; ++q) {
+        const double change = cost[q] - cost[0];
+        if (change < limits[some[q]]) moves.push_back({some[q], change});
+        else bounds[some[q]] = std::min(bounds[some[q]], change);
     }
 }
 

@@ -103,6 +103,9 @@ private:
     double cost_in(std::int64_t j, std::int64_t a) const;
     // A lower bound on moving point j from a to b, up to the rounding of the costs.
     double move_bound(std::int64_t j, std::int64_t a, std::int64_t b) const;
+    double bound_of(std::int64_t j, std::int64_t a, std::int64_t b) const {
+        return pair_bounds.knows(j) ? pair_bounds.move(j, a, b) : move_bound(j, a, b);
+    }
 
     // Slack is a weak bound on moves to far clusters: points with slack up to `most` get a bound
     // for each cluster, by one pass.
@@ -119,6 +122,10 @@ private:
     void find_moves(std::int64_t j, std::int64_t a);
     // The same from its costs, added to `moves`; the others lower `near`.
     void note_moves(const double* cost, std::int64_t a, std::vector<Listed>& moves);
+    // The same where the values of the point are known: costs only where they matter. `least` is
+    // scratch memory.
+    void note_known_moves(std::int64_t j, std::int64_t a, double* least,
+                          std::vector<Listed>& moves);
     std::vector<Move>& list(std::int64_t a, std::int64_t b);  // of a pair
     void insert(std::int64_t a, std::int64_t b, Move one);
     void withdraw(std::int32_t f);

@@ -1,12 +1,16 @@
 #include "transport/pair_bounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+
+#include "distance/exact_costs.hpp"
 
 namespace bckm {
 
 void PairBounds::lower(std::int64_t a, const std::vector<std::int64_t>& listed, double* bounds) {
-    if (contenders_) lower_by_pass(a, lower_from_lists(a, listed, bounds), bounds);
+    if (rows_) lower_by_pass(a, lower_from_rows(a, listed, bounds), bounds);
+    else if (contenders_) lower_by_pass(a, lower_from_lists(a, listed, bounds), bounds);
     else lower_by_pass(a, listed, bounds);
 }
 
@@ -43,6 +47,52 @@ std::vector<std::int64_t> PairBounds::lower_from_lists(std::int64_t a,
         for (std::int64_t b = 0; b < priced_.k && beyond[look] < infinity; ++b)
             offer(b, beyond[look] - shift[look].of[b]);
     return others;
+}
+
+std::vector<std::int64_t> PairBounds::lower_from_rows(std::int64_t a,
+                                                      const std::vector<std::int64_t>& listed,
+                                                      double* bounds) const {
+    std::vector<std::int64_t> others;
+    std::vector<float> least(priced_.k, 3.0e38f);
+    double square = 0.0, largest = 0.0;
+    for (const std::int64_t j : listed) {
+        if (!rows_->has_row(j)) {
+            others.push_back(j);
+            continue;
+        }
+        const Contenders::Row row = rows_->row(j);
+        const float own = row.value[a] - row.shift[a];
+        row_loops().lower_row(row.value, row.shift, own, priced_.k, least.data());
+        square = std::max(square, row.square);
+        largest = std::max<double>(largest, std::fabs(own));
+    }
+    for (std::int64_t b = 0; b < priced_.k; ++b) {
+        const double error =
+            rows_->row_error(square, largest, std::fabs(double{least[b]}) + largest);
+        if (least[b] < 3.0e38f) bounds[b] = std::min(bounds[b], cost_of_gap(a, b, least[b], error));
+    }
+    return others;
+}
+
+void PairBounds::moves(std::int64_t j, std::int64_t a, double* bounds) const {
+    const Contenders::Row row = rows_->row(j);
+    const double own = row.value[a] - row.shift[a];
+    for (std::int64_t b = 0; b < priced_.k; ++b) {
+        const double there = row.value[b] - row.shift[b];
+        bounds[b] = cost_of_gap(a, b, there - own, rows_->row_error(row.square, own, there));
+    }
+}
+
+double PairBounds::move(std::int64_t j, std::int64_t a, std::int64_t b) const {
+    const Contenders::Row row = rows_->row(j);
+    const double own = row.value[a] - row.shift[a], there = row.value[b] - row.shift[b];
+    return cost_of_gap(a, b, there - own, rows_->row_error(row.square, own, there));
+}
+
+double PairBounds::cost_of_gap(std::int64_t a, std::int64_t b, double gap, double error) const {
+    // values include the prices, costs do not
+    return (gap - error) * (packed_.scale * packed_.scale) +
+           (priced_.prices[b] - priced_.prices[a]);
 }
 
 void PairBounds::lower_by_pass(std::int64_t a, const std::vector<std::int64_t>& listed,

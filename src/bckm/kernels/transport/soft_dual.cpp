@@ -17,6 +17,9 @@ constexpr int max_rounds = 300;
 // how far a cluster that is not listed is thought to lie behind the end of the list, in lists
 constexpr double beyond = 4.0;
 
+// Where the edge between a cluster and one before it is added up.
+std::int64_t pair(std::int64_t a, std::int64_t before) { return a * (a - 1) / 2 + before; }
+
 // Adds up points of one part.
 class Summing {
 public:
@@ -38,7 +41,7 @@ public:
     void add(std::int64_t from, std::int64_t to, SoftDual& out) const {
         out.shared.assign(b.k, 0.0);
         out.units.assign(b.k, 0.0);
-        out.edge.assign(b.k * b.k, 0.0);
+        out.edge.assign(pair(b.k, 0), 0.0);
         for (std::int64_t j = from; j < to; ++j) {
             const std::int64_t a = b.label[j];
             const auto units = static_cast<double>(b.points.units(j));
@@ -47,7 +50,7 @@ public:
             out.hard += value;
             Choice choice;
             if (b.slack[j] - drift[a] <= widest * temperature) choose(j, choice);
-            if (choice.count < 2) {
+            if (choice.count == 0 || (choice.count == 1 && choice.cluster[0] == a)) {
                 out.shared[a] += units;
                 out.units[a] += units;
             } else {
@@ -62,7 +65,7 @@ private:
     struct Choice {
         std::int64_t cluster[most];
         double above[most];
-        int count = 0;
+        int count = 0, best = 0;
     };
 
     void choose(std::int64_t j, Choice& choice) const {
@@ -72,11 +75,14 @@ private:
         const Contenders::Shift& risen = shift[b.contenders.look(j)];
         const double scale = b.contenders.square_scale();
         double own = std::numeric_limits<double>::infinity();
+        float least = list.value[0];
         for (int q = 0; q < list.count; ++q) {
             const std::int64_t i = list.cluster[q];
             choice.cluster[q] = i;
             choice.above[q] = (list.value[q] - risen.of[i]) * scale;
+            least = std::min(least, list.value[q]);
             if (i == a) own = choice.above[q];
+            if (choice.above[q] < choice.above[choice.best]) choice.best = q;
         }
         if (!(own < std::numeric_limits<double>::infinity())) return;  // decided without its list
         choice.count = list.count;
@@ -85,19 +91,28 @@ private:
         for (const std::int32_t i : risen.riser)
             if (std::find(list.cluster, list.cluster + list.count, i) ==
                 list.cluster + list.count) {
-                const float least = *std::min_element(list.value, list.value + list.count);
                 const double guess = list.rest + beyond * (list.rest - least);
                 choice.cluster[choice.count] = i;
-                choice.above[choice.count++] = (guess - risen.of[i]) * scale;
+                choice.above[choice.count] = (guess - risen.of[i]) * scale;
+                if (choice.above[choice.count] < choice.above[choice.best])
+                    choice.best = choice.count;
+                ++choice.count;
                 break;
             }
-        for (int q = 0; q < choice.count; ++q) choice.above[q] -= own;
+        // those that get nothing are left out
+        const double end = choice.above[choice.best] + widest * temperature;
+        int count = 0;
+        for (int q = 0; q < choice.count; ++q)
+            if (choice.above[q] < end) {
+                if (q == choice.best) choice.best = count;
+                choice.cluster[count] = choice.cluster[q];
+                choice.above[count++] = choice.above[q] - own;
+            }
+        choice.count = count;
     }
 
     void share(const Choice& choice, double units, SoftDual& out) const {
-        int best = 0;
-        for (int q = 1; q < choice.count; ++q)
-            if (choice.above[q] < choice.above[best]) best = q;
+        const int best = choice.best;
         const double least = choice.above[best];
         double part[most], sum = 0.0;
         for (int q = 0; q < choice.count; ++q) {
@@ -119,7 +134,7 @@ private:
             for (int q = 0; q < p; ++q) {
                 const double weight = units * part[many[p]] * part[many[q]] / temperature;
                 const std::int64_t a = choice.cluster[many[p]], c = choice.cluster[many[q]];
-                out.edge[std::max(a, c) * b.k + std::min(a, c)] += weight;
+                out.edge[pair(std::max(a, c), std::min(a, c))] += weight;
             }
     }
 
@@ -152,8 +167,11 @@ SoftDual soft_dual(const Listed& listed, const double* prices, double temperatur
         add(part[p].units, all.units);
         add(part[p].edge, all.edge);
     }
+    const std::vector<double> below = std::move(all.edge);
+    all.edge.assign(k * k, 0.0);
     for (std::int64_t a = 0; a < k; ++a)
-        for (std::int64_t c = 0; c < a; ++c) all.edge[c * k + a] = all.edge[a * k + c];
+        for (std::int64_t c = 0; c < a; ++c)
+            all.edge[c * k + a] = all.edge[a * k + c] = below[pair(a, c)];
     return all;
 }
 
