@@ -27,7 +27,8 @@ PROGRESS = 0.75  # a step that leaves more than this share of the infeasibility 
 MOST = 40  # steps: from prices that are far too large it would take forever
 ROUNDING = 1e-12  # of prices and of products of d terms, more than it can be
 MANY = 2**15  # numbers that a look reads for each point, from which a list of clusters pays off
-KEPT_VALUES = 2**28  # at most so many values of points in clusters are kept
+KEPT_VALUES = 2**28  # at most so many values of points in clusters are kept,
+TIMES = 4  # and no more than so many for each number of the data
 EACH = 2**-51  # of a difference of costs and prices, for each feature, more than rounding can be
 CAREFUL = 4e-7  # more than float32 rounds by
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
@@ -99,7 +100,9 @@ class SizeBounds:
 def kept_values(points: int, features: int, clusters: int) -> int:
     """How many values of points in clusters a state keeps, in float32."""
     number = points * clusters
-    return number if clusters * features >= MANY and number <= KEPT_VALUES else 0
+    if clusters * features < MANY or clusters > TIMES * features or number > KEPT_VALUES:
+        return 0
+    return number
 
 
 class TransportState:
