@@ -7,11 +7,13 @@ import pytest
 
 import bckm
 from bckm._core.deadline import Deadline, TimeUp
+from bckm.assign.transport_state import SizeBounds
 from bckm.blocks import label_exceptions
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.gpu import holder as gpu
 from bckm.blocks.gpu.arrays import gpu_holder
 from bckm.blocks.labeling import Ties
+from bckm.blocks.looking import LookState
 from bckm.blocks.question import Listed
 from tests.support.device_problems import check_result, device_problem
 from tests.support.looks import drawn_labeling, drawn_question, same
@@ -168,3 +170,57 @@ def test_labels_remain_when_time_is_up():
     found = bckm.kmeans(DeviceArray(X), 9, rules, time_limit=2.0, tol=0, max_iter=10**6)
     assert found.status in (bckm.Status.TIME_LIMIT, bckm.Status.CONVERGED)
     assert np.array_equal(np.bincount(found.labels.hidden), found.sizes)
+
+
+def test_a_look_that_brought_rows_may_be_the_last():
+    """All samples are where they belong: labels need none of the rows."""
+    X = rows_of("uniform", dtype=np.float32)
+    holder, none = gpu_holder(DeviceArray(X)), np.zeros(11)
+    question = replace(drawn_question(X, 11), prices=none)
+    answer = holder.look(question)
+    assert len(answer.taken.rows) > 0
+    state = LookState(holder, question.frame, SizeBounds(none, np.full(11, 1e9)))
+    state.take(question, answer)
+    settled = state.settled()
+    assert settled is not None
+    labeling = label_exceptions.labeling_of(
+        settled, state.answer.taken, question, holder, Deadline()
+    )
+    assert np.array_equal(holder.count(labeling), answer.counts)
+
+
+@pytest.mark.parametrize("chunk", [2**24, 1000])
+def test_moves_up_to_a_limit_are_all_told(chunk, monkeypatch):
+    """From all clusters, and further ones from some to some; none is missing."""
+    monkeypatch.setattr(gpu, "CHUNK", chunk)
+    X = rows_of("blobs")
+    question = drawn_question(X, 11)
+    holder = gpu_holder(DeviceArray(X))
+    holder.look(replace(question, draw=0))
+    points = question.frame.inside(X)
+    value = np.square(points[:, None] - question.centers).sum(axis=2) - question.prices
+    own = value.argmin(axis=1)
+    gap = value - value.min(axis=1)[:, None]
+    gap[np.arange(len(X)), own] = np.inf
+    limit = holder.depth(np.full(11, 20.0))
+    moves = holder.moves(question, limit)
+    row, cluster = np.nonzero(gap <= limit[own][:, None])
+    assert np.array_equal(moves.of, row)
+    assert np.array_equal(moves.cluster, cluster)
+    assert np.array_equal(moves.number, np.unique(row))
+    assert np.array_equal(moves.label, own[moves.number])
+    assert np.array_equal(moves.rows, X[moves.number])
+    asked = np.argsort(np.bincount(own, minlength=11))[-2:].astype(np.int32)
+    targets = np.zeros((2, 11), np.uint8)
+    targets[0, [0, 5]] = targets[1, 2:6] = 1
+    further, more = holder.more_moves(question, asked, targets, limit[asked], 30)
+    assert (further > limit[asked]).all()
+    to = np.zeros((11, 11), bool)
+    to[asked] = targets > 0
+    to[asked, asked] = False
+    most = np.full(11, -1.0)
+    most[asked] = further
+    row, cluster = np.nonzero(to[own] & (gap <= most[own][:, None]))
+    assert np.array_equal(more.of, row)
+    assert np.array_equal(more.cluster, cluster)
+    np.testing.assert_allclose(more.cost, gap[row, cluster], rtol=1e-9, atol=1e-12)

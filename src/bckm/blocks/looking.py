@@ -5,6 +5,7 @@ Such a holder keeps labels between the looks of a step and tells which rows are 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray
 from bckm.assign.transport_state import SizeBounds, TransportState, walk
 from bckm.blocks import whole_sums
-from bckm.blocks.answer import Answer
+from bckm.blocks.answer import Answer, Taken
 from bckm.blocks.borders import LEAST, PER_WRONG, RIDGE, Borders, newton_direction
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import QuickHolder
@@ -53,8 +54,10 @@ class LookState(TransportState):
         return 0.0
 
     def take(self, question: Question, answer: Answer) -> None:
-        """What the last look of the holder has told."""
-        self.question, self.answer, self.prices = question, answer, question.prices
+        """What the last look of the holder has told; rows that it brought are not needed."""
+        rows = answer.taken.rows
+        self.answer = replace(answer, taken=Taken.none(rows.shape[1], rows.dtype))
+        self.question, self.prices = question, question.prices
         self.units = answer.counts.astype(np.float64)
         self.cost = whole_sums.as_float(answer.cost, question.cost_scale)
 

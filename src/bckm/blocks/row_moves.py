@@ -67,13 +67,15 @@ class Moves:
 def lead(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> None:
     """Look where moves lead to, until all samples are where they belong or it leads nowhere."""
     for _ in range(0 if missing else ENDS):
-        wrong = state.infeasibility
+        wrong, before, dual = state.infeasibility, state.prices, state.dual
         if wrong == 0 or wrong > max(MANY, MANY_EACH * state.k):
             return
         after = settled_prices(state, lower, upper, deadline)
         if after is None:
             return
         state.evaluate(state.question.centers, after, deadline)
+        if state.dual < dual:
+            state.evaluate(state.question.centers, before, deadline)
         if state.infeasibility > wrong / 2:
             return
 

@@ -569,6 +569,7 @@ extern "C" __global__ void __launch_bounds__(256)
                [&](int i, int b, double value) {
                    const double gap = fmax(value - mine[i], 0.0);
                    if (b == a[i] || !(gap <= most[i]) || (to[i] && !to[i][b])) return;
+                   if (*reinterpret_cast<volatile unsigned*>(number) > room) return;  // too many
                    const unsigned at = atomicAdd(number, 1u);
                    if (at >= room) return;
                    const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;

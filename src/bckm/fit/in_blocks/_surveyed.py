@@ -25,6 +25,7 @@ from bckm.constraints import Constraints
 
 SAMPLE = 2**17  # rows of the sample, unless they are wide: it is held several times
 SAMPLE_NUMBERS = 2**23
+ROW_NUMBERS = 2**22  # rows that a look may return, unless they are wide: models hold them, too
 EACH, MOST_NUMBERS = 64, 2**25  # but so many for each cluster, unless they are very wide
 SEED = 0  # of the sample: the same rows whatever the seed of a fit
 ZERO = 1e-28  # squared distances that rounding may leave of none, where rows reach to 1
@@ -82,9 +83,7 @@ class Surveyed:
     def coordinator(self, threads: int) -> Coordinator:
         """Who makes assignments of these data."""
         bounds = (self.sizes.lower, self.sizes.upper)
-        most = max(
-            min(MOST, SAMPLE_NUMBERS // self.holder.n_features), 2**14
-        )  # as wide as they are
+        most = max(min(MOST, ROW_NUMBERS // self.holder.n_features), 2**14)
         return Coordinator(self.holder, self.survey, self.frame, *bounds, threads, most)
 
     @property

@@ -21,7 +21,7 @@ constexpr int sweeps = 6;  // in which prices go to the middle of what the other
 RowPaths::RowPaths(const PricedCenters& priced, Sizes sizes, std::vector<double> limit)
     : k(priced.k), priced_(priced), sizes_(std::move(sizes)), far_(std::move(limit)), pairs_(k),
       place_(k), arrived_(k), price_(k + 1, 0.0), surplus_(k + 1, 0), hub_flow_(k),
-      hub_capacity_(k), asked_place_(k, none) {
+      hub_capacity_(k), far_before_(k, -infinity), asked_place_(k, none) {
     std::int64_t spare = 0;
     for (std::int64_t i = 0; i < k; ++i) {
         const std::int64_t units = sizes_.units[i], lower = sizes_.lower[i];
@@ -86,8 +86,8 @@ void RowPaths::add_moves(const std::int64_t* number, const std::int32_t* cluster
         if (found == row_of_.end()) continue;
         const Row& row = rows_[found->second];
         if (row.costs != none || row.label == cluster[e]) continue;
-        const Pair& one = pair(row.label, cluster[e]);
-        if (cost[e] <= one.before || cost[e] > limit_of(row.label, one)) continue;
+        const Pair* one = find(row.label, cluster[e]);
+        if (cost[e] <= known_before(row.label, one) || cost[e] > limit_of(row.label, one)) continue;
         insert(row.label, cluster[e], {std::max(0.0, cost[e]), found->second});
     }
 }
@@ -109,6 +109,7 @@ void RowPaths::ask(std::int64_t a, std::int64_t b) {
 }
 
 void RowPaths::ask_far(std::int64_t a) {
+    if (!(far_[a] < infinity)) return;
     // clusters to which moves are listed get a limit of their own; those to all others are asked
     // for
     for (Pair& near : pairs_[a])
@@ -116,11 +117,17 @@ void RowPaths::ask_far(std::int64_t a) {
             near.own = true;
             near.limit = far_[a];
         }
-    char* target = targets_from(a);
+    std::vector<std::int64_t> others;
     for (std::int64_t c = 0; c < k; ++c) {
         const Pair* other = c == a ? nullptr : find(a, c);
-        if (c != a && (other == nullptr || !other->own)) target[c] = 1;
+        if (c != a && (other == nullptr || !other->own)) others.push_back(c);
     }
+    if (others.empty()) {
+        far_[a] = infinity;
+        return;
+    }
+    char* target = targets_from(a);
+    for (const std::int64_t c : others) target[c] = 1;
 }
 
 void RowPaths::ask_ahead() {
@@ -146,9 +153,7 @@ std::vector<double> RowPaths::known() {
     for (std::size_t q = 0; q < asked_.size(); ++q)
         for (std::int64_t b = 0; b < k; ++b) {
             if (!targets_[q * k + b]) continue;
-            const Pair* one = find(asked_[q], b);
-            least[q] =
-                std::min(least[q], one != nullptr ? limit_of(asked_[q], *one) : far_[asked_[q]]);
+            least[q] = std::min(least[q], limit_of(asked_[q], find(asked_[q], b)));
         }
     return least;
 }
@@ -160,12 +165,18 @@ void RowPaths::raise(const double* limit) {
         bool far = false;
         for (std::int64_t b = 0; b < k; ++b) {
             if (!target[b]) continue;
-            Pair& one = pair(a, b);
-            one.before = limit_of(a, one);
-            if (one.own) one.limit = std::max(one.limit, limit[q]);
-            else far = true;
+            Pair* one = find(a, b);
+            if (one == nullptr || !one->own) {
+                far = true;
+                continue;
+            }
+            one->before = one->limit;
+            one->limit = std::max(one->limit, limit[q]);
         }
-        if (far) far_[a] = std::max(far_[a], limit[q]);
+        if (far) {
+            far_before_[a] = far_[a];
+            far_[a] = std::max(far_[a], limit[q]);
+        }
         // rows that have come here are not listed by who has the rows
         auto& present = arrived_[a];
         std::sort(present.begin(), present.end());
@@ -175,9 +186,9 @@ void RowPaths::raise(const double* limit) {
             const double* cost = all_costs(row);
             for (std::int64_t b = 0; b < k; ++b) {
                 if (!target[b]) continue;
-                const Pair& one = pair(a, b);
+                const Pair* one = find(a, b);
                 const double move = cost[b] - cost[a];
-                if (move > one.before && move <= limit_of(a, one))
+                if (move > known_before(a, one) && move <= limit_of(a, one))
                     insert(a, b, {std::max(0.0, move), row});
             }
         }
@@ -212,12 +223,11 @@ void RowPaths::transfer(std::int32_t row, std::int32_t to) {
     rows_[row].label = to;
     arrived_[to].push_back(row);
     double most = far_[to];
-    for (const Pair& one : pairs_[to]) most = std::max(most, limit_of(to, one));
+    for (const Pair& one : pairs_[to]) most = std::max(most, limit_of(to, &one));
     for (std::int64_t c = 0; c < k; ++c) {
         const double move = cost[c] - cost[to];
         if (c == to || move > most) continue;
-        const Pair* one = find(to, c);
-        if (move <= (one != nullptr ? limit_of(to, *one) : far_[to])) insert(to, c, {move, row});
+        if (move <= limit_of(to, find(to, c))) insert(to, c, {move, row});
     }
 }
 

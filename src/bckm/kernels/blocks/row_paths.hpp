@@ -82,7 +82,7 @@ private:
         std::int32_t to;
         bool own;                // whether its limit is its own
         double limit;            // if so
-        double before;           // its limit before the last `raise`
+        double before;           // and before the last `raise`
         std::vector<Move> heap;  // some rows may have left
     };
     struct Row {
@@ -108,7 +108,13 @@ private:
 
     Pair* find(std::int64_t a, std::int64_t b);
     Pair& pair(std::int64_t a, std::int64_t b);
-    double limit_of(std::int64_t a, const Pair& one) const { return one.own ? one.limit : far_[a]; }
+    // Of a pair, or of one that is not there.
+    double limit_of(std::int64_t a, const Pair* one) const {
+        return one != nullptr && one->own ? one->limit : far_[a];
+    }
+    double known_before(std::int64_t a, const Pair* one) const {
+        return one != nullptr && one->own ? one->before : far_before_[a];
+    }
     // The cheapest listed move, without rows that have left; null if there is none.
     const Move* cheapest(std::int64_t a, Pair& one);
     void insert(std::int64_t a, std::int64_t b, Move move);
@@ -140,6 +146,7 @@ private:
     std::vector<std::vector<std::int32_t>> arrived_;  // rows that moved to each cluster; some left
     std::vector<double> price_;                       // (k + 1)
     std::vector<std::int64_t> surplus_, hub_flow_, hub_capacity_;
+    std::vector<double> far_before_;  // (k,): `far_` before it was raised
     std::int64_t paths_ = 0;
 
     std::vector<std::int32_t> asked_;

@@ -165,8 +165,6 @@ struct PathsView {
         : centers(centers_), prices(prices_), priced(made(centers, prices)),
           paths(priced, {values(units), values(lower), values(upper)},
                 {limit.data(), limit.data() + limit.shape(0)}) {
-        for (const Integers* one : {&units, &lower, &upper})
-            require(one->shape(0) == centers.shape(0), "one size and two bounds per cluster");
         require(limit.shape(0) == centers.shape(0), "one limit per cluster");
     }
 
@@ -437,7 +435,6 @@ void bckm::add_blocks(nb::module_& module) {
         .def_prop_ro("known", &PathsView::known, owned)
         .def_prop_ro("prices", &PathsView::added, owned)
         .def_prop_ro("sizes", &PathsView::sizes, owned)
-        .def_prop_ro("wrong", [](const PathsView& view) { return view.paths.wrong(); })
         .def_prop_ro("found", [](const PathsView& view) { return view.paths.paths(); });
     module.def("cheapest_moves", ::cheapest_moves, "points"_a, "centers"_a, "which"_a, "cluster"_a,
                "move"_a.noconvert(), "threads"_a);
