@@ -17,13 +17,11 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm.assign.transport_state import SizeBounds
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
 from bckm.blocks.drawn import Drawn
 from bckm.blocks.equal_rows import united
-from bckm.blocks.frame import Frame
-from bckm.blocks.holder import Holder, QuickHolder
+from bckm.blocks.holder import QuickHolder
 from bckm.blocks.look import scan
 from bckm.blocks.look_model import Model
 from bckm.blocks.looking import LookState, approach
@@ -32,9 +30,9 @@ from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import Question
 from bckm.blocks.row_model import RowModel
 from bckm.blocks.row_moves import lead
-from bckm.blocks.sample_rows import SampleRows
 from bckm.blocks.settling import Parts, Settled, Settling, Short
 from bckm.blocks.step import Memory, Step
+from bckm.blocks.task import Task
 from bckm.kernels import missing
 
 ROUNDS = 40  # looks, after which labels within the bounds have to do
@@ -55,34 +53,6 @@ LACKING = 16.0  # rows near borders for each wrong one, or each cluster, of whic
 STRAYS = 0.25  # share of the wrong samples for which lists may be too short
 HOPELESS = 1.0  # rows that lead to prices so far beyond what others permit are not settled
 SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Whose rows are to be assigned, and how many to each cluster.
-
-    Attributes
-    ----------
-    holder, frame, sample :
-        The rows, the units of all numbers, and some of the rows.
-    lower, upper : arrays (k,)
-        Least and most samples of each cluster.
-    threads, most : int
-        How many threads may be used; how many rows a look may return.
-    """
-
-    holder: Holder
-    frame: Frame
-    sample: SampleRows
-    lower: IntArray
-    upper: IntArray
-    threads: int
-    most: int
-
-    @property
-    def bounds(self) -> SizeBounds:
-        """The same as floats."""
-        return SizeBounds(self.lower.astype(np.float64), self.upper.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign.transport_state import SizeBounds
-from bckm.blocks.attempt import ROUNDS, Attempt, Task, TooManyTiedError
+from bckm.blocks.attempt import ROUNDS, Attempt, TooManyTiedError
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import Holder
 from bckm.blocks.label_exceptions import labeling_of
@@ -16,6 +16,7 @@ from bckm.blocks.question import MOST
 from bckm.blocks.sample_rows import SampleRows
 from bckm.blocks.step import Memory, Step
 from bckm.blocks.survey import Survey
+from bckm.blocks.task import Task
 
 AWAY = 2.0**-26, 2.0**-16, 2.0**-8, 2.0**-3  # of the frame: centers beside, if none are found
 

@@ -1,14 +1,11 @@
 """`CupyPasses`: passes over rows on an NVIDIA GPU, by CuPy and the kernels of `kernels.cu`.
 
-The only file that imports CuPy. Kernels are compiled when they are first used, for the type of the
-rows and a number of features, and CuPy keeps them in its cache on disk.
+No other file but `cupy_kernels` imports CuPy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache, wraps
-from importlib.resources import files
+from functools import lru_cache
 from typing import Any
 
 import cupy as cp
@@ -21,26 +18,17 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import LEVELS
+from bckm.blocks.gpu.cupy_kernels import THREADS, Launcher, compiled, float32_errors, there
 from bckm.blocks.gpu.passes import Gaps, Near, Tally
 from bckm.blocks.question import Question
 
 ROWS = 256  # rows of a block of `best`
 WIDE, CHUNK = 16, 4  # steps of 8 features that a thread holds; more come in chunks of so many
-SOME, PART, THREADS = 64, 4096, 256  # rows of a block: in float64, of sums, of all else
+SOME, PART = 64, 4096  # rows of a block: in float64, of sums
 SHARED = 220 * 1024  # bytes of shared memory that a block may have
 INFINITE = np.float64(np.inf).view(np.uint64)
 ROOM = 2**20  # moves that are told in any case, beside some for each row
 TAKEN, SPARED, NEITHER = 64, 65, 127  # codes of `draw_rows`
-
-
-@lru_cache(maxsize=64)
-def _module(real: str, steps: int, chunked: bool, lanes: int, device: int) -> Any:
-    """The kernels for a type of rows and a number of features."""
-    del device  # modules belong to one
-    code = files("bckm.blocks.gpu").joinpath("kernels.cu").read_text(encoding="utf-8")
-    names = {"REAL": real, "STEPS": steps, "CHUNKED": int(chunked), "LANES": lanes}
-    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in names.items()))
-    return cp.RawModule(code=code, options=options)
 
 
 @lru_cache(maxsize=1)
@@ -74,18 +62,7 @@ def beside(values: Any, array: Any) -> Any:
         return cp.asarray(values)
 
 
-def _there(method: Callable[..., Any]) -> Callable[..., Any]:
-    """On the device of the rows, whatever the current one is."""
-
-    @wraps(method)
-    def on_device(self: CupyPasses, *args: Any) -> Any:
-        with self.device:
-            return method(self, *args)
-
-    return on_device
-
-
-class CupyPasses:
+class CupyPasses(Launcher):
     """Passes over rows on a GPU; see `Passes`."""
 
     def __init__(self, rows: Any, dtype: Any) -> None:
@@ -98,22 +75,22 @@ class CupyPasses:
         lanes = min(32, 1 << max(0, d - 1).bit_length())
         real = "float" if dtype == np.float32 else "double"
         with self.device:
-            self._kernels = _module(real, self.steps, self.chunks > 1, lanes, int(self.device.id))
+            self._kernels = compiled(real, self.steps, self.chunks > 1, lanes, int(self.device.id))
         self.lanes, self.d = lanes, d
 
-    @_there
+    @there
     def plain(self, rows: Any, dtype: Any) -> Any:
         """The rows of a chunk as kernels read them: themselves, where they are so."""
         rows = cp.ascontiguousarray(rows, dtype)
         return rows if rows.data.ptr % 16 == 0 else rows.copy()  # four numbers are read at once
 
-    @_there
+    @there
     def extent(self, rows: Any) -> tuple[FloatArray, FloatArray]:
         """Least and largest value of each feature; NaN where one is NaN."""
         low, high = rows.min(axis=0), rows.max(axis=0)
         return low.get().astype(np.float64), high.get().astype(np.float64)
 
-    @_there
+    @there
     def sampled(self, rows: Any, offset: int, share: float, seed: int) -> IntArray:
         """Numbers, within the chunk, of the rows of a sample."""
         n = len(rows)
@@ -126,17 +103,17 @@ class CupyPasses:
         )
         return np.asarray(np.sort(found.get()).astype(np.int64))
 
-    @_there
+    @there
     def gathered(self, rows: Any, index: IntArray) -> Any:
         """These rows, on the host."""
         return rows[cp.asarray(index)].get()
 
-    @_there
+    @there
     def empty(self, rows: Any, dtype: Any, *more: int) -> Any:
         """An array of the device with a number, or so many, for each row."""
         return cp.empty((len(rows), *more), dtype)
 
-    @_there
+    @there
     def ask(self, question: Question, dtype: Any) -> None:
         """Take a question to the device."""
         centers, prices, k = question.centers, question.prices, question.k
@@ -159,17 +136,17 @@ class CupyPasses:
             "pack", words, self.centers, self.prices, k, self.d, self.chunks, words, self.words,
             self.bias,
         )  # fmt: skip
-        self.slope, self.fixed = _errors(centers, prices, 8 * self.steps, self.chunks)
+        self.slope, self.fixed = float32_errors(centers, prices, 8 * self.steps, self.chunks)
         self.dearest = np.float64(np.abs(prices).max())
         if question.limit is not None:
             self.limit, self.wide = cp.asarray(question.limit), cp.asarray(question.wide)
 
-    @_there
+    @there
     def best(self, rows: Any, label: Any, slack: Any) -> None:
         """Fill in the best cluster of each row, and a proven lower bound of the gap to others."""
         self._best(rows, None, len(rows), label, slack)
 
-    @_there
+    @there
     def again(
         self, rows: Any, label: Any, slack: Any, drop: FloatArray, least: FloatArray
     ) -> tuple[Any, Any]:
@@ -204,12 +181,12 @@ class CupyPasses:
                 self.prices, self.k, self.dearest, unit, label, slack, each=SOME,
             )  # fmt: skip
 
-    @_there
+    @there
     def tally(self, rows: Any, label: Any) -> Tally:
         """Add up rows by their labels."""
         return self._tally(rows, None, [(label, 1)])
 
-    @_there
+    @there
     def moved(self, rows: Any, label: Any, index: Any, before: Any) -> Tally:
         """How sums change with the labels of some rows; `farthest` is that of these rows."""
         return self._tally(rows, index, [(before, -1), (label[index], 1)])
@@ -237,7 +214,7 @@ class CupyPasses:
         cost = whole_sums.total(pieces.get())
         return Tally(counts.get(), cost, farthest.get(), high.get(), low.get())
 
-    @_there
+    @there
     def near(self, rows: Any, label: Any, slack: Any, offset: int) -> Near:
         """Find the rows near borders, as the question asks."""
         n, k, d, question = len(rows), self.k, self.d, self.question
@@ -274,14 +251,14 @@ class CupyPasses:
             minima=least.get(),
         )
 
-    @_there
+    @there
     def slacks(self, label: Any, slack: Any, k: int) -> IntArray:
         """How many rows of each cluster have how much slack, (k, BINS)."""
         held, n = cp.zeros((k, BINS), np.uint32), len(label)
         self._run("count_slacks", n, slack, label, np.int64(n), BINS, SHIFT, LOWEST, held)
         return held.get().astype(np.int64)  # type: ignore[no-any-return]
 
-    @_there
+    @there
     def bordering(
         self, rows: Any, label: Any, slack: Any, offset: int, depth: FloatArray, level: int
     ) -> tuple[IntArray, IntArray, NDArray[np.float32]]:
@@ -300,7 +277,7 @@ class CupyPasses:
             )  # fmt: skip
         return best.get(), second.get(), gap.get()
 
-    @_there
+    @there
     def strata(
         self, label: Any, slack: Any, offset: int, depth: NDArray[np.float32], draw: int
     ) -> tuple[IntArray, NDArray[np.int8]]:
@@ -313,12 +290,12 @@ class CupyPasses:
         found = np.sort(key.get())
         return (found >> np.uint64(8)).astype(np.int64), (found & np.uint64(255)).astype(np.int8)
 
-    @_there
+    @there
     def rows_of(self, label: Any, place: NDArray[np.int32]) -> Any:
         """Numbers of the rows of some clusters."""
         return cp.flatnonzero(cp.asarray(place >= 0)[label]).astype(np.int32)
 
-    @_there
+    @there
     def least_gaps(
         self,
         rows: Any,
@@ -340,7 +317,7 @@ class CupyPasses:
             )  # fmt: skip
         return Gaps(index, query, gap)
 
-    @_there
+    @there
     def smallest(self, gaps: Gaps, known: FloatArray, number: int) -> NDArray[np.float32]:
         """The gap up to which so many rows of each query lie beyond what is known."""
         before = cp.asarray(np.minimum(known, np.finfo(np.float32).max).astype(np.float32))
@@ -356,7 +333,7 @@ class CupyPasses:
         limit[enough] = (key[at] & np.uint64(2**32 - 1)).astype(np.uint32).view(np.float32).get()
         return limit
 
-    @_there
+    @there
     def moves(
         self,
         rows: Any,
@@ -395,14 +372,14 @@ class CupyPasses:
         cluster = (key & np.uint64(2**32 - 1)).astype(np.int32)
         return row.get().astype(np.int64), cluster.get(), cost.get()
 
-    @_there
+    @there
     def within(self, slack: Any, most: float) -> IntArray:
         """Numbers, within the chunk, of rows with at most so much slack, increasing."""
         n = len(slack)
         found = self._listed(n, "list_within", n, slack, np.int64(n), np.float64(most))
         return np.asarray(np.sort(found.get()).astype(np.int64))
 
-    @_there
+    @there
     def counted(self, label: Any, k: int) -> IntArray:
         """How often each label occurs."""
         counts = cp.zeros(k, np.int64)
@@ -412,71 +389,23 @@ class CupyPasses:
         )  # fmt: skip
         return counts.get()  # type: ignore[no-any-return]
 
-    @_there
+    @there
     def copy(self, label: Any, to: Any) -> None:
         """Copy labels to other ones."""
         to[:] = label
 
-    @_there
+    @there
     def put(self, label: Any, index: IntArray, values: Any) -> None:
         """Set some labels."""
         label[cp.asarray(index)] = cp.asarray(values)
 
-    @_there
+    @there
     def taken(self, label: Any, index: IntArray) -> Any:
         """Labels of some rows, on the host."""
         return label[cp.asarray(index)].get()
 
-    @_there
+    @there
     def distances(self, rows: Any, centers: FloatArray, found: Any) -> None:
         """Fill in the distances of rows to centers, (m, k), all in the units of X."""
         there = cp.asarray(np.ascontiguousarray(centers, np.float64))
         _distances()(rows, there, np.int64(self.d), np.int64(len(centers)), found)
-
-    def _processors(self) -> int:
-        return int(self.device.attributes["MultiProcessorCount"])
-
-    def _run(self, name: str, many: int, *args: Any, each: int = THREADS, shared: int = 0) -> None:
-        """Run a kernel on so many numbers, of which a block has `each`."""
-        kernel = self._kernels.get_function(name)
-        if shared > 48 * 1024:
-            kernel.max_dynamic_shared_size_bytes = shared
-        plain = tuple(
-            np.uint64(0) if one is None else np.int32(one) if isinstance(one, int) else one
-            for one in args
-        )
-        kernel((-(-many // each),), (THREADS,), plain, shared_mem=shared)
-
-    def _listed(
-        self,
-        room: int,
-        name: str,
-        many: int,
-        *args: Any,
-        dtype: Any = np.int32,
-        each: int = THREADS,
-        shared: int = 0,
-    ) -> Any:
-        """What a kernel lists, in no order."""
-        found, number = cp.empty(room, dtype), cp.zeros(1, np.uint32)
-        self._run(name, many, *args, found, number, each=each, shared=shared)
-        return found[: int(number.get()[0])]
-
-
-def _errors(
-    centers: FloatArray, prices: FloatArray, features: int, chunks: int
-) -> tuple[np.float32, np.float32]:
-    """What |c|^2 - 2 x c - price may be wrong by in float32: slope |x| + fixed.
-
-    Numbers are split into two of 11 bits, the products of which are exact but for the smallest, of
-    which 2^-20 are left out, twice; numbers themselves are rounded to float32. The unit that
-    multiplies adds 8 products to a sum of 24 bits and may cut off what is below, 9 times and once
-    more at the end; it does so three times for 8 features. Sums of chunks are rounded once each.
-    And the origin is taken off float32 in two parts, each with a rounding of at most 1.
-    """
-    cut = 2.0**-23
-    unit = 1.25 * cut * (3 * 10 * features / 8 + 4 * 2**3 + 4 + chunks)
-    squares = np.square(centers).sum(axis=1)
-    longest, bias = float(np.sqrt(squares.max())), float(np.abs(squares - prices).max())
-    fixed = unit * bias + 1.25 * cut * 2 * longest * np.sqrt(centers.shape[1])
-    return np.float32(1.01 * unit * 2 * longest), np.float32(1.01 * fixed + 1e-30)
