@@ -15,6 +15,7 @@ from bckm.blocks.gpu.arrays import gpu_holder
 from bckm.blocks.labeling import Ties
 from bckm.blocks.looking import LookState
 from bckm.blocks.question import Listed
+from tests.support import numpy_passes
 from tests.support.device_problems import check_result, device_problem
 from tests.support.looks import drawn_labeling, drawn_question, same
 from tests.support.numpy_passes import DeviceArray, on_a_device
@@ -224,3 +225,29 @@ def test_moves_up_to_a_limit_are_all_told(chunk, monkeypatch):
     assert np.array_equal(more.of, row)
     assert np.array_equal(more.cluster, cluster)
     np.testing.assert_allclose(more.cost, gap[row, cluster], rtol=1e-9, atol=1e-12)
+
+
+def test_a_row_at_a_border_is_not_left_to_rounding():
+    """Sizes are right, but who labels rows later may round otherwise: the look proves nothing."""
+    X = np.concatenate([rows_of("uniform", d=2), [[0.5, 0.5]]])
+    holder, none = gpu_holder(DeviceArray(X)), np.zeros(2)
+    frame = holder.survey(1.0, 0).frame()
+    centers = frame.inside(np.array([[0.25, 0.5], [0.75, 0.5]]))
+    state = LookState(holder, frame, SizeBounds(none, np.full(2, 1e9)))
+    state.evaluate(centers, none, Deadline())
+    assert state.infeasibility == 0
+    assert state.settled() is None
+    state.evaluate(centers, np.array([1e-3, 0.0]), Deadline())
+    assert not holder.tied(1e-9)
+
+
+@pytest.mark.parametrize("room", [0, 40, 400])
+def test_moves_that_are_too_many_are_asked_for_again(room, monkeypatch):
+    """Fewer at a time, or by the way of all holders: proven in any case."""
+    monkeypatch.setattr(numpy_passes.CupyPasses, "room", room)
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(9000, 4)) + 6 * rng.integers(4, size=(9000, 1))).astype(np.float32)
+    rules = bckm.Constraints(size_min=750, size_max=750)
+    result = bckm.assign_to(DeviceArray(X), X[::750].astype(float), rules)
+    assert (result.sizes == 750).all()
+    assert result.gap <= 1e-9

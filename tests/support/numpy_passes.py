@@ -83,6 +83,8 @@ def beside(values: Any, array: Any) -> DeviceArray:
 class CupyPasses:
     """Passes over rows in plain NumPy; see `Passes`."""
 
+    room = 2**40  # moves that are told at once
+
     def __init__(self, rows: DeviceArray, dtype: Any) -> None:
         assert rows.ndim == 2
         self.crossed = 0  # rows that came to the host, over all looks
@@ -257,6 +259,8 @@ class CupyPasses:
         if targets is not None:
             near &= targets[query] > 0
         row, cluster = np.nonzero(near)
+        if row.size > self.room:
+            return None
         return index[row], cluster.astype(np.int32), cost[row, cluster]
 
     def within(self, slack: DeviceArray, most: float) -> np.ndarray:

@@ -89,7 +89,7 @@ class Borders:
         """
         errors = np.random.default_rng(0).standard_normal((self.k, DRAWS)) * wrong[:, None]
         errors -= errors.mean(axis=0)
-        moves = self.edges(wrong).solved(errors, np.ones(self.k, bool), RIDGE, threads)
+        moves = self.edges(wrong).solved(errors, np.ones(self.k, bool), threads)
         return np.zeros_like(errors) if moves is None else moves
 
     def _depth(self, wrong: FloatArray) -> FloatArray:
@@ -115,7 +115,7 @@ class Edges:
     weight: FloatArray
     k: int
 
-    def laplacian(self, ridge: float) -> FloatArray | None:
+    def laplacian(self) -> FloatArray | None:
         """The same as a matrix, (k, k); None without an edge."""
         k = self.k
         weight = np.bincount(self.best * k + self.second, self.weight, k * k).reshape(k, k)
@@ -124,22 +124,21 @@ class Edges:
         mean = float(degree.mean())
         if not mean > 0:
             return None
-        return np.diag(np.where(degree > 0, degree * (1 + ridge), ridge * mean)) - weight
+        return np.diag(np.where(degree > 0, degree * (1 + RIDGE), RIDGE * mean)) - weight
 
     def solved(
-        self, lacking: FloatArray, active: NDArray[np.bool_], ridge: float, threads: int = 1
+        self, lacking: FloatArray, active: NDArray[np.bool_], threads: int = 1
     ) -> FloatArray | None:
         """How prices of active clusters have to move that each wins what it lacks, (k, draws).
 
-        A larger `ridge` damps moves, most of all between clusters that hardly any sample connects.
         None without an edge.
         """
         moves = np.zeros_like(lacking)
         if not missing:
             edges = (self.best, self.second, self.weight)
-            found = native.border_moves(*edges, ridge, active, lacking, moves, threads)
+            found = native.border_moves(*edges, RIDGE, active, lacking, moves, threads)
             return moves if found else None
-        matrix, at = self.laplacian(ridge), np.flatnonzero(active)
+        matrix, at = self.laplacian(), np.flatnonzero(active)
         if matrix is None:
             return None
         moves[at] = np.linalg.solve(matrix[np.ix_(at, at)], lacking[at])
@@ -147,13 +146,9 @@ class Edges:
 
 
 def newton_direction(
-    edges: Edges,
-    bounds: SizeBounds,
-    prices: FloatArray,
-    gradient: FloatArray,
-    ridge: float = RIDGE,
+    edges: Edges, bounds: SizeBounds, prices: FloatArray, gradient: FloatArray
 ) -> FloatArray | None:
-    """Newton step of the dual; None where no sample is near a border. See `Edges.solved`."""
+    """Newton step of the dual; None where no sample is near a border."""
     active = (gradient != 0) | (prices != 0) | (bounds.lower == bounds.upper)
-    step = edges.solved(gradient[:, None], active, ridge)
+    step = edges.solved(gradient[:, None], active)
     return None if step is None else step[:, 0]

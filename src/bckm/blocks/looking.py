@@ -15,7 +15,7 @@ from bckm._core.types import FloatArray
 from bckm.assign.transport_state import SizeBounds, TransportState, walk
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer, Taken
-from bckm.blocks.borders import LEAST, PER_WRONG, RIDGE, Borders, newton_direction
+from bckm.blocks.borders import LEAST, PER_WRONG, Borders, newton_direction
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import QuickHolder
 from bckm.blocks.label_exceptions import margin_of
@@ -39,7 +39,7 @@ class LookState(TransportState):
 
     def __init__(self, holder: QuickHolder, frame: Frame, bounds: SizeBounds) -> None:
         self.holder, self.frame, self.bounds, self.k = holder, frame, bounds, bounds.lower.size
-        self.contenders, self.pace, self.looks = None, 0.0, 0
+        self.looks = 0
         self.log: list[dict[str, Any]] = []
 
     def evaluate(
@@ -82,12 +82,12 @@ class LookState(TransportState):
         """So many rows of each cluster that are nearest to others."""
         return self.holder.borders(self.question, goal)
 
-    def damped(self, ridge: float) -> FloatArray | None:
-        """Newton step, damped; None where no sample is near a border."""
+    def newton_step(self) -> FloatArray | None:
+        """Newton step; None where no sample is near a border."""
         # all rows are there to be counted: more of them than where a sample tells of borders
         wrong = np.maximum(np.abs(self.gradient), DENSE * self.units.sum() / self.k)
         edges = self.borders(np.maximum(LEAST, PER_WRONG * wrong)).edges(wrong)
-        return newton_direction(edges, self.bounds, self.prices, self.gradient, ridge)
+        return newton_direction(edges, self.bounds, self.prices, self.gradient)
 
     def modeled(self, threads: int, deadline: Deadline) -> FloatArray:
         """Prices that are right for rows that stand for all, many of them near borders."""
@@ -123,7 +123,7 @@ def approach(
         before, dual, gradient = state.prices, state.dual, state.gradient
         wrong, step = state.infeasibility, None
         if quick:
-            step = state.damped(RIDGE)
+            step = state.newton_step()
         if step is None:
             quick, step = False, state.modeled(threads, deadline) - before
         for _ in range(TRIES):

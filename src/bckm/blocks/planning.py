@@ -42,11 +42,6 @@ class Plan:
         """All rows."""
         return cls(np.full((k, k), np.inf), np.full(k, np.inf))
 
-    @property
-    def all(self) -> bool:
-        """Whether all rows are asked for."""
-        return bool((self.wide == np.inf).all())
-
 
 class Planner:
     """Plans for the looks of a step."""
