@@ -48,11 +48,11 @@ def test_a_look_at_all_points_hears_the_deadline():
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_is_heard_in_the_middle_of_a_look(threads):
     rng = np.random.default_rng(0)
-    X, centers = rng.normal(size=(400_000, 32)), rng.normal(size=(1_000, 32))
-    state = state_of(X, 1_000)
+    X, centers = rng.normal(size=(400_000, 32)), rng.normal(size=(4_000, 32))
+    state = state_of(X, 4_000)
     state.threads = threads
     with interrupt_after(0.1), pytest.raises(KeyboardInterrupt):
-        state.evaluate(centers, np.zeros(1_000), Deadline())
+        state.evaluate(centers, np.zeros(4_000), Deadline())
     assert (state.slack < 0).any(), "it was not over"
 
 

@@ -37,7 +37,7 @@ HANDLES = (
 FREE = 0.5  # share of samples that must be single and without links: they settle the sizes
 ROUNDS, CLOSE = 4, 2e-5  # steps whose gap is larger are settled again, at most so often
 ROUND, PASSES = 5e5, 20.0  # work of a round, and for each point, beyond looks and paths
-SETTLING, EACH = 1e6, 60.0  # the same where all settlings count the same
+EACH = 60.0  # the same where all settlings count the same, beyond what a step of sizes alone counts
 SAME = 1e-9  # relative difference of prices that is rounding
 DAMPED = 0.75  # share of the way to the prices of a settling that the next one starts from
 
@@ -100,7 +100,7 @@ class LinkedTransportAssigner(TransportAssigner):
     def effort(self) -> float:
         """The same for each settling, as in `TransportAssigner`, and what links take beyond."""
         m, d = self.problem.points.shape
-        settling = SETTLING + EACH * m + EVEN + m * self.structure.n_clusters * (1.0 + 0.2 * d)
+        settling = EVEN + EACH * m + m * self.structure.n_clusters * (1.0 + 0.2 * d)
         mended = 0.0 if self.mender is None else self.mender.work
         return float(self._n_settled * settling + self.listed.work + mended)
 

@@ -187,6 +187,7 @@ def test_ctrl_c_in_the_first_annealing_of_a_fit(monkeypatch):
     first = bckm.kmeans(X, 6, rules, time_limit=0, random_state=0)
     monkeypatch.setattr(shared, "BASE", 1e15)
     monkeypatch.setattr(shared, "EACH_PAIR", 1e15)
+    monkeypatch.setattr(shared, "LITTLE", np.inf)  # no steps of the engine before it
     inner, steps = Annealing.__call__, []
 
     def annealed(*args):

@@ -23,8 +23,8 @@ from bckm.fit.search.state import State
 from bckm.fit.seeding import SHARE, match
 
 SCREENING = 2  # steps of the loop, or of moves, for a child that may not be worth more
-DISPLACE = 1.2  # work that "auto" spends on displaced centers, in that of its starts
-FAR = 4.0  # as long as the last one that helped brought much, and so few since then did not:
+DISPLACE = 1.0  # work that "auto" spends on displaced centers, in that of its starts
+FAR = 2.0  # as long as the last one that helped brought much, and so few since then did not:
 LOSSES = 6
 CHILD = 3e5  # work of a child beyond its moves and steps
 TRIALS = 8  # displacements that are tried in a run,
@@ -97,9 +97,9 @@ class Attempt(Making):
         search, full = self._search, self._search.effort(self._state)
         if not self._in_time_to_anneal(full / 2):  # a limit that is reached: annealing is better
             return self._state
-        assigner = search.engine.prepare(search.problem)
+        assigner, number = search.engine.prepare(search.problem), len(search.starts.seeds)
         run, ended, least = None, False, 0.0
-        while not ended and least < full / ANNEAL and assigner.effort < GAUGE * full:
+        while not ended and number * least < full / ANNEAL and assigner.effort < GAUGE * full:
             work = assigner.effort
             run = self._loop(assigner, centers if run is None else run.centers, run, most=1)
             last = assigner.effort - work
@@ -107,11 +107,9 @@ class Attempt(Making):
             ended |= len(run.history) >= search.limits.max_iter
             least = assigner.effort + (0.0 if ended else last)  # one more step at least
         assert run is not None
-        self._update(start_work=least)
-        if not run.status.stopped:
-            run = replace(
-                run, bound=None, prices=None
-            )  # if it is the best, annealing goes on there
+        self._update(start_work=number * least)
+        if not run.status.stopped:  # if it is the best, annealing goes on there
+            run = replace(run, bound=None, prices=None)
         return self._kept(run, assigner)
 
     def child(self) -> State:

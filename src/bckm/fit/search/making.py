@@ -21,7 +21,7 @@ from bckm.fit.seeding import match
 
 LOOPS = 5  # loops that the time left must suffice for, or a child gets none
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
-LAST = 2.5  # the same where centers were displaced: moves are the last
+LAST = 2.0  # the same where centers were displaced: moves are the last
 DESCENT = 0.1  # work of moves after annealing, in that of annealing
 SPEED = 5e8  # work of annealing in a second, at least about
 

@@ -30,8 +30,8 @@ LEAST = 0.03  # for each of them
 # work of annealing: in all, for each item, and not more for each pair of items
 BASE, EACH, EACH_PAIR = 2e8, 3e5, 1.5e4
 FURTHER = 1e8  # at least, in populations after what the default does
-ANNEAL = 2.0  # by default not more than so many times what the engine alone would take,
-LITTLE = 1e8  # unless that is less than this
+ANNEAL = 1.5  # by default not more than so many times what the engine alone would take,
+LITTLE = 5e7  # unless that is less than this
 GAUGE = 0.36  # share of it, after which its steps need not show more of that
 PAIRS = 200  # clusters whose pairs are few enough to think of displacing any center
 
@@ -92,21 +92,23 @@ class Search:
 
     @property
     def gauged(self) -> bool:
-        """Whether the engine makes steps before annealing, to see how much of that is in order.
-
-        Several starts of a slow engine always take longer than annealing does.
-        """
-        single = len(self.starts.seeds) == 1 and not self.starts.given
-        return self.annealing is not None and single
+        """Whether the engine makes steps before annealing, to see how much of that is in order."""
+        limited = self.annealing is not None and not self.starts.given
+        return limited and self._full_effort > LITTLE
 
     def effort(self, state: State) -> float:
         """Work of annealing in a population: twice that of the last one."""
-        m = self.problem.structure.n_items
-        full = float(min(BASE + EACH * m, EACH_PAIR * m * m))
+        full = self._full_effort
         if state.n_populations:
             return float(max(full, FURTHER) * 2**state.n_populations)
         known = self.gauged and state.start_work > 0
         return min(full, max(ANNEAL * state.start_work, LITTLE)) if known else full
+
+    @property
+    def _full_effort(self) -> float:
+        """Work of annealing in the first population, whatever the engine takes."""
+        m = self.problem.structure.n_items
+        return float(min(BASE + EACH * m, EACH_PAIR * m * m))
 
     def start_effort(self, state: State) -> float:
         """Work of annealing for a start."""
