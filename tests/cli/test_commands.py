@@ -25,7 +25,7 @@ BCKM = [sys.executable, "-c", "from bckm.cli import main; main()"]
 
 
 def long_fit(customers, seconds):
-    rules = ["-k", "9", "--size", "30:36", "--search", "global", "--time-limit", str(seconds)]
+    rules = ["-k", "30", "--size", "9:11", "--search", "global", "--time-limit", str(seconds)]
     return [*BCKM, "fit", str(customers), *rules, *FEATURES]
 
 

@@ -129,7 +129,7 @@ SETTINGS = (
         'exactly, until none helps. "auto": some of that, plus a few further starts derived from '
         "the best ones, or centers taken to where they are missing; under rules whose assignments "
         'are slow, annealing before any of them; in total two to three times as long as "none", '
-        'rarely up to five. "global": the same, then further starts until 200 in a row bring no '
+        'rarely four. "global": the same, then further starts until 200 in a row bring no '
         "improvement (with annealing: four times, each twice as long); with a `time_limit`, again "
         "from new starts until it is reached or the same best clustering was found three times. "
         'With sparse data or without the compiled kernels, "auto" does nothing, and "local" and '
