@@ -31,6 +31,7 @@ KEPT_VALUES = 2**28  # at most so many values of points in clusters are kept,
 TIMES = 4  # and no more than so many for each number of the data
 EACH = 2**-51  # of a difference of costs and prices, for each feature, more than rounding can be
 CAREFUL = 4e-7  # more than float32 rounds by
+LINE = 64  # bytes of a line of the cache
 UNKNOWN = -3e38  # slack of a point that must be evaluated, whatever the drift
 QUICK = 0.5  # a step that leaves less than this share is quick
 FORGET = 0.9  # what is left of the pace of the last step when none is taken
@@ -97,6 +98,14 @@ class SizeBounds:
         return prices - zero
 
 
+def lines(shape: tuple[int, int]) -> FloatArray:
+    """An empty array that begins at a line of the cache, so that no register reads two."""
+    size = shape[0] * shape[1]
+    room = np.empty(size + LINE // 8)
+    first = -room.ctypes.data % LINE // 8
+    return room[first : first + size].reshape(shape)
+
+
 def kept_values(points: int, features: int, clusters: int) -> int:
     """How many values of points in clusters a state keeps, in float32."""
     number = points * clusters
@@ -157,7 +166,7 @@ class TransportState:
     def table(self) -> tuple[FloatArray, FloatArray]:
         """All costs, in rows of whole blocks of eight, and the centers for which they are known."""
         if self._table is None:
-            costs = np.empty((self.points.n, -(-self.k // 8) * 8))
+            costs = lines((self.points.n, -(-self.k // 8) * 8))
             self._table = costs, np.full((self.k, self.points.n_features), np.nan)
         return self._table
 

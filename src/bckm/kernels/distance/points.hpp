@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/lines.hpp"
+
 namespace bckm {
 
 // A view of every `step`-th of `n * step` points. Equal points may be listed once (`rows` names the
@@ -33,10 +35,10 @@ constexpr std::int64_t padded(std::int64_t k) { return (k + 7) / 8 * 8; }
 struct PricedCenters {
     std::int64_t k;
     std::int64_t dims;
-    const double* centers;        // (k, dims)
-    const double* prices;         // (k,)
-    std::vector<double> columns;  // centers in blocks of features, (padded k / 8, dims, 8)
-    double max_price;             // largest absolute price
+    const double* centers;  // (k, dims)
+    const double* prices;   // (k,)
+    Lines<double> columns;  // centers in blocks of features, (padded k / 8, dims, 8)
+    double max_price;       // largest absolute price
 
     PricedCenters(const double* centers, const double* prices, std::int64_t k, std::int64_t dims);
 };

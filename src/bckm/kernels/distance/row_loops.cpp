@@ -266,22 +266,32 @@ Least least(const double* value, const double* shift, std::int64_t k) {
     return Leading::joined(even, odd).first();
 }
 
-template <int parts>
+// In `strands` parts of the rows that do not wait for each other; the first row wins a tie.
+template <int parts, int strands>
 void some_moves(const double* cost, std::int64_t width, const std::int32_t* which,
                 std::int64_t count, const double* own, double* move, std::int32_t* top) {
-    Leading leading[parts];
-    for (std::int64_t r = 0; r < count; ++r) {
+    Leading leading[strands][parts];
+    const auto read = [=](Leading* to, std::int64_t r) {
         const double* row = cost + which[r] * width;
         const Doubles here = all(own[which[r]]);
         const Integers name = all(static_cast<std::int64_t>(which[r]));
         BCKM_UNROLL
-        for (int p = 0; p < parts; ++p) leading[p].offer(load(row + p * lanes) - here, name);
+        for (int p = 0; p < parts; ++p) to[p].offer(load(row + p * lanes) - here, name);
+    };
+    const std::int64_t strand = count / strands;
+    for (std::int64_t r = 0; r < strand; ++r) {
+        BCKM_UNROLL
+        for (int s = 0; s < strands; ++s) read(leading[s], s * strand + r);
     }
+    for (std::int64_t r = strands * strand; r < count; ++r) read(leading[strands - 1], r);
     BCKM_UNROLL
     for (int p = 0; p < parts; ++p) {
+        BCKM_UNROLL
+        for (int s = 1; s < strands; ++s)
+            leading[0][p].offer(leading[s][p].value, leading[s][p].at);
         std::int64_t at[lanes];
-        store(move + p * lanes, leading[p].value);
-        store(at, leading[p].at);
+        store(move + p * lanes, leading[0][p].value);
+        store(at, leading[0][p].at);
         for (int q = 0; q < lanes; ++q) top[p * lanes + q] = static_cast<std::int32_t>(at[q]);
     }
 }
@@ -292,10 +302,11 @@ void moves(const double* cost, std::int64_t width, std::int64_t from, std::int64
     constexpr int parts = lanes == 8 ? 8 : 4, half = parts / 2;  // as many as registers hold
     std::int64_t i = from;
     for (; i + parts * lanes <= to; i += parts * lanes)
-        some_moves<parts>(cost + i, width, which, count, own, move + i, top + i);
+        some_moves<parts, 1>(cost + i, width, which, count, own, move + i, top + i);
     for (; i + half * lanes <= to; i += half * lanes)
-        some_moves<half>(cost + i, width, which, count, own, move + i, top + i);
-    for (; i < to; i += lanes) some_moves<1>(cost + i, width, which, count, own, move + i, top + i);
+        some_moves<half, 2>(cost + i, width, which, count, own, move + i, top + i);
+    for (; i < to; i += lanes)
+        some_moves<1, 4>(cost + i, width, which, count, own, move + i, top + i);
 }
 
 void offer(const double* cost, std::int64_t width, std::int32_t name, double here, double* move,

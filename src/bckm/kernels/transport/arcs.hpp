@@ -140,7 +140,7 @@ private:
     std::vector<double> limit;  // (k, width): of slacks, or `near` if that is less
     std::vector<double> near;   // (k, width): bounds on moves that are not listed, but for those
                                 // of implicit points that have more slack than `reach`
-    std::vector<double> move;   // (k, width): cheapest move that is listed, or the limit
+    Lines<double> move;         // (k, width): cheapest move that is listed, or the limit
     std::vector<std::int32_t> top;          // (k, width): its fragment
     std::vector<std::int32_t> list_of;      // (k, k): the list of each pair, or none
     std::vector<std::vector<Move>> listed;  // heaps; samples that have left are still in there

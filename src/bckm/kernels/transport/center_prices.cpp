@@ -15,17 +15,22 @@ constexpr std::int64_t most_rounds = 10, fewest_rounds = 2, round_work = 2000000
 class AllArcs {
 public:
     explicit AllArcs(const Network& net)
-        : nodes(net.k + 1), net(net), leaving(nodes * nodes, infinity),
-          entering(nodes * nodes, infinity), exact(nodes * nodes, 1) {
+        : nodes(padded(net.k + 1)), net(net), leaving(nodes * nodes, infinity),
+          entering(nodes * nodes), exact(nodes * nodes, 1) {
         const std::int64_t hub = net.k;
         for (std::int64_t a = 0; a < net.k; ++a) {
-            for (std::int64_t b = 0; b < net.k; ++b) {
-                put(a, b, net.move[a * net.width + b]);
-                exact[a * nodes + b] = !net.exact_move || a == b || net.top[a * net.width + b] >= 0;
-            }
-            if (net.hub_flow[a] < net.hub_capacity[a]) put(a, hub, 0.0);
-            if (net.hub_flow[a] > 0) put(hub, a, 0.0);
+            const double* move = net.move + a * net.width;
+            std::copy(move, move + net.k, leaving.data() + a * nodes);
+            if (net.hub_flow[a] < net.hub_capacity[a]) leaving[a * nodes + hub] = 0.0;
+            if (net.hub_flow[a] > 0) leaving[hub * nodes + a] = 0.0;
+            if (!net.exact_move) continue;
+            for (std::int64_t b = 0; b < net.k; ++b)
+                exact[a * nodes + b] = a == b || net.top[a * net.width + b] >= 0;
         }
+        for (std::int64_t from = 0; from < nodes; from += 8)  // whole lines are written
+            for (std::int64_t b = 0; b < nodes; ++b)
+                for (std::int64_t a = from; a < from + 8; ++a)
+                    entering[b * nodes + a] = leaving[a * nodes + b];
     }
 
     const double* from(std::int64_t v) const { return leaving.data() + v * nodes; }
@@ -40,31 +45,27 @@ public:
     bool tighten(std::int64_t a, std::int64_t b) {
         if (exact[a * nodes + b]) return false;
         exact[a * nodes + b] = 1;
-        put(a, b, net.exact_move(a, b));
+        leaving[a * nodes + b] = entering[b * nodes + a] = net.exact_move(a, b);
         return true;
     }
 
-    const std::int64_t nodes;
+    const std::int64_t nodes;  // in whole registers: no arcs lead to or from those beyond the hub
 
 private:
-    void put(std::int64_t a, std::int64_t b, double arc) {
-        leaving[a * nodes + b] = entering[b * nodes + a] = arc;
-    }
-
     const Network& net;
-    std::vector<double> leaving, entering;
+    Lines<double> leaving, entering;
     std::vector<char> exact;
 };
 
 // How far the price of each node may rise (or fall) while that of `still` stays: shortest paths by
 // reduced costs. A node is reached once the last arc to it is exact. Nothing if bounds were raised.
-std::vector<double> permitted(AllArcs& arcs, const std::vector<double>& price, std::int64_t still,
-                              bool falling) {
+Lines<double> permitted(AllArcs& arcs, const std::vector<double>& price, std::int64_t still,
+                        bool falling) {
     const RowLoops& loops = row_loops();
     const std::int64_t nodes = arcs.nodes;
-    std::vector<double> length(nodes, infinity), signed_price(nodes), seen(nodes, 0.0);
-    std::vector<std::int64_t> from(nodes, still);
-    for (std::int64_t v = 0; v < nodes; ++v) signed_price[v] = falling ? -price[v] : price[v];
+    Lines<double> length(nodes, infinity), signed_price(nodes, 0.0), seen(nodes, 0.0);
+    Lines<std::int64_t> from(nodes, still);
+    for (std::size_t v = 0; v < price.size(); ++v) signed_price[v] = falling ? -price[v] : price[v];
     length[still] = 0.0;
     Least next{0.0, still};
     while (next.value < infinity) {
@@ -112,9 +113,9 @@ bool center_prices(const Network& net, std::vector<double>& price) {
         std::any_of(net.hub_capacity, net.hub_capacity + k, [](std::int64_t r) { return r > 0; });
     const std::int64_t still = free ? k : 0;  // the node whose price stays
     AllArcs arcs(net);
-    const std::vector<double> up = permitted(arcs, price, still, false);
+    const Lines<double> up = permitted(arcs, price, still, false);
     if (up.empty()) return false;
-    const std::vector<double> down = permitted(arcs, price, still, true);
+    const Lines<double> down = permitted(arcs, price, still, true);
     if (down.empty()) return false;
     double most = 0.0;
     for (std::int64_t v = 0; v < nodes; ++v)

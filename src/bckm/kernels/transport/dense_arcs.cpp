@@ -45,7 +45,7 @@ void DenseArcs::find_costs(const Points& points, const CostTable& table) {
             for (std::int64_t t = 0; t < dims; ++t)
                 table.centers[moved[q] * dims + t] = known ? place[q * dims + t] : NAN;
     };
-    std::vector<double> minus(priced_.prices, priced_.prices + k);
+    Lines<double> minus(priced_.prices, priced_.prices + k);
     for (double& one : minus) one = -one;
     std::vector<std::int64_t> which(n);
     std::iota(which.begin(), which.end(), 0);
@@ -67,7 +67,7 @@ void DenseArcs::find_costs(const Points& points, const CostTable& table) {
 }
 
 void DenseArcs::choose(const std::vector<double>& price) {
-    std::vector<double> minus(k);
+    Lines<double> minus(k);
     for (std::int64_t i = 0; i < k; ++i) minus[i] = -price[i];
     parallel(chunks(n), threads_, [&](std::int64_t c, int) {
         choose_some(c * chunk, std::min(n, (c + 1) * chunk), minus.data());
@@ -117,7 +117,7 @@ void DenseArcs::transfer(std::int32_t j, std::int32_t to) {
     place_[j] = static_cast<std::int32_t>(member_[to].size());
     member_[to].push_back(j);
     loops_.offer(cost_, width, j, own_[j], move_.data() + to * width, top_.data() + to * width);
-    move_[to * width + to] = infinity;
+    bar(to);
 }
 
 double DenseArcs::prove(const std::vector<double>& price, float* slack) {
@@ -165,6 +165,11 @@ void DenseArcs::renew(std::int64_t a) {
                      top_.data() + a * width);
         from = to;
     }
+    bar(a);
+}
+
+void DenseArcs::bar(std::int64_t a) {
+    double* move = move_.data() + a * width;
     move[a] = infinity;
     for (std::int64_t b = k; b < width; ++b) move[b] = infinity;
 }

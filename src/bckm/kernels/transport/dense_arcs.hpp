@@ -65,14 +65,16 @@ private:
     void choose_some(std::int64_t from, std::int64_t to, const double* minus_price);
     void list_members();
     void renew(std::int64_t a);
+    // No move leads from a to itself, or to the clusters beyond the last that fill its row.
+    void bar(std::int64_t a);
 
     const PricedCenters& priced_;
     const RowLoops& loops_ = row_loops();
     const int threads_;
     std::int32_t* label_;
     double* cost_;                     // (n, width)
-    std::vector<double> move_;         // (k, width)
-    std::vector<std::int32_t> top_;    // (k, width)
+    Lines<double> move_;               // (k, width)
+    Lines<std::int32_t> top_;          // (k, width)
     std::vector<char> is_stale_;       // (k,): whether any arcs of a cluster are to be found anew
     std::vector<char> stale_;          // (k, width / 8): which blocks of them
     std::vector<double> own_;          // (n,): the cost of each point where it is

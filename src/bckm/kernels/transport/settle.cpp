@@ -121,9 +121,10 @@ private:
     // them where there are many clusters: far ones would raise all prices by much, and then few
     // short arcs stay short. False if there is none.
     bool search() {
-        distance.assign(arcs.width + 8, infinity);
-        previous.assign(k + 1, none);
-        used.assign(k + 1, 0.0);
+        const std::int64_t nodes = padded(k + 1);  // whole registers: those beyond are never near
+        distance.assign(nodes, infinity);
+        previous.assign(nodes, none);
+        used.assign(nodes, 0.0);
         deficits.clear();
         queue.clear();
         std::int64_t missing = 0;
@@ -144,8 +145,11 @@ private:
 
     // All arcs from a node in one vectorized loop are quicker than a heap.
     void search_all_arcs(std::int64_t missing) {
-        hidden.assign(k + 1, 0.0);
-        const auto nearest = [this] { return loops.least(distance.data(), hidden.data(), k + 1); };
+        const std::int64_t nodes = padded(k + 1);
+        hidden.assign(nodes, 0.0);
+        level.assign(nodes, 0.0);
+        std::copy(price.begin(), price.end(), level.begin());
+        const auto nearest = [=] { return loops.least(distance.data(), hidden.data(), nodes); };
         for (Least next = nearest(); missing > 0 && next.at >= 0;) {
             const std::int64_t u = next.at;
             hidden[u] = infinity;  // a node that was reached keeps its distance: no way is shorter
@@ -155,8 +159,9 @@ private:
                 next = nearest();
                 continue;
             }
-            next = loops.relax(arcs.from(u), price[u], horizon, price.data(), hidden.data(), u, k,
-                               distance.data(), previous.data(), dense ? nullptr : used.data());
+            next = loops.relax(arcs.from(u), price[u], horizon, level.data(), hidden.data(), u,
+                               arcs.width, distance.data(), previous.data(),
+                               dense ? nullptr : used.data());
             if (distance[k] + hidden[k] < next.value) next = {distance[k], k};
         }
     }
@@ -306,10 +311,11 @@ private:
     ShortArcs short_arcs;
     std::int64_t raises = 0;
     const RowLoops& loops = row_loops();
-    std::vector<double> distance, used, hidden;
+    Lines<double> distance, used, hidden;  // (padded k + 1)
+    Lines<double> level;                   // the prices, during a search of all arcs
     std::vector<char> reached;
     std::vector<Waiting> queue;
-    std::vector<std::int64_t> previous;
+    Lines<std::int64_t> previous;
     std::vector<std::int64_t> deficits;
     std::vector<Hop> hops;
     double horizon = 0.0;
