@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 import bckm
 from bckm._core.deadline import Deadline, TimeUp
-from bckm.blocks import coordinator
+from bckm.blocks import attempt, coordinator
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.coordinator import Coordinator
 from bckm.blocks.labeling import label_block
@@ -221,6 +221,35 @@ def test_more_rows_between_equal_centers_than_a_message_may_hold():
 
 
 @compiled
+@pytest.mark.parametrize("away", [coordinator.AWAY, ()])
+@pytest.mark.parametrize(("noise", "seed"), [(1e-6, 1), (1e-9, 0), (1e-9, 3)])
+def test_there_are_labels_where_rows_at_borders_are_far_too_many(noise, seed, away, monkeypatch):
+    """Nothing is proven to be the best, but sizes are right and the bound is one."""
+    monkeypatch.setattr(coordinator, "AWAY", away)
+    rng, k, n = np.random.default_rng(seed), 20, 30_000
+    X, _ = noisy_lattice(n, noise, seed)
+    places = rng.integers(0, 3, (k - 4, 4)).astype(float)
+    places = np.concatenate([places, places[rng.integers(0, k - 4, 4)]])
+    lower = upper = np.full(k, n // k)
+    best = bckm.assign_to(X, places, bckm.Constraints(size_min=n // k, size_max=n // k)).inertia
+    found = []
+    for ends in ([], [100, 20_000]):
+        c = coordinated(X, lower, upper, ends=ends, share=0.1, most=400)
+        centers = c.frame.inside(places)
+        step = c.step(centers, np.zeros(k))
+        labels = labels_of(c, step)
+        assert np.bincount(labels, minlength=k).tolist() == [n // k] * k
+        cost = np.square(c.frame.inside(X) - centers[labels]).sum()
+        assert step.cost == pytest.approx(cost, rel=1e-9)
+        exact = best / c.frame.x_scale**2
+        assert step.bound <= exact * (1 + 1e-12)
+        assert exact * (1 - 1e-12) <= step.cost <= 1.03 * exact
+        found.append(step)
+    assert np.array_equal(found[0].means, found[1].means)
+    assert found[0].bound == found[1].bound
+
+
+@compiled
 def test_masses_of_equal_rows_are_divided():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 3))[rng.integers(0, 6, 30_000)]
@@ -280,7 +309,7 @@ def test_labels_are_best_at_the_prices_but_for_exceptions():
 @compiled
 def test_labels_within_the_bounds_have_to_do_where_none_are_proven(monkeypatch):
     monkeypatch.setattr(Settling, "beyond", lambda self, prices: 1.0)
-    monkeypatch.setattr(coordinator, "ROUNDS", 3)
+    monkeypatch.setattr(attempt, "ROUNDS", 3)
     X = np.random.default_rng(2).normal(size=(20_000, 3))
     lower = upper = np.full(8, 2500)
     c = coordinated(X, lower, upper, share=0.1)

@@ -21,6 +21,7 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer
 from bckm.blocks.drawn import Drawn
 from bckm.blocks.equal_rows import united
+from bckm.blocks.gathering import unproven_labels
 from bckm.blocks.holder import QuickHolder
 from bckm.blocks.look import scan
 from bckm.blocks.look_model import Model
@@ -37,6 +38,7 @@ from bckm.kernels import missing
 
 ROUNDS = 40  # looks, after which labels within the bounds have to do
 DUAL = 1e-11  # of the cost: labels so near to the dual value of a look are proven by it
+STALLED, RISE = 13, 1e-12  # looks that raise the dual by no more, after which it is the same
 GROW, PATIENCE = 2.0, 2  # from the third look on, prices are trusted so many times less each time
 SAMPLING = 0.35  # times sqrt(k / sample): share of the samples that are wrong at first
 REST = 0.3  # share of those of a first step that are wrong in the next one, about
@@ -89,7 +91,7 @@ class Attempt:
         self.looks = 0  # before those that bring rows
         self.ends = ENDS  # how often moves may still be asked for, after these
         self.sampled: RowModel | None = None  # where the step began
-        self.highest = -np.inf  # dual value, if no labels were found
+        self.best: Best | None = None  # if no labels were found that are proven
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -118,12 +120,14 @@ class Attempt:
         first: FloatArray | None = None
         best: Best | None = None
         spare: tuple[Seen, Parts] | None = None  # labels within the bounds, in case none is proven
-        back = 0
+        back = still = 0
         for number in range(ROUNDS):
             seen = self.look(p, plan, number + self.looks)
             if first is None:
                 first = np.abs(seen.gradient)
             fell = best is not None and seen.dual < best.dual
+            rose = best is None or seen.dual > best.dual + RISE * abs(best.dual)
+            still = 0 if rose else still + 1
             model, tried = self.settle(seen, fell=fell)
             if isinstance(tried, Settled):
                 return self.done(seen, tried, first, begin, before, memory)
@@ -176,14 +180,15 @@ class Attempt:
                 GROW ** max(0.0, number + 1 - PATIENCE),
             )
             del seen, model, tried  # the next look brings as many rows
-            if self.planner.is_lost:
+            if self.planner.is_lost or still >= STALLED:
                 break
-        self.highest = -np.inf if best is None else best.dual
-        if spare is None or best is None or first is None:
+        assert best is not None
+        assert first is not None
+        self.best = best
+        labels = unproven_labels(self, spare)
+        if labels is None:
             raise TooManyTiedError
-        seen, parts = spare
-        found = self.settling(seen).unproven(parts, best.dual)
-        return self.done(seen, found, first, begin, before, memory)
+        return self.done(*labels, first, begin, before, memory)
 
     def begin(self, prices: FloatArray, memory: Memory | None) -> tuple[FloatArray, Plan]:
         """First prices, from the sample, and what to ask for."""
@@ -357,26 +362,6 @@ class Attempt:
         if settling is not None and settling.beyond(to) <= HOPELESS:
             tried = settling.settled(to, self.deadline)
         return model, tried
-
-    def with_labels_of(self, step: Step) -> Step:
-        """A step at other centers with the cost of its labels here, and the bound that was found.
-
-        Labels follow from those centers, means do not.
-        """
-        settled, centers = step.settled, self.centers
-        k = self.k
-        plan = Plan(np.zeros((k, k)), np.zeros(k))  # no rows
-        seen = self.look(settled.prices, plan, ROUNDS)
-        highest = max(self.highest, seen.dual)
-        here = np.square(centers - settled.means).sum(axis=1)
-        there = np.square(step.question.centers - settled.means).sum(axis=1)
-        cost = max(settled.cost + float(settled.sizes @ (here - there)), 0.0)
-        rounding = settled.cost - settled.gap - settled.bound
-        bound = max(min(highest, cost) - max(rounding, 0.0), 0.0)
-        means = np.where(settled.sizes[:, None] > 0, settled.means, centers)
-        settled = replace(settled, cost=cost, bound=bound, gap=cost - highest, means=means)
-        passes = step.passes + len(self.log)
-        return replace(step, settled=settled, passes=passes, log=(*self.log, *step.log))
 
     def done(
         self,

@@ -209,6 +209,13 @@ class Settling:
         bound = max(min(dual, found.cost) - rounding, 0.0)
         return replace(found, bound=bound, gap=found.cost - dual)
 
+    def anyhow(self, dual: float, deadline: Deadline) -> Settled:
+        """The best labels of the returned rows within the bounds, whatever other rows permit."""
+        lower, upper = np.maximum(self.lower - self.rest, 0), self.upper - self.rest
+        found = self._labels(self.question.prices, lower, upper, deadline, anyhow=True)
+        assert not isinstance(found, Short)
+        return self.unproven(found[1], dual)
+
     def beyond(self, prices: FloatArray) -> float:
         """How far prices are beyond what rows that were not returned permit; see `Short`."""
         return self.pairs.beyond(prices - self.question.prices, self.reach)
@@ -217,9 +224,18 @@ class Settling:
         return Short(prices, self.beyond(prices), parts)
 
     def _labels(
-        self, prices: FloatArray, lower: IntArray, upper: IntArray, deadline: Deadline
+        self,
+        prices: FloatArray,
+        lower: IntArray,
+        upper: IntArray,
+        deadline: Deadline,
+        *,
+        anyhow: bool = False,
     ) -> tuple[FloatArray, Parts] | Short:
-        """Optimal labels of the rows alone, within bounds less the rest, with prices."""
+        """Optimal labels of the rows alone, within bounds less the rest, with prices.
+
+        `anyhow`: also if that takes long, or other rows are needed for a proof.
+        """
         if missing:
             return self._labels_by_highs(lower, upper, deadline)
         k, centers, number = self.k, self.question.centers, self.number
@@ -235,10 +251,12 @@ class Settling:
         # where many are at a border, Newton's method, which goes by densities, is lost
         if tied < state.infeasibility / 2 and state.infeasibility > ENOUGH * k:
             newton(state, centers, ENOUGH * k, deadline)
-            if state.infeasibility > MANY * k and self.beyond(state.prices) > 0:
+            far = state.infeasibility > MANY * k and self.beyond(state.prices) > 0
+            if far and not anyhow:
                 return self._short(state.prices)
         # other rows may be needed: paths that take long are not worth their time
-        rounds = ROUNDS * int(k + state.infeasibility) if self.rest.any() else NO_LIMIT
+        hurry = self.rest.any() and not anyhow
+        rounds = ROUNDS * int(k + state.infeasibility) if hurry else NO_LIMIT
         budget = min(ROWS * k + 4 * int(state.infeasibility), max(2 * k, BYTES // (16 * k)))
         settled = native.settle(
             points,
