@@ -98,7 +98,8 @@ def _gathered(attempt: Attempt, best: Best) -> tuple[Seen, Settled] | None:
     task, k, n, prices = attempt.task, attempt.k, attempt.n, best.prices
     model = task.sample.part(task.sample.stride)
     model.go(attempt.centers, prices, attempt.deadline)
-    borders = model.borders(model.supply * (n / max(1.0, float(model.supply.sum()))))
+    supply = np.asarray(model.supply, np.float64)
+    borders = model.borders(supply * (n / max(1.0, float(supply.sum()))))
     number = len(attempt.log)
     seen = attempt.look(prices, Plan(np.zeros((k, k)), np.zeros(k)), number)
     goal = TIMES * _over(seen, task.lower, task.upper)
@@ -115,7 +116,7 @@ def _gathered(attempt: Attempt, best: Best) -> tuple[Seen, Settled] | None:
         )
         singles = singles.and_those(near).and_those(beyond)
         taken = singles.beside(seen.answer.taken)
-        held = np.bincount(taken.label, taken.number, k)
+        held = np.bincount(taken.label, taken.number, k).astype(np.float64)
         if _suffice(seen, held, task.lower, task.upper):
             seen = replace(seen, answer=replace(seen.answer, taken=taken))
             return seen, attempt.settling(seen).anyhow(best.dual, attempt.deadline)
