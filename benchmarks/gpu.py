@@ -213,7 +213,8 @@ def probed(X: Any, centers: Any, frame: Any) -> tuple[float | None, Any]:
 @contextmanager
 def watched() -> Iterator[dict[str, list[float]]]:
     """Seconds in looks, and when each of them ended."""
-    seen: dict[str, list[float]] = {"look": [], "borders": []}
+    names = ("look", "gaps", "moved", "moves", "borders", "tied")
+    seen: dict[str, list[float]] = {name: [] for name in names}
     before = {name: getattr(GpuHolder, name) for name in seen if hasattr(GpuHolder, name)}
 
     def watching(name: str, ask: Any) -> Any:

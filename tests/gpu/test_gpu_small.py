@@ -8,8 +8,8 @@ import pytest
 
 import bckm
 from bckm.blocks.borders import bin_ends
+from bckm.blocks.gap_counts import others_of
 from bckm.blocks.gpu.cupy_passes import CupyPasses
-from bckm.blocks.gpu.passes import Gaps
 from tests.gpu.test_gpu_passes import check_best
 from tests.support.device_problems import check_result, device_problem
 from tests.support.looks import drawn_question
@@ -33,13 +33,13 @@ def test_every_kernel(d, dtype):
     assert passes.slacks(label, slack, 11).sum() <= len(X)
     depth = np.full(11, bin_ends()[-1])
     assert passes.bordering(rows, label, slack, 5, depth, 0)[0].size <= len(X)
-    assert passes.strata(label, slack, 5, depth.astype(np.float32), 1)[0].size <= len(X)
-    place = np.where(np.arange(11) < 4, np.arange(11), -1).astype(np.int32)
-    targets = np.tile(np.arange(11) % 2, (4, 1)).astype(np.uint8)
-    gaps = passes.least_gaps(rows, label, passes.rows_of(label, place), place, targets)
-    limit = np.full(11, bin_ends()[200], np.float32)
-    for which, to in ((Gaps(None, label, slack), None), (gaps, targets)):
-        assert passes.moves(rows, label, which, limit, to)[0].size <= 11 * len(X)
+    other, counts = (
+        others_of(question.centers, question.prices, question.centers),
+        passes.counted(label, 11),
+    )
+    assert passes.gaps(rows, label, counts, other, 1e3, None).sum() == len(X) * other.shape[1]
+    limit = np.full(other.shape, 1.0)
+    assert passes.moves(rows, label, counts, other, limit, 1e3)[0].size <= 11 * len(X)
     went = 0.1 * np.random.default_rng(d).normal(size=11)
     question = replace(question, prices=question.prices + went)
     passes.ask(question, X.dtype)
@@ -47,6 +47,7 @@ def test_every_kernel(d, dtype):
     check_best(X, question, label, slack)
     if len(index):
         assert passes.moved(rows, label, index, before).counts.sum() == 0
+        assert passes.between(before, label, index, other).sum() == len(index)
     assert passes.counted(label, 11).sum() == len(X)
     assert passes.sampled(rows, 5, 0.3, 1).size < len(X)
     assert passes.within(slack, 1e30).size <= len(X)

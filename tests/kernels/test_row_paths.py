@@ -32,12 +32,18 @@ class Case:
     def k(self):
         return len(self.centers)
 
+    @property
+    def other(self):
+        """All other clusters of each, (k, k - 1)."""
+        each = np.arange(self.k)
+        return (each[:, None] + each[1:]).astype(np.int32) % self.k
+
     def paths(self, limit):
-        counts = np.bincount(self.label, minlength=self.k)
-        limits = np.full(self.k, limit)
-        return native.RowPaths(
-            self.centers, self.prices, counts, self.lower, self.upper, limits
-        ), limits
+        """Paths, and limits of all pairs, (k, k)."""
+        counts, limits = np.bincount(self.label, minlength=self.k), np.full((self.k, self.k), limit)
+        of_pairs = np.take_along_axis(limits, self.other.astype(np.int64), axis=1)
+        bounds = (counts, self.lower, self.upper)
+        return native.RowPaths(self.centers, self.prices, *bounds, self.other, of_pairs), limits
 
     def add(self, paths, near):
         row, cluster = np.nonzero(near & (np.arange(self.k) != self.label[:, None]))
@@ -49,36 +55,23 @@ class Case:
     def settled(self, limit, more):
         """Prices in the end, and how often more was asked for."""
         paths, limits = self.paths(limit)
-        self.add(paths, self.gap <= limits[self.label][:, None])
-        asks = 0
+        self.add(paths, self.gap <= limits[self.label])
+        asks, other = 0, self.other.astype(np.int64)
         while (found := paths.run(50)) != SETTLED:
             assert found != STUCK
             if found != ASKING:
                 continue
             asks += 1
-            asked, targets, known = paths.asked, paths.targets > 0, paths.known
-            far = np.zeros((self.k, self.k), bool)
-            far[asked] = targets
-            raised = np.array(
-                [
-                    self.next_limit(a, to, least, more)
-                    for a, to, least in zip(asked, targets, known, strict=True)
-                ]
-            )
-            limit_of = np.full(self.k, -1.0)
-            limit_of[asked] = raised
-            near = far[self.label] & (self.gap <= limit_of[self.label][:, None])
-            paths.raise_limits(raised)
-            self.add(paths, near)
+            assert paths.asked.any()
+            for a, j in np.argwhere(paths.asked > 0):
+                b = other[a, j]
+                gaps = np.sort(self.gap[self.label == a][:, b])
+                beyond = gaps[gaps > limits[a, b]]
+                limits[a, b] = beyond[more - 1] if beyond.size >= more else np.inf
+            paths.raise_limits(np.take_along_axis(limits, other, axis=1))
+            self.add(paths, self.gap <= limits[self.label])
             assert asks < 1000
         return self.prices + paths.prices, paths.sizes, asks
-
-    def next_limit(self, a, targets, least, more):
-        """The gap up to which some more points lie."""
-        targets = targets & (np.arange(self.k) != a)
-        gaps = np.sort(self.gap[self.label == a][:, targets].min(axis=1, initial=np.inf))
-        beyond = gaps[gaps > least]
-        return float(beyond[more - 1]) if beyond.size >= more else np.inf
 
     def optimum(self):
         """What the best labels within the bounds cost, by an assignment to single seats."""
@@ -128,7 +121,7 @@ def test_too_few_samples_are_told():
     case = Case(2, 30, 3)
     case.lower = case.upper = np.array([20, 20, 20])
     paths, limits = case.paths(np.inf)
-    case.add(paths, case.gap <= limits[case.label][:, None])
+    case.add(paths, case.gap <= limits[case.label])
     assert paths.run(1000) == STUCK
 
 
@@ -157,7 +150,13 @@ def test_what_does_not_fit_is_refused():
         paths.add_rows(case.X[:1], row, np.array([3], np.int32), none, 1.0)
     with pytest.raises(ValueError, match="clusters that there are"):
         paths.add_moves(row, np.array([-1], np.int32), np.zeros(1))
-    with pytest.raises(ValueError, match="one limit per cluster that was asked for"):
-        paths.raise_limits(np.ones(2))
+    with pytest.raises(ValueError, match="one limit per pair"):
+        paths.raise_limits(np.ones((2, 2)))
+    bounds, limits = (case.lower, case.upper), np.ones((3, 2))
     with pytest.raises(ValueError, match="one size and two bounds"):
-        native.RowPaths(case.centers, case.prices, row, case.lower, case.upper, np.ones(3))
+        native.RowPaths(case.centers, case.prices, row, *bounds, case.other, limits)
+    sizes = (np.array([20, 0, 0]), *bounds)
+    with pytest.raises(ValueError, match="a limit of each"):
+        native.RowPaths(case.centers, case.prices, *sizes, case.other, limits[:2])
+    with pytest.raises(ValueError, match="other clusters"):
+        native.RowPaths(case.centers, case.prices, *sizes, case.other - 1, limits)

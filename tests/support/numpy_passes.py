@@ -17,11 +17,14 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import Drawn, levels
-from bckm.blocks.gpu.passes import Gaps, Near, Tally
+from bckm.blocks.gap_counts import BINS as BINS_OF_GAPS
+from bckm.blocks.gap_counts import Flow
+from bckm.blocks.gap_counts import bin_of as gap_bin
+from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.look import as_float32_below, best_labels, scan
 from bckm.blocks.question import Question
 from bckm.blocks.settling import rounding_of_gaps
-from bckm.blocks.survey import hashed, sampled
+from bckm.blocks.survey import sampled
 
 
 class _Hidden:
@@ -205,63 +208,49 @@ class CupyPasses:
         value = squared_distances(question.frame.inside(rows), question.centers) - question.prices
         return np.maximum(value - value[np.arange(len(rows)), label][:, None], 0.0)
 
-    def strata(
-        self, label: DeviceArray, slack: DeviceArray, offset: int, depth: np.ndarray, draw: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        ratio = np.maximum(slack.hidden, 0) / depth[label.hidden]
-        level = np.where(ratio > 1, np.frexp(np.minimum(ratio, np.float32(1e9)))[1], 0)
-        level, number = level.astype(np.int8), np.arange(offset, offset + len(label))
-        index = np.flatnonzero(
-            hashed(number, draw) >> np.uint64(1) < np.uint64(1) << (63 - level).astype(np.uint64)
-        )
-        return index, level[index]
+    def gaps(
+        self, rows: DeviceArray, label: DeviceArray, counts: Any, other: Any, top: float, found: Any
+    ) -> DeviceArray:
+        k, m = other.shape
+        assert np.array_equal(counts, np.bincount(label.hidden, minlength=k))
+        held = np.zeros(k * m * BINS_OF_GAPS, np.int64) if found is None else found.hidden.ravel()
+        for begin in range(0, len(rows), 2**16):
+            own = label.hidden[begin : begin + 2**16]
+            gap = self._gaps(rows.hidden[begin : begin + 2**16], own)
+            place = gap_bin(np.take_along_axis(gap, other[own].astype(np.int64), axis=1), top)
+            pair = own[:, None].astype(np.int64) * m + np.arange(m)
+            held = held + np.bincount((pair * BINS_OF_GAPS + place).ravel(), minlength=held.size)
+        return DeviceArray(held.reshape(k, m, BINS_OF_GAPS).astype(np.uint32))
 
-    def rows_of(self, label: DeviceArray, place: np.ndarray) -> DeviceArray:
-        return DeviceArray(np.flatnonzero(place[label.hidden] >= 0))
+    def host(self, found: DeviceArray) -> np.ndarray:
+        return found.get()
 
-    def least_gaps(
-        self,
-        rows: DeviceArray,
-        label: DeviceArray,
-        index: DeviceArray,
-        place: np.ndarray,
-        targets: np.ndarray,
-    ) -> Gaps:
-        query, own = place[label.hidden[index.hidden]], label.hidden[index.hidden]
-        gap = self._gaps(rows.hidden[index.hidden], own)
-        others = (targets[query] > 0) & (np.arange(gap.shape[1]) != own[:, None])
-        least = np.where(others, gap, 3e38).min(axis=1, initial=3e38)
-        return Gaps(index, DeviceArray(query), DeviceArray(as_float32_below(least)))
-
-    def smallest(self, gaps: Gaps, known: np.ndarray, number: int) -> np.ndarray:
-        limit = np.full(known.size, np.inf, np.float32)
-        for query, least in enumerate(known):
-            mine = np.sort(gaps.gap.hidden[gaps.query.hidden == query])
-            mine = mine[mine > np.float32(min(least, 3e38))]
-            if mine.size >= number:
-                limit[query] = mine[number - 1]
-        return limit
+    def flow(self, before: DeviceArray, label: DeviceArray, index: DeviceArray, k: int) -> Flow:
+        pair = before.hidden.astype(np.int64) * k + label.hidden[index.hidden]
+        pair, rows = np.unique(pair, return_counts=True)
+        return Flow(pair, rows.astype(float))
 
     def moves(
         self,
         rows: DeviceArray,
         label: DeviceArray,
-        gaps: Gaps,
+        counts: Any,
+        other: np.ndarray,
         limit: np.ndarray,
-        targets: Any,
+        top: float,
     ) -> Any:
-        which = np.flatnonzero(gaps.gap.hidden <= limit[gaps.query.hidden])
-        query = gaps.query.hidden[which]
-        index = which if gaps.index is None else gaps.index.hidden[which]
-        own = label.hidden[index]
-        cost = self._gaps(rows.hidden[index], own)
-        near = (cost <= limit[query][:, None]) & (np.arange(cost.shape[1]) != own[:, None])
-        if targets is not None:
-            near &= targets[query] > 0
-        row, cluster = np.nonzero(near)
-        if row.size > self.room:
+        row, cluster, cost = [], [], []
+        for begin in range(0, len(rows), 2**16):
+            own = label.hidden[begin : begin + 2**16]
+            gap = self._gaps(rows.hidden[begin : begin + 2**16], own)
+            gap = np.take_along_axis(gap, other[own].astype(np.int64), axis=1)
+            of, j = np.nonzero(gap <= limit[own])
+            row.append(begin + of)
+            cluster.append(other[own[of], j])
+            cost.append(gap[of, j])
+        if sum(map(len, row)) > self.room:
             return None
-        return index[row], cluster.astype(np.int32), cost[row, cluster]
+        return tuple(np.concatenate(one) for one in (row, cluster, cost))
 
     def within(self, slack: DeviceArray, most: float) -> np.ndarray:
         return np.flatnonzero(slack.hidden <= most)

@@ -135,7 +135,7 @@ class Attempt:
                 state.take(seen.question, seen.answer)
                 if state.infeasibility <= max(self.k, PATHS):
                     self.ends -= 1
-                    lead(state, self.task.lower, self.task.upper, self.deadline)
+                    lead(state, self.task.lower, self.task.upper, self.task.threads, self.deadline)
                     ended = state.settled()
                     if ended is not None:
                         return self.done(state, ended, first, begin, before, memory)
@@ -213,15 +213,13 @@ class Attempt:
         centers, deadline = self.centers, self.deadline
         state = LookState(holder, self.task.frame, self.bounds)
         state.evaluate(centers, prices, deadline)
-        far = state.infeasibility > FAR * self.n and self.n > ALL
-        if far:
+        if not state.counts_all and state.infeasibility > FAR * self.n and self.n > ALL:
             lesson = None if memory is None else memory.lesson
             model = self.sample.model(centers, prices, lesson, deadline)
             state.evaluate(centers, model.prices, deadline)
         target = max(ENOUGH * self.k, PATHS)
-        if not missing:
-            approach(state, centers, target, self.task.threads, deadline, quick=not far)
-        lead(state, self.task.lower, self.task.upper, deadline)
+        approach(state, target, self.task.threads, deadline)
+        lead(state, self.task.lower, self.task.upper, self.task.threads, deadline)
         self.looks, self.log = state.looks, state.log
         return state
 

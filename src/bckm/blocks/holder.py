@@ -11,7 +11,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import Answer
 from bckm.blocks.borders import Borders
-from bckm.blocks.drawn import Drawn
+from bckm.blocks.gap_counts import Flow
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import Question
 from bckm.blocks.row_moves import Moves
@@ -76,36 +76,26 @@ class QuickHolder(Holder, Protocol):
     def borders(self, question: Question, goal: FloatArray) -> Borders:
         """So many rows of each cluster that are nearest to others, where the last look was."""
 
-    def strata(self, question: Question, goal: float) -> Drawn:
-        """So many rows of each cluster near borders, and ever fewer farther from them.
+    def gaps(self, question: Question, other: NDArray[np.int32], top: float) -> NDArray[np.uint32]:
+        """How many rows of each cluster cost how much more in others, (k, m, bins).
 
-        Where the last look was; of rows with twice the slack half as many are drawn.
+        Where the last look was; see `GapCounts`.
+        """
+
+    def moved(self) -> Flow:
+        """Rows that the last look moved from where the look before it was.
+
+        None if that was at other centers, or where they are too many to be told.
         """
 
     def tied(self, slack: float) -> bool:
         """Whether any row had at most so much slack in the last look."""
 
-    def depth(self, goal: FloatArray) -> FloatArray:
-        """The slack that so many rows of each cluster, or some more, had in the last look, (k,).
+    def moves(
+        self, question: Question, other: NDArray[np.int32], limit: FloatArray, top: float
+    ) -> Moves | None:
+        """All moves from each cluster to others of it up to limits, (k, m), or some more.
 
-        Infinite where there are not so many.
-        """
-
-    def moves(self, question: Question, limit: FloatArray) -> Moves | None:
-        """All moves from each cluster up to a limit, (k,), where the last look was.
-
-        None if they are too many to be told.
-        """
-
-    def more_moves(
-        self,
-        question: Question,
-        asked: NDArray[np.int32],
-        targets: NDArray[np.uint8],
-        known: FloatArray,
-        many: int,
-    ) -> tuple[FloatArray, Moves] | None:
-        """The same from some clusters to some others (asked, k), of so many rows, or some more.
-
-        Up to the limits `known` moves are listed already. The new limits come first.
+        Where the last look was; None if they are too many to be told. No row costs more than `top`
+        there.
         """

@@ -1,6 +1,7 @@
-"""Newton's method by looks themselves, for holders whose looks cost less than a model of the rows.
+"""Prices by looks themselves, for holders whose looks cost less than a model of the rows.
 
-Such a holder keeps labels between the looks of a step and tells which rows are nearest to borders.
+Such a holder keeps labels between the looks of a step, and tells how many rows cost how much more
+in other clusters.
 """
 
 from __future__ import annotations
@@ -12,22 +13,31 @@ import numpy as np
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray
-from bckm.assign.transport_state import SizeBounds, TransportState, walk
+from bckm.assign.transport_state import SizeBounds, TransportState
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer, Taken
-from bckm.blocks.borders import LEAST, PER_WRONG, Borders, newton_direction
+from bckm.blocks.borders import Borders
 from bckm.blocks.frame import Frame
+from bckm.blocks.gap_counts import (
+    Flow,
+    GapCounts,
+    Shares,
+    others_of,
+    others_of_each,
+    top_of,
+)
 from bckm.blocks.holder import QuickHolder
 from bckm.blocks.label_exceptions import margin_of
 from bckm.blocks.question import Question
-from bckm.blocks.row_model import RowModel
 from bckm.blocks.settling import Parts, Settled, rounding_of_sums
+from bckm.kernels import missing
 
-DENSE = 0.002  # share of the rows of a cluster that a curvature is measured from, at least
-DEEP, EACH = 2.0**16, 24.0  # rows that a model has, about; of each cluster near borders
-STRATA = 5  # a model has about so many times as many as near borders
-LOOKS = 12  # at most
-SLOW, PATIENCE = 0.7, 2  # a step that leaves more than this share is slow; so many are enough
+LOOKS = 30  # at most
+WIDEST = 2**14  # features of rows that are counted, at most
+MATTER, PER_WRONG = 64.0, 2.0  # rows that a pair of clusters can give, and for each wrong one
+LEFT = 0.05  # share of the wrong samples that a model may leave
+STEPS, PATIENT = 40, 8  # Newton steps of a model, and those that help little
+SLOW, PATIENCE = 0.7, 8  # a step that leaves more than this share is slow; so many are enough
 TRIES, SHORTER = 3, (0.05, 0.6)  # a step that lowers the dual is tried again, shorter
 
 
@@ -40,6 +50,7 @@ class LookState(TransportState):
     def __init__(self, holder: QuickHolder, frame: Frame, bounds: SizeBounds) -> None:
         self.holder, self.frame, self.bounds, self.k = holder, frame, bounds, bounds.lower.size
         self.looks = 0
+        self.met = Flow.none()  # pairs between which looks moved rows, and when
         self.log: list[dict[str, Any]] = []
 
     def evaluate(
@@ -50,6 +61,8 @@ class LookState(TransportState):
         question = Question(self.frame, centers, prices, draw=self.looks)
         self.take(question, self.holder.look(question, deadline))
         self.looks += 1
+        if not self.counts_all:
+            self.met = self.met.later(self.holder.moved())
         self.log.append({"wrong": self.infeasibility, "dual": self.dual})
         return 0.0
 
@@ -82,61 +95,56 @@ class LookState(TransportState):
         """So many rows of each cluster that are nearest to others."""
         return self.holder.borders(self.question, goal)
 
-    def newton_step(self) -> FloatArray | None:
-        """Newton step; None where no sample is near a border."""
-        # all rows are there to be counted: more of them than where a sample tells of borders
-        wrong = np.maximum(np.abs(self.gradient), DENSE * self.units.sum() / self.k)
-        edges = self.borders(np.maximum(LEAST, PER_WRONG * wrong)).edges(wrong)
-        return newton_direction(edges, self.bounds, self.prices, self.gradient)
+    @property
+    def is_counted(self) -> bool:
+        """Whether rows can be counted by what they cost more elsewhere."""
+        return not missing and self.k > 1 and self.question.centers.shape[1] <= WIDEST
 
-    def modeled(self, threads: int, deadline: Deadline) -> FloatArray:
-        """Prices that are right for rows that stand for all, many of them near borders."""
-        question = self.question
-        drawn = self.holder.strata(question, max(DEEP / (STRATA * self.k), EACH))
-        points = question.frame.inside(drawn.rows)
-        model = RowModel(points, drawn.number, self.bounds, threads)
-        model.go(question.centers, self.prices, deadline)
-        model.teach(self.bounds, self.answer.counts)
-        model.solve(question.centers, deadline, exact=True)
-        return model.prices
+    @property
+    def counts_all(self) -> bool:
+        """Whether that tells of all pairs of clusters: then it leads from anywhere."""
+        return self.is_counted and others_of_each(*self.question.centers.shape) == self.k - 1
+
+    def gap_counts(self) -> GapCounts:
+        """How many rows cost how much more in other clusters."""
+        answer, centers, prices = self.answer, self.question.centers, self.prices
+        means = whole_sums.as_means(answer.high, answer.low, answer.counts)
+        means = np.where(answer.counts[:, None] > 0, means, centers)
+        other = others_of(centers, prices, means, self.met)
+        top = top_of(centers, prices, answer.farthest, other)
+        return GapCounts(other, self.holder.gaps(self.question, other, top), top)
 
 
-def approach(
-    state: LookState,
-    centers: FloatArray,
-    target: float,
-    threads: int,
-    deadline: Deadline,
-    *,
-    quick: bool,
-) -> None:
-    """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow.
-
-    By Newton steps if `quick`, as long as these are good. Where clusters lie in groups that hardly
-    any sample connects, they go too far: then by a model of rows that stand for all.
-    """
-    slow = 0
-    total = float(state.units.sum())
-    for _ in range(LOOKS):
-        if state.infeasibility <= target or slow >= PATIENCE:
+def approach(state: LookState, target: float, threads: int, deadline: Deadline) -> None:
+    """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow."""
+    shares, slow, centers = Shares(), 0, state.question.centers
+    for _ in range(LOOKS if state.is_counted else 0):
+        before, dual, gradient, wrong = (
+            state.prices,
+            state.dual,
+            state.gradient,
+            state.infeasibility,
+        )
+        if wrong <= target or slow >= PATIENCE or state.k == 1:
             return
-        before, dual, gradient = state.prices, state.dual, state.gradient
-        wrong, step = state.infeasibility, None
-        if quick:
-            step = state.newton_step()
-        if step is None:
-            quick, step = False, state.modeled(threads, deadline) - before
+        gaps = state.gap_counts()
+        share = shares.of(gaps.other)
+        table = gaps.table(
+            MATTER + PER_WRONG * np.abs(gradient), before, state.units, threads, share
+        )
+        after, _ = table.climb(state.bounds.lower, state.bounds.upper, LEFT * wrong, STEPS, PATIENT)
+        whole = True
         for _ in range(TRIES):
-            after = walk(state.bounds, before, step, gradient) if quick else before + step
-            state.evaluate(centers, state.bounds.shifted(after, total), deadline)
+            state.evaluate(centers, after, deadline)
             if state.dual > dual:
                 break
-            quick = False
+            step = after - before
             rising, falling = float(step @ gradient), float(step @ state.gradient)
-            share = rising / (rising - falling) if rising > falling else 0.0
-            step *= np.clip(share, *SHORTER)
+            part = rising / (rising - falling) if rising > falling else 0.0
+            after, whole = before + step * np.clip(part, *SHORTER), False
         else:
             state.evaluate(centers, before, deadline)
             return
-        if state.infeasibility > SLOW * wrong:
-            slow, quick = slow + (not quick), False
+        if whole:
+            shares.learn(gaps.other, table.moves(after), state.holder.moved())
+        slow += state.infeasibility > SLOW * wrong

@@ -1,8 +1,9 @@
 """Prices at which every sample is where it belongs, from moves that a quick holder lists.
 
-A *move* is a row that would go to another cluster, and what it costs more there. Shortest paths
-along the cheapest moves (`kernels/blocks/row_paths`) bring all sizes within their bounds; where
-they need moves that are not listed, the holder is asked for more. Prices in the middle of what the
+A *move* is a row that would go to another cluster, and what it costs more there. Counts of gaps
+tell up to which cost moves of each pair of clusters matter. Shortest paths along the cheapest moves
+(`kernels/blocks/row_paths`) bring all sizes within their bounds; where they need moves that are not
+listed, the holder is asked for more. Prices in the middle of what the
 moves permit are proven by the look that follows: if all sizes are right there, and no sample is at
 a border, nothing is left to do.
 """
@@ -17,20 +18,17 @@ from numpy.typing import NDArray
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm.kernels import missing, native
+from bckm.kernels import native
 
 if TYPE_CHECKING:
     from bckm.blocks.looking import LookState
 
-LISTED, EACH = 2.0**14, 48.0  # rows that are listed, in all or of each cluster,
-PER_WRONG = 4.0  # or for each wrong one,
-PART = 8  # but no more than a part of the rows
-MORE = 128  # further ones, where they are asked for; twice as many after some times
-OFTEN, MOST = 4, 4
-FEWER = 8  # times fewer, where they were too many to be told
+EACH, PER_WRONG = 4.0, 1.0  # rows of a pair of clusters that are listed, and for each wrong one
+FEWER = 4.0  # times fewer, where they were too many to be told
+MORE = 4.0  # times as many where they are asked for
 MANY, MANY_EACH = 2000.0, 4.0  # wrong samples, in all or for each cluster: more take long
-ENDS = 4  # looks
-ASKS = 60  # times that a holder is asked for more
+ENDS = 6  # looks
+ASKS = 24  # times that a holder is asked for more
 SEARCHES = 256  # for paths, between two looks at the clock
 ROUNDING = 1e-12  # of the largest change of a price
 SETTLED, ASKING, WORKING = 0, 1, 2  # `RowPaths::State`
@@ -64,36 +62,42 @@ class Moves:
         return sum(int(array.nbytes) for array in arrays)
 
 
-def lead(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> None:
+def lead(
+    state: LookState, lower: IntArray, upper: IntArray, threads: int, deadline: Deadline
+) -> None:
     """Look where moves lead to, until all samples are where they belong or it leads nowhere."""
-    for _ in range(0 if missing else ENDS):
+    for _ in range(ENDS if state.is_counted else 0):
         wrong, before, dual = state.infeasibility, state.prices, state.dual
         if wrong == 0 or wrong > max(MANY, MANY_EACH * state.k):
             return
-        after = settled_prices(state, lower, upper, deadline)
+        known = state.met.pair.size
+        after = settled_prices(state, lower, upper, threads, deadline)
         if after is None:
             return
         state.evaluate(state.question.centers, after, deadline)
+        # rows may have gone to clusters whose moves were not listed: now they are
+        news = state.met.pair.size > known
         if state.dual < dual:
             state.evaluate(state.question.centers, before, deadline)
-        if state.infeasibility > wrong / 2:
+        if state.infeasibility > wrong / 2 and not news:
             return
 
 
 def settled_prices(
-    state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline
+    state: LookState, lower: IntArray, upper: IntArray, threads: int, deadline: Deadline
 ) -> FloatArray | None:
     """Prices where sizes are right, as far as moves tell, or nearly so; None if they do not."""
-    question, holder, k = state.question, state.holder, state.k
-    counts, over = state.answer.counts, np.abs(state.gradient)
-    moves, goal = None, np.maximum(max(LISTED / k, EACH), PER_WRONG * over)
-    goal = np.minimum(goal, np.maximum(counts / PART, 1.0))  # of few rows all have many moves
-    while moves is None and goal.max() >= 1:
-        limit = holder.depth(goal)
-        moves, goal = holder.moves(question, limit), goal / FEWER
+    question, holder = state.question, state.holder
+    gaps, over, moves = state.gap_counts(), np.abs(state.gradient), None
+    each = EACH
+    while moves is None and each >= EACH / FEWER**2:
+        table = gaps.table(each + PER_WRONG * over, question.prices, state.units, threads)
+        limit = table.limits
+        moves, each = holder.moves(question, gaps.other, limit, gaps.top), each / FEWER
     if moves is None:
         return None
-    paths = native.RowPaths(question.centers, question.prices, counts, lower, upper, limit)
+    sizes = (state.answer.counts, lower, upper)
+    paths = native.RowPaths(question.centers, question.prices, *sizes, gaps.other, limit)
     frame = question.frame
 
     def add(moves: Moves) -> None:
@@ -106,20 +110,19 @@ def settled_prices(
         deadline.check()
         if found == WORKING:
             continue
-        if found != ASKING:
-            return None
-        more, many = None, MORE << min(asks // OFTEN, MOST)
-        while asks < ASKS and more is None and many > 0:
-            more = holder.more_moves(question, paths.asked, paths.targets, paths.known, many)
-            many //= FEWER
-        if more is None:  # so far, prices have raised the dual
-            break
+        if found != ASKING or asks == ASKS:
+            break  # so far, prices have raised the dual
         asks += 1
-        paths.raise_limits(more[0])
-        add(more[1])
+        which = paths.asked > 0
+        limit = gaps.beyond(limit, which, MORE)
+        more = holder.moves(question, gaps.other, np.where(which, limit, -1.0), gaps.top)
+        if more is None:
+            break
+        paths.raise_limits(limit)
+        add(more)
     state.log[-1].update(asks=asks, paths=paths.found)
-    sizes, prices = paths.sizes, question.prices + paths.prices
+    held, prices = paths.sizes, question.prices + paths.prices
     # those between their bounds cost nothing, but for rounding
     tiny = np.abs(prices) <= ROUNDING * np.abs(paths.prices).max(initial=0.0)
-    prices[tiny & (sizes > lower) & (sizes < upper)] = 0.0
+    prices[tiny & (held > lower) & (held < upper)] = 0.0
     return np.where(lower == 0, np.minimum(prices, 0.0), prices)

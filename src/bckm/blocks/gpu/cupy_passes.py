@@ -18,16 +18,22 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import LEVELS
+from bckm.blocks.gap_counts import BINS as BINS_OF_GAPS
+from bckm.blocks.gap_counts import Flow
 from bckm.blocks.gpu.cupy_kernels import THREADS, Launcher, compiled, float32_errors, there
-from bckm.blocks.gpu.passes import Gaps, Near, Tally
+from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.question import Question
 
 ROWS = 256  # rows of a block of `best`
 WIDE, CHUNK = 16, 4  # steps of 8 features that a thread holds; more come in chunks of so many
 SOME, PART = 64, 4096  # rows of a block: in float64, of sums
+FEWEST, COUNTING, HELD = 1024, 4, 64  # rows of a block, blocks of a processor that count; features
+ALL = 0.5  # share of the rows that are seen again, from which all are
 SHARED = 220 * 1024  # bytes of shared memory that a block may have
 INFINITE = np.float64(np.inf).view(np.uint64)
-ROOM = 2**20  # moves that are told in any case, beside some for each row
+DENSE = 2**22  # pairs of clusters between which moves are counted, at most
+TOLD = 2**21  # moves that are told at most
+NOISE = 4e-6  # of the largest gap: float32 is wrong by no more, but where features are many
 TAKEN, SPARED, NEITHER = 64, 65, 127  # codes of `draw_rows`
 
 
@@ -158,10 +164,13 @@ class CupyPasses(Launcher):
         taken = cp.asarray(np.nextafter(drop.astype(np.float32), np.float32(np.inf)))
         few = cp.asarray(least.astype(np.float32))
         index = self._listed(n, "lower_slacks", n, slack, label, np.int64(n), taken, few)
-        before = label[index]
-        self._best(rows, index, len(index), label, slack)
-        moved = cp.flatnonzero(before != label[index])
-        return index[moved], before[moved]
+        before = label.copy()
+        if len(index) > ALL * n:  # in their order that takes less time
+            self._best(rows, None, n, label, slack)
+        else:
+            self._best(rows, index, len(index), label, slack)
+        moved = self._listed(len(index), "list_moved", n, before, label, np.int64(n))
+        return moved, before[moved]
 
     def _best(self, rows: Any, which: Any, n: int, label: Any, slack: Any) -> None:
         if n == 0:
@@ -278,98 +287,87 @@ class CupyPasses(Launcher):
         return best.get(), second.get(), gap.get()
 
     @there
-    def strata(
-        self, label: Any, slack: Any, offset: int, depth: NDArray[np.float32], draw: int
-    ) -> tuple[IntArray, NDArray[np.int8]]:
-        """Rows up to a depth, and some of those beyond; see `Passes`."""
-        n = len(label)
-        key = self._listed(
-            n, "list_strata", n, slack, label, np.int64(n), np.int64(offset), cp.asarray(depth),
-            np.uint64(draw), dtype=np.uint64,
-        )  # fmt: skip
-        found = np.sort(key.get())
-        return (found >> np.uint64(8)).astype(np.int64), (found & np.uint64(255)).astype(np.int8)
-
-    @there
-    def rows_of(self, label: Any, place: NDArray[np.int32]) -> Any:
-        """Numbers of the rows of some clusters."""
-        return cp.flatnonzero(cp.asarray(place >= 0)[label]).astype(np.int32)
-
-    @there
-    def least_gaps(
+    def gaps(
         self,
         rows: Any,
         label: Any,
-        index: Any,
-        place: NDArray[np.int32],
-        targets: NDArray[np.uint8],
-    ) -> Gaps:
-        """What some rows cost more elsewhere, at least; see `Passes`."""
-        m, query = len(index), cp.asarray(place)[label[index]]
-        gap = cp.empty(m, np.float32)
-        if m:
-            there = (rows, self.d, self.origin, self.scale, index, m, self.centers, self.prices)
-            own = cp.empty(m)
-            self._run("own_values", m, *there, label, own)
-            self._run(
-                "least_gaps", m, *there, self.k, label, own, query, cp.asarray(targets), gap,
-                each=SOME,
-            )  # fmt: skip
-        return Gaps(index, query, gap)
+        counts: IntArray,
+        other: NDArray[np.int32],
+        top: float,
+        found: Any,
+    ) -> Any:
+        """Count rows by what they cost more in others; see `Passes`."""
+        if found is None:
+            found = cp.zeros((*other.shape, BINS_OF_GAPS), np.uint32)
+        self._run_on_gaps("count_gaps", rows, label, counts, other, top, found)
+        return found
+
+    def _run_on_gaps(
+        self, name: str, rows: Any, label: Any, counts: IntArray, other: Any, top: float, *args: Any
+    ) -> None:
+        """Run a kernel on what rows cost more in others of their clusters; a block has one."""
+        n, d, (k, m) = len(rows), self.d, other.shape
+        begin = np.cumsum(counts) - counts
+        cursor, order = cp.asarray(begin.astype(np.uint32)), cp.empty(n, np.int32)
+        self._run("group", n, label, np.int64(n), k, cursor, order, each=PART, shared=4 * k)
+        each = max(FEWEST, -(-n // (COUNTING * self._processors())))  # rows of a block
+        blocks = -(-counts // each)
+        cluster = np.repeat(np.arange(k), blocks)
+        place = np.arange(cluster.size) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+        first = begin[cluster] + each * place
+        last = np.minimum(first + each, (begin + counts)[cluster])
+        part = cp.asarray(np.stack([cluster, first, last], axis=1).astype(np.int32))
+        wide = 8 * self.steps if 8 * self.steps <= HELD and self.chunks == 1 else -(-d // 4) * 4
+        bias = np.square(self.question.centers).sum(axis=1) - self.question.prices
+        self._run(
+            name, cluster.size, rows, d, self.origin, self.scale, order, part, self.centers,
+            cp.asarray(bias), cp.asarray(other), m, np.float64(1 / top), *args, each=1,
+            shared=4 * m * (wide + 1 + BINS_OF_GAPS) + 8 * wide,
+        )  # fmt: skip
 
     @there
-    def smallest(self, gaps: Gaps, known: FloatArray, number: int) -> NDArray[np.float32]:
-        """The gap up to which so many rows of each query lie beyond what is known."""
-        before = cp.asarray(np.minimum(known, np.finfo(np.float32).max).astype(np.float32))
-        beyond = cp.flatnonzero(gaps.gap > before[gaps.query])
-        query = gaps.query[beyond].astype(np.uint64)
-        bits = gaps.gap[beyond].view(np.uint32).astype(np.uint64)
-        key = cp.sort((query << np.uint64(32)) | bits)  # of numbers that are not negative
-        ends = cp.searchsorted(key, cp.arange(1, known.size + 1, dtype=np.uint64) << np.uint64(32))
-        begin = np.concatenate([[0], ends.get()[:-1]])
-        enough = begin + number <= ends.get()
-        limit = np.full(known.size, np.inf, np.float32)
-        at = cp.asarray(begin[enough] + number - 1)
-        limit[enough] = (key[at] & np.uint64(2**32 - 1)).astype(np.uint32).view(np.float32).get()
-        return limit
+    def host(self, found: Any) -> Any:
+        """An array of the device, on the host."""
+        return found.get()
+
+    @there
+    def flow(self, before: Any, label: Any, index: Any, k: int) -> Flow:
+        """From which labels to which some rows have gone; see `Passes`."""
+        if k * k > DENSE:
+            return Flow.none()
+        found, n = cp.zeros(k * k, np.uint32), len(index)
+        self._run("count_moves", n, before, label, index, n, k, found)
+        rows = found.get()
+        pair = np.flatnonzero(rows)
+        return Flow(pair, rows[pair].astype(np.float64))
 
     @there
     def moves(
         self,
         rows: Any,
         label: Any,
-        gaps: Gaps,
-        limit: NDArray[np.float32],
-        targets: NDArray[np.uint8] | None,
+        counts: IntArray,
+        other: NDArray[np.int32],
+        limit: FloatArray,
+        top: float,
     ) -> tuple[IntArray, NDArray[np.int32], FloatArray] | None:
-        """Moves of rows that cost at most a limit; see `Passes`."""
-        n, most = len(gaps.gap), cp.asarray(limit)
-        which = cp.sort(
-            self._listed(
-                n, "list_drawn", n, gaps.gap, gaps.query, np.int64(n), np.int64(0), most,
-                np.uint64(0), 0,
-            )
+        """Moves of rows to others of their clusters that cost at most limits; see `Passes`."""
+        inside = np.minimum(limit / top + NOISE * (limit >= 0), 2.0).astype(np.float32)
+        key, number = cp.empty(TOLD, np.uint64), cp.zeros(1, np.uint32)
+        self._run_on_gaps(
+            "list_gaps", rows, label, counts, other, top, cp.asarray(inside), np.uint32(TOLD), key,
+            number,
         )  # fmt: skip
-        query, index = gaps.query[which], which if gaps.index is None else gaps.index[which]
-        m, room = len(index), ROOM + 4 * len(index)
-        key, cost = cp.empty(room, np.uint64), cp.empty(room)
-        number = cp.zeros(1, np.uint32)
-        if m:
-            there = (rows, self.d, self.origin, self.scale, index, m, self.centers, self.prices)
-            own = cp.empty(m)
-            to = None if targets is None else cp.asarray(targets)
-            self._run("own_values", m, *there, label, own)
-            self._run(
-                "list_moves", m, *there, self.k, label, own, query, to, most, np.uint32(room), key,
-                cost, number, each=SOME,
-            )  # fmt: skip
         found = int(number.get()[0])
-        if found > room:
+        if found > TOLD:
             return None
-        order = cp.argsort(key[:found])
-        key, cost = key[order], cost[order]
-        row = index[(key >> np.uint64(32)).astype(np.int64)]
-        cluster = (key & np.uint64(2**32 - 1)).astype(np.int32)
+        key, cost = cp.sort(key[:found]), cp.empty(found)
+        row, cluster = cp.empty(found, np.int32), cp.empty(found, np.int32)
+        if found:
+            self._run(
+                "move_costs", found, rows, self.d, self.origin, self.scale, key, found,
+                self.centers, self.prices, label, row, cluster, cost,
+            )  # fmt: skip
         return row.get().astype(np.int64), cluster.get(), cost.get()
 
     @there

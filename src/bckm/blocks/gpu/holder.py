@@ -8,7 +8,7 @@ left its cluster; so the first look of a step sees all rows anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +20,9 @@ from bckm._core.on_device import TO_HOST
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import SPARE, Answer, Taken, gathered
 from bckm.blocks.borders import BINS, Borders, bin_ends
-from bckm.blocks.drawn import Drawn, merged_drawn
-from bckm.blocks.gpu.passes import Gaps, Passes, Tally
+from bckm.blocks.drawn import Drawn
+from bckm.blocks.gap_counts import Flow
+from bckm.blocks.gpu.passes import Passes, Tally
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.look import located_in, nothing
 from bckm.blocks.question import Question
@@ -32,7 +33,6 @@ from bckm.blocks.survey import Survey, merged_surveys
 CHUNK = 2**24  # rows in a chunk, and at most so many numbers: what a pass needs beside is bounded
 NUMBERS = 2**31
 BORDERING = 2**16  # rows that tell where borders are
-TOLD = 2**19  # rows whose moves are told, at most
 EXACT = 0.1  # share of the rows of a cluster whose slacks are kept exact
 
 
@@ -48,6 +48,8 @@ class Kept:
         Rows of less slack are seen again in any case, so that slacks near borders are exact.
     label, slack, tally : dict
         By the number of the first row of a chunk.
+    moved : Flow
+        Rows that this look moved.
     held : array (k, BINS) or None
         How many rows of each cluster have at most so much slack, once it was asked.
     """
@@ -57,6 +59,7 @@ class Kept:
     label: dict[int, Any] = field(default_factory=dict)
     slack: dict[int, Any] = field(default_factory=dict)
     tally: dict[int, Tally] = field(default_factory=dict)
+    moved: Flow = field(default_factory=Flow.none)
     held: IntArray | None = None
 
     def is_for(self, question: Question) -> bool:
@@ -139,88 +142,36 @@ class GpuHolder:
         number = np.full(best.size, 2.0**level)
         return Borders(best[near], second[near], gap[near].astype(np.float64), number[near], k)
 
-    def strata(self, question: Question, goal: float) -> Drawn:
-        """So many rows of each cluster near borders, and ever fewer farther from them.
-
-        Of rows with twice the slack half as many are drawn.
-        """
-        kept, passes = self._last, self._passes
-        depth = np.minimum(self.depth(np.full(question.k, goal)), bin_ends()[-1])
-        depth = depth.astype(np.float32)
-        found = []
+    def gaps(self, question: Question, other: NDArray[np.int32], top: float) -> NDArray[np.uint32]:
+        """How many rows of each cluster cost how much more in others, (k, m, BINS)."""
+        kept, found = self._last, None
         for at, rows in self._chunks(None):
-            index, level = passes.strata(kept.label[at], kept.slack[at], at, depth, question.draw)
-            found.append(self._drawn(rows, index, level, at, question.draw))
-        return merged_drawn(found, self.n_rows)
+            counts = kept.tally[at].counts
+            found = self._passes.gaps(rows, kept.label[at], counts, other, top, found)
+        return np.asarray(self._passes.host(found))
+
+    def moved(self) -> Flow:
+        """Rows that the last look moved from where the look before it was."""
+        return self._last.moved
 
     def tied(self, slack: float) -> bool:
         """Whether any row had at most so much slack in the last look."""
         return any(self._passes.within(one, slack).size for one in self._last.slack.values())
 
-    def depth(self, goal: FloatArray) -> FloatArray:
-        """The slack that so many rows of each cluster, or some more, had in the last look, (k,)."""
-        place = self._place(goal)
-        return np.where(place < BINS - 1, bin_ends()[place + 1], np.inf)
-
-    def moves(self, question: Question, limit: FloatArray) -> Moves | None:
-        """All moves from each cluster up to a limit, (k,); None if they are too many."""
-        limit32, kept = limit.astype(np.float32), self._last
-        if (self._held() * (bin_ends()[1:] <= limit[:, None])).max(axis=1).sum() > TOLD:
-            return None
-        return self._moves(
-            (
-                at,
-                rows,
-                self._passes.moves(
-                    rows,
-                    kept.label[at],
-                    Gaps(None, kept.label[at], kept.slack[at]),
-                    limit32,
-                    None,
-                ),
-            )
-            for at, rows in self._chunks(None)
-        )
-
-    def more_moves(
-        self,
-        question: Question,
-        asked: NDArray[np.int32],
-        targets: NDArray[np.uint8],
-        known: FloatArray,
-        many: int,
-    ) -> tuple[FloatArray, Moves] | None:
-        """The same from some clusters to some others, of so many rows more; see `QuickHolder`."""
-        kept, passes = self._last, self._passes
-        place = np.full(question.k, -1, np.int32)
-        place[asked] = np.arange(asked.size)
-        gaps = {
-            at: passes.least_gaps(
-                rows, kept.label[at], passes.rows_of(kept.label[at], place), place, targets
-            )
-            for at, rows in self._chunks(None)
-        }
-        each = -(-many // len(gaps))
-        limits = [passes.smallest(one, known, each) for one in gaps.values()]
-        limit = np.min(limits, axis=0).astype(np.float64)
-        limit32 = limit.astype(np.float32)  # as they were told
-        moves = self._moves(
-            (at, rows, passes.moves(rows, kept.label[at], gaps[at], limit32, targets))
-            for at, rows in self._chunks(None)
-        )
-        return None if moves is None else (limit, moves)
-
-    def _moves(
-        self, found: Iterable[tuple[int, Any, tuple[IntArray, Any, FloatArray] | None]]
+    def moves(
+        self, question: Question, other: NDArray[np.int32], limit: FloatArray, top: float
     ) -> Moves | None:
-        """Moves of all chunks, with the rows and labels."""
+        """All moves from each cluster to others of it up to limits; None if they are too many."""
+        kept, passes = self._last, self._passes
         rows, number, label, of, cluster, cost = [], [], [], [], [], []
-        for at, chunk, told in found:
+        for at, chunk in self._chunks(None):
+            counts = kept.tally[at].counts
+            told = passes.moves(chunk, kept.label[at], counts, other, limit, top)
             if told is None:
                 return None
-            index = np.unique(told[0])
-            rows.append(self._passes.gathered(chunk, index))
-            label.append(self._passes.taken(self._last.label[at], index))
+            index = told[0][np.diff(told[0], prepend=-1) > 0]
+            rows.append(passes.gathered(chunk, index))
+            label.append(passes.taken(kept.label[at], index))
             number.append(index + at)
             of.append(told[0] + at)
             cluster.append(told[1])
@@ -312,10 +263,10 @@ class GpuHolder:
         passes.ask(question, self.dtype)
         drop, least = None, np.zeros(question.k)
         if kept is not None and kept.is_for(question):
-            went = question.prices - kept.question.prices
+            rise = question.prices - kept.question.prices
             rounding = rounding_of_gaps(question.centers, question.prices)
-            drop, least = went.max() - went + rounding, kept.least
-            if not went.any():
+            drop, least = rise.max() - rise + rounding, kept.least
+            if not rise.any():
                 drop, least = np.zeros(question.k), np.full(question.k, -1.0)
         else:
             kept = None
@@ -328,6 +279,7 @@ class GpuHolder:
                 tally = kept.tally[offset]
                 if len(index):
                     tally = tally.changed(passes.moved(rows, label, index, before))
+                    now.moved = now.moved.plus(passes.flow(before, label, index, question.k))
             else:
                 label, slack = passes.empty(rows, np.int32), passes.empty(rows, np.float32)
                 passes.best(rows, label, slack)

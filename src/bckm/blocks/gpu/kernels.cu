@@ -514,68 +514,186 @@ extern "C" __global__ void __launch_bounds__(256)
                });
 }
 
-// The least gap of listed rows to the targets of their queries, (queries, k).
+// ---- counts of what rows cost more elsewhere ----
+
+#define PART 4096       // rows of a block in `group` and `sums`
+#define BINS 64         // of gaps, two for each power of two
+#define LOWEST (95 << 1)  // bits of 2^-32 >> 22
+#define HELD 64         // features of a row that a thread holds; of more it reads them again
+#define TOGETHER 8      // clusters at a time, where they are read
+
+// Rows in the order of their labels; `cursor` (k,) is where those of each begin, and then ends.
 extern "C" __global__ void __launch_bounds__(256)
-    least_gaps(const REAL* data, int d, const double* origin, double scale, const int* index, int m,
-               const double* centers, const double* prices, int k, const int* label,
-               const double* own, const int* query, const unsigned char* targets, float* gap) {
-    double mine[4], least[4];
-    const unsigned char* to[4];
-    int a[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
-        const bool here = place < m;
-        least[i] = 1.0e308;
-        a[i] = here ? label[index[place]] : 0;
-        mine[i] = here ? own[place] : 0.0;
-        to[i] = targets + static_cast<i64>(here ? query[place] : 0) * k;
-    }
-    all_values(data, d, origin, scale, index, m, centers, prices, k,
-               [&](int i, int b, double value) {
-                   if (b != a[i] && to[i][b]) least[i] = fmin(least[i], value - mine[i]);
-               });
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-#pragma unroll
-        for (int apart = 1; apart < 16; apart *= 2)
-            least[i] = fmin(least[i], __shfl_xor_sync(0xffffffffu, least[i], apart));
-        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
-        if (threadIdx.x % 16 == 0 && place < m) gap[place] = below(fmax(least[i], 0.0));
-    }
+    group(const int* label, i64 n, int k, unsigned* cursor, int* order) {
+    extern __shared__ unsigned here[];  // (k,)
+    const i64 first = static_cast<i64>(blockIdx.x) * PART;
+    const int rows = static_cast<int>(min(static_cast<i64>(PART), n - first));
+    for (int a = threadIdx.x; a < k; a += 256) here[a] = 0;
+    __syncthreads();
+    for (int j = threadIdx.x; j < rows; j += 256) atomicAdd(here + label[first + j], 1u);
+    __syncthreads();
+    for (int a = threadIdx.x; a < k; a += 256)
+        if (here[a]) here[a] = atomicAdd(cursor + a, here[a]);
+    __syncthreads();
+    for (int j = threadIdx.x; j < rows; j += 256)
+        order[atomicAdd(here + label[first + j], 1u)] = static_cast<int>(first + j);
 }
 
-// Moves of listed rows up to the limits of their queries, to targets or, without them, anywhere:
-// the place of a row and a cluster, and what it costs more. `room` is for so many.
-extern "C" __global__ void __launch_bounds__(256)
-    list_moves(const REAL* data, int d, const double* origin, double scale, const int* index, int m,
-               const double* centers, const double* prices, int k, const int* label,
-               const double* own, const int* query, const unsigned char* targets,
-               const float* limit, unsigned room, u64* key, double* cost, unsigned* number) {
-    double mine[4], most[4];
-    const unsigned char* to[4];
-    int a[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
-        const bool here = place < m;
-        const int q = here ? query[place] : 0;
-        a[i] = here ? label[index[place]] : 0;
-        mine[i] = here ? own[place] : 0.0;
-        most[i] = here ? static_cast<double>(limit[q]) : -1.0;
-        to[i] = targets ? targets + static_cast<i64>(q) * k : nullptr;
+// What rows cost more in others of their clusters, (k, m): a sum of differences of centers and of
+// `bias`, |c|^2 - price, in float32 and in units of 1 / inverse. A block has rows of one cluster:
+// `part` (blocks, 3) are the cluster, and the first and last place in `order`. `shared` has room
+// for them and m * BINS numbers of four bytes, which are `begin`'s. Gaps go to `use`.
+template <class Begin, class Use, class End>
+__device__ __forceinline__ void each_gap(const REAL* data, int d, const double* origin,
+                                         double scale, const int* order, const int* part,
+                                         const double* centers, const double* bias,
+                                         const int* other, int m, double inverse, double* shared,
+                                         const Begin& begin, const Use& use, const End& end) {
+    const int wide = 8 * STEPS <= HELD && !CHUNKED ? 8 * STEPS : (d + 3) / 4 * 4;
+    auto* middle = reinterpret_cast<decltype(middle_of(0.0, REAL(0)))*>(shared);  // (wide,)
+    float* differ = reinterpret_cast<float*>(shared + wide);                      // (m, wide)
+    float* fixed = differ + m * wide;                                             // (m,)
+    unsigned* mine = reinterpret_cast<unsigned*>(fixed + m);                      // (m, BINS)
+    const int a = part[3 * blockIdx.x], last = part[3 * blockIdx.x + 2];
+    const i64 pairs = static_cast<i64>(a) * m;
+    const int* others = other + pairs;
+    for (int i = threadIdx.x; i < m * wide; i += 256) {
+        const int j = i / wide, t = i % wide;
+        double apart = 0.0;
+        if (t < d)
+            apart = centers[static_cast<i64>(others[j]) * d + t] -
+                    centers[static_cast<i64>(a) * d + t];
+        differ[i] = static_cast<float>(-2.0 * apart * inverse);
     }
-    all_values(data, d, origin, scale, index, m, centers, prices, k,
-               [&](int i, int b, double value) {
-                   const double gap = fmax(value - mine[i], 0.0);
-                   if (b == a[i] || !(gap <= most[i]) || (to[i] && !to[i][b])) return;
-                   if (*reinterpret_cast<volatile unsigned*>(number) > room) return;  // too many
-                   const unsigned at = atomicAdd(number, 1u);
-                   if (at >= room) return;
-                   const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
-                   key[at] = (static_cast<u64>(place) << 32) | static_cast<u64>(b);
-                   cost[at] = gap;
-               });
+    for (int j = threadIdx.x; j < m; j += 256)
+        fixed[j] = static_cast<float>((bias[others[j]] - bias[a]) * inverse);
+    for (int t = threadIdx.x; t < wide; t += 256)
+        middle[t] = middle_of(t < d ? origin[t] : 0.0, REAL(0));
+    begin(mine, pairs);
+    __syncthreads();
+    for (int place = part[3 * blockIdx.x + 1] + threadIdx.x; place < last; place += 256) {
+        const int row = order[place];
+        const REAL* x = data + static_cast<i64>(row) * d;
+#if 8 * STEPS <= HELD && !CHUNKED
+        float y[8 * STEPS];
+#pragma unroll
+        for (int t = 0; t < 8 * STEPS; t += 4) {
+            REAL v[4] = {0, 0, 0, 0};
+            if (d % 4 == 0) {
+                if (t < d) four(x + t, v);
+            } else {
+#pragma unroll
+                for (int e = 0; e < 4; ++e)
+                    if (t + e < d) v[e] = x[t + e];
+            }
+#pragma unroll
+            for (int e = 0; e < 4; ++e)
+                y[t + e] =
+                    t + e < d ? seen_short(v[e], middle[t + e], static_cast<REAL>(scale)) : 0.0f;
+        }
+        for (int j = 0; j < m; ++j) {
+            const float4* w = reinterpret_cast<const float4*>(differ + j * wide);
+            float sum[4] = {fixed[j], 0.0f, 0.0f, 0.0f};
+#pragma unroll
+            for (int t = 0; t < 8 * STEPS; t += 4) {
+                const float4 c = w[t / 4];
+                sum[0] = fmaf(y[t], c.x, sum[0]);
+                sum[1] = fmaf(y[t + 1], c.y, sum[1]);
+                sum[2] = fmaf(y[t + 2], c.z, sum[2]);
+                sum[3] = fmaf(y[t + 3], c.w, sum[3]);
+            }
+            use(mine, j, others[j], row, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+        }
+#else
+        for (int j0 = 0; j0 < m; j0 += TOGETHER) {
+            float sum[TOGETHER];
+#pragma unroll
+            for (int j = 0; j < TOGETHER; ++j) sum[j] = fixed[min(j0 + j, m - 1)];
+            for (int t = 0; t < d; ++t) {
+                const float y = seen_short(x[t], middle[t], static_cast<REAL>(scale));
+#pragma unroll
+                for (int j = 0; j < TOGETHER; ++j)
+                    sum[j] = fmaf(y, differ[min(j0 + j, m - 1) * wide + t], sum[j]);
+            }
+#pragma unroll
+            for (int j = 0; j < TOGETHER; ++j)
+                if (j0 + j < m) use(mine, j0 + j, others[j0 + j], row, sum[j]);
+        }
+#endif
+    }
+    __syncthreads();
+    end(mine, pairs);
+}
+
+// How many rows of each pair cost how much more, (k, m, BINS).
+extern "C" __global__ void __launch_bounds__(256)
+    count_gaps(const REAL* data, int d, const double* origin, double scale, const int* order,
+               const int* part, const double* centers, const double* bias, const int* other, int m,
+               double inverse, unsigned* held) {
+    extern __shared__ double shared_room[];
+    each_gap(
+        data, d, origin, scale, order, part, centers, bias, other, m, inverse, shared_room,
+        [&](unsigned* count, i64) {
+            for (int i = threadIdx.x; i < m * BINS; i += 256) count[i] = 0;
+        },
+        [&](unsigned* count, int j, int, int, float gap) {
+            const int bin = (__float_as_int(fmaxf(gap, 0.0f)) >> 22) - LOWEST;
+            atomicAdd(count + j * BINS + min(max(bin, 0), BINS - 1), 1u);
+        },
+        [&](unsigned* count, i64 pairs) {
+            for (int i = threadIdx.x; i < m * BINS; i += 256)
+                if (count[i]) atomicAdd(held + pairs * BINS + i, count[i]);
+        });
+}
+
+// Rows of each pair that cost at most its limit more, (k, m): a row and a cluster. `room` is for so
+// many.
+extern "C" __global__ void __launch_bounds__(256)
+    list_gaps(const REAL* data, int d, const double* origin, double scale, const int* order,
+              const int* part, const double* centers, const double* bias, const int* other, int m,
+              double inverse, const float* limit, unsigned room, u64* key, unsigned* number) {
+    extern __shared__ double shared_room[];
+    each_gap(
+        data, d, origin, scale, order, part, centers, bias, other, m, inverse, shared_room,
+        [&](unsigned* most, i64 pairs) {
+            for (int j = threadIdx.x; j < m; j += 256) most[j] = __float_as_uint(limit[pairs + j]);
+        },
+        [&](unsigned* most, int j, int b, int row, float gap) {
+            if (!(fmaxf(gap, 0.0f) <= __uint_as_float(most[j]))) return;
+            if (*reinterpret_cast<volatile unsigned*>(number) > room) return;  // too many
+            const unsigned at = atomicAdd(number, 1u);
+            if (at < room) key[at] = (static_cast<u64>(row) << 32) | static_cast<u64>(b);
+        },
+        [](unsigned*, i64) {});
+}
+
+// What these moves cost more, exactly.
+extern "C" __global__ void move_costs(const REAL* data, int d, const double* origin, double scale,
+                                      const u64* key, int n, const double* centers,
+                                      const double* prices, const int* label, int* row,
+                                      int* cluster, double* cost) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= n) return;
+    const int j = static_cast<int>(key[at] >> 32), b = static_cast<int>(key[at] & 0xffffffffu);
+    const int a = label[j];
+    double here = 0.0, there = 0.0;
+    for (int t = 0; t < d; ++t) {
+        const double x = seen(data, j, t, d, origin, scale);
+        const double from = x - centers[static_cast<i64>(a) * d + t],
+                     to = x - centers[static_cast<i64>(b) * d + t];
+        here = fma(from, from, here);
+        there = fma(to, to, there);
+    }
+    row[at] = j;
+    cluster[at] = b;
+    cost[at] = fmax((there - prices[b]) - (here - prices[a]), 0.0);
+}
+
+// How many rows have gone from each cluster to each, (k, k).
+extern "C" __global__ void count_moves(const int* before, const int* label, const int* index, int n,
+                                       int k, unsigned* count) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < n) atomicAdd(count + static_cast<i64>(before[at]) * k + label[index[at]], 1u);
 }
 
 // ---- which rows ----
@@ -608,6 +726,19 @@ extern "C" __global__ void lower_slacks(float* slack, const int* label, i64 n, c
     if (here) index[begin + __popc(voted & ((1u << lane) - 1))] = static_cast<int>(row);
 }
 
+extern "C" __global__ void list_moved(const int* before, const int* label, i64 n, int* index,
+                                      unsigned* number) {
+    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const bool here = row < n && before[row] != label[row];
+    const unsigned voted = __ballot_sync(0xffffffffu, here);
+    if (!voted) return;
+    const int lane = threadIdx.x % 32;
+    unsigned begin = 0;
+    if (lane == 0) begin = atomicAdd(number, __popc(voted));
+    begin = __shfl_sync(0xffffffffu, begin, 0);
+    if (here) index[begin + __popc(voted & ((1u << lane) - 1))] = static_cast<int>(row);
+}
+
 // How many rows of each cluster have how much slack, in bins of the bits of a float32.
 extern "C" __global__ void count_slacks(const float* slack, const int* label, i64 n, int bins,
                                         int shift, int lowest, unsigned* held) {
@@ -626,22 +757,6 @@ extern "C" __global__ void list_drawn(const float* slack, const int* label, i64 
     if (row < n && slack[row] <= depth[label[row]] &&
         (hashed(static_cast<u64>(row + offset), draw) >> 1) < (1ull << (63 - level)))
         index[atomicAdd(number, 1)] = static_cast<int>(row);
-}
-
-// Rows of at most so much slack, and of those with up to 2^l times as much one of 2^l: the number
-// of the row, times 256, and l.
-extern "C" __global__ void list_strata(const float* slack, const int* label, i64 n, i64 offset,
-                                       const float* depth, u64 draw, u64* key, unsigned* number) {
-    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (row >= n) return;
-    const float ratio = fmaxf(slack[row], 0.0f) / depth[label[row]];
-    int level = 0;
-    if (ratio > 1.0f) {
-        frexpf(fminf(ratio, 1e9f), &level);
-        level = max(level, 1);
-    }
-    if ((hashed(static_cast<u64>(row + offset), draw) >> 1) < (1ull << (63 - level)))
-        key[atomicAdd(number, 1)] = (static_cast<u64>(row) << 8) | static_cast<u64>(level);
 }
 
 extern "C" __global__ void list_near(const float* slack, const int* label, i64 n,
@@ -702,7 +817,6 @@ extern "C" __global__ void list_within(const float* slack, i64 n, double most, i
 
 // ---- sums, as whole numbers ----
 
-#define PART 4096  // rows of a block in `sums`
 #define EACH 4     // features of a lane at a time
 
 __device__ __forceinline__ void add_whole(i64* to, double value) {

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bckm._core.types import FloatArray, IntArray
+from bckm.blocks.gap_counts import Flow
 from bckm.blocks.question import Question
 
 
@@ -56,25 +57,6 @@ class Near:
     drawn: IntArray
     level: IntArray
     minima: NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False)
-class Gaps:
-    """Rows of a chunk, and what they cost more elsewhere at least; on the device.
-
-    Attributes
-    ----------
-    index : array (m,) or None
-        Numbers of rows within the chunk; None: all of them.
-    query : array (m,)
-        What is asked of each.
-    gap : array (m,)
-        Rounded down to float32.
-    """
-
-    index: Any
-    query: Any
-    gap: Any
 
 
 class Passes(Protocol):
@@ -133,49 +115,40 @@ class Passes(Protocol):
         One of 2^level rows is drawn; in order of their numbers, on the host.
         """
 
-    def strata(
-        self, label: Any, slack: Any, offset: int, depth: NDArray[np.float32], draw: int
-    ) -> tuple[IntArray, NDArray[np.int8]]:
-        """Rows up to a depth, (k,), and of those with up to 2^l times as much slack one of 2^l.
-
-        Numbers within the chunk, increasing, and l, on the host.
-        """
-
-    def rows_of(self, label: Any, place: NDArray[np.int32]) -> Any:
-        """Numbers of the rows of all clusters whose place, (k,), is not below zero."""
-
-    def least_gaps(
+    def gaps(
         self,
         rows: Any,
         label: Any,
-        index: Any,
-        place: NDArray[np.int32],
-        targets: NDArray[np.uint8],
-    ) -> Gaps:
-        """What some rows cost more elsewhere, at least.
+        counts: IntArray,
+        other: NDArray[np.int32],
+        top: float,
+        found: Any,
+    ) -> Any:
+        """Count rows by what they cost more in others, (k, m, BINS), on the device.
 
-        `place` (k,) is the query of each cluster; `targets` (queries, k) say where.
+        Added to what was `found` in other chunks, or None. `counts`: rows of each cluster. What is
+        counted is float32, and wrong by as much.
         """
 
-    def smallest(self, gaps: Gaps, known: FloatArray, number: int) -> NDArray[np.float32]:
-        """The gap up to which so many rows of each query lie beyond what is known, on the host.
+    def host(self, found: Any) -> Any:
+        """An array of the device, on the host."""
 
-        Infinite where there are fewer.
-        """
+    def flow(self, before: Any, label: Any, index: Any, k: int) -> Flow:
+        """From which labels to which some rows have gone, on the host; none if that is too much."""
 
     def moves(
         self,
         rows: Any,
         label: Any,
-        gaps: Gaps,
-        limit: NDArray[np.float32],
-        targets: NDArray[np.uint8] | None,
+        counts: IntArray,
+        other: NDArray[np.int32],
+        limit: FloatArray,
+        top: float,
     ) -> tuple[IntArray, NDArray[np.int32], FloatArray] | None:
-        """Moves of rows that cost at most a limit, on the host; None if they are too many.
+        """Moves of rows to others of their clusters that cost at most limits, (k, m), on the host.
 
-        Rows whose gap is above the limit of their query have no such move. Told are the number of
-        a row within the chunk, a cluster among the targets of the query, and what it costs more; in
-        the order of rows and clusters.
+        None if they are too many. Told are the number of a row within the chunk, a cluster, and
+        what it costs more there; in the order of rows and clusters. Some may cost a little more.
         """
 
     def within(self, slack: Any, most: float) -> IntArray:

@@ -1,6 +1,8 @@
 #include "blocks/row_lists.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -12,7 +14,10 @@ namespace bckm {
 namespace {
 
 constexpr std::int64_t chunk_size = 2048;
-constexpr float nobody = 3.0e38f;  // margin of the only cluster
+constexpr float nobody = 3.0e38f;     // margin of the only cluster
+constexpr double widest = 12.0;       // temperatures above the least value that still count
+constexpr double least_share = 1e-3;  // of a sample, for an edge
+constexpr int patience = 3;           // slow steps
 
 std::int64_t chunks_of(std::int64_t n) { return (n + chunk_size - 1) / chunk_size; }
 
@@ -152,6 +157,75 @@ double RowLists::look(const Points& points, const double* prices, std::int32_t* 
     for (const auto& part : held)
         for (std::int64_t i = 0; i < k; ++i) units[i] += part[i];
     return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+Softened RowLists::soften(const Points& points, const float* temperature,
+                          const std::vector<double>& prices, int threads) const {
+    const std::int64_t n = size();
+    const std::int64_t chunks = (n + chunk_size - 1) / chunk_size;
+    std::vector<Softened> part(chunks);
+    parallel(chunks, threads, [&](std::int64_t chunk, int) {
+        Softened& out = part[chunk];
+        out.units.assign(k, 0.0);
+        const std::int64_t end = std::min(n, (chunk + 1) * chunk_size);
+        for (std::int64_t j = chunk * chunk_size; j < end; ++j) {
+            const std::int32_t* here = cluster.data() + j * most;
+            double value[most], least = std::numeric_limits<double>::infinity();
+            for (int q = 0; q < count[j]; ++q) {
+                value[q] = cost[j * most + q] - prices[here[q]];
+                least = std::min(least, value[q]);
+            }
+            const double heat = temperature[j], limit = least + widest * heat;
+            const auto samples = static_cast<double>(points.units(j));
+            int near[most], number = 0;
+            for (int q = 0; q < count[j]; ++q)
+                if (value[q] < limit || value[q] == least) near[number++] = q;
+            out.value += samples * least;
+            if (number == 1) {
+                out.units[here[near[0]]] += samples;
+                continue;
+            }
+            double share[most], sum = 0.0;
+            for (int q = 0; q < number; ++q) {
+                const double far = value[near[q]] - least;
+                share[q] = far > 0.0 ? std::exp(-far / heat) : 1.0;
+                sum += share[q];
+            }
+            out.value -= samples * heat * std::log(sum);
+            for (int q = 0; q < number; ++q) {
+                share[q] /= sum;
+                out.units[here[near[q]]] += samples * share[q];
+                if (share[q] < least_share) continue;
+                for (int s = 0; s < q; ++s)
+                    if (share[s] >= least_share)
+                        out.edges.push_back(
+                            {here[near[q]], here[near[s]], samples * share[q] * share[s] / heat});
+            }
+        }
+    });
+    Softened all;
+    all.units.assign(k, 0.0);
+    for (const Softened& one : part) {  // in the order of chunks, whatever the threads
+        all.value += one.value;
+        for (std::int64_t i = 0; i < k; ++i) all.units[i] += one.units[i];
+        all.edges.insert(all.edges.end(), one.edges.begin(), one.edges.end());
+    }
+    return all;
+}
+
+std::vector<double> RowLists::climb(const Points& points, const float* temperature, Sizes sizes,
+                                    double target, int steps, std::vector<double>& price,
+                                    int threads) const {
+    const auto model = [&](const std::vector<double>& at) {
+        return soften(points, temperature, at, threads);
+    };
+    Softened now = model(price);
+    for (std::int64_t i = 0; i < k; ++i) {
+        sizes.lower[i] += now.units[i] - sizes.units[i];
+        sizes.upper[i] += now.units[i] - sizes.units[i];
+    }
+    return bckm::climb(model, std::move(now), {sizes.lower, sizes.upper}, target, steps, patience,
+                       price);
 }
 
 }  // namespace bckm

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "blocks/climb.hpp"
 #include "distance/points.hpp"
 
 namespace bckm {
@@ -37,9 +38,8 @@ public:
     const std::int64_t k;
 
 private:
-    struct Soft;
-    Soft soften(const Points& points, const float* temperature, const std::vector<double>& prices,
-                int threads) const;
+    Softened soften(const Points& points, const float* temperature,
+                    const std::vector<double>& prices, int threads) const;
 
     std::vector<std::uint8_t> count;
     std::vector<std::int32_t> cluster;  // (n, most)

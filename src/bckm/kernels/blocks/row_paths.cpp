@@ -10,18 +10,19 @@ namespace bckm {
 namespace {
 
 constexpr double ahead = 3.0;    // times the longest path: moves of such paths are asked for, too
-constexpr int patience = 2;      // so many times far moves of some are asked for, then of all
-constexpr double lagging = 8.0;  // that are known no farther than so many times as far
+constexpr double enough = 1e-3;  // of the room of the narrowest price, for each row
 constexpr double tight = 1e-9;   // of the range of prices: less room is none
 constexpr int rounds = 40, halvings = 40;  // in which room is looked for
 constexpr int sweeps = 6;  // in which prices go to the middle of what the others permit
 
 }  // namespace
 
-RowPaths::RowPaths(const PricedCenters& priced, Sizes sizes, std::vector<double> limit)
-    : k(priced.k), priced_(priced), sizes_(std::move(sizes)), far_(std::move(limit)), pairs_(k),
-      place_(k), arrived_(k), price_(k + 1, 0.0), surplus_(k + 1, 0), hub_flow_(k),
-      hub_capacity_(k), far_before_(k, -infinity), asked_place_(k, none) {
+RowPaths::RowPaths(const PricedCenters& priced, Sizes sizes, const std::int32_t* other,
+                   const double* limit, std::int64_t m_)
+    : k(priced.k), m(m_), priced_(priced), sizes_(std::move(sizes)), pairs_(k), place_(k),
+      arrived_(k), price_(k + 1, 0.0), surplus_(k + 1, 0), hub_flow_(k), hub_capacity_(k) {
+    for (std::int64_t a = 0; a < k; ++a)
+        for (std::int64_t j = a * m; j < (a + 1) * m; ++j) pair(a, other[j]).limit = limit[j];
     std::int64_t spare = 0;
     for (std::int64_t i = 0; i < k; ++i) {
         const std::int64_t units = sizes_.units[i], lower = sizes_.lower[i];
@@ -60,7 +61,7 @@ RowPaths::Pair* RowPaths::find(std::int64_t a, std::int64_t b) {
 RowPaths::Pair& RowPaths::pair(std::int64_t a, std::int64_t b) {
     const auto to = static_cast<std::int32_t>(b);
     const auto [at, is_new] = place_[a].emplace(to, static_cast<std::int32_t>(pairs_[a].size()));
-    if (is_new) pairs_[a].push_back({to, false, 0.0, -infinity, {}});
+    if (is_new) pairs_[a].push_back({to, infinity, -infinity, false, {}});
     return pairs_[a][at->second];
 }
 
@@ -87,115 +88,58 @@ void RowPaths::add_moves(const std::int64_t* number, const std::int32_t* cluster
         const Row& row = rows_[found->second];
         if (row.costs != none || row.label == cluster[e]) continue;
         const Pair* one = find(row.label, cluster[e]);
-        if (cost[e] <= known_before(row.label, one) || cost[e] > limit_of(row.label, one)) continue;
+        if ((one != nullptr && cost[e] <= one->before) || cost[e] > limit_of(one)) continue;
         insert(row.label, cluster[e], {std::max(0.0, cost[e]), found->second});
     }
 }
 
-char* RowPaths::targets_from(std::int64_t a) {
-    std::int32_t& place = asked_place_[a];
-    if (place == none) {
-        place = static_cast<std::int32_t>(asked_.size());
-        asked_.push_back(static_cast<std::int32_t>(a));
-        targets_.resize(targets_.size() + k, 0);
-    }
-    return targets_.data() + place * k;
-}
-
-void RowPaths::ask(std::int64_t a, std::int64_t b) {
-    const Pair* one = find(a, b);
-    if (one != nullptr && one->own) targets_from(a)[b] = 1;
-    else ask_far(a);
-}
-
-void RowPaths::ask_far(std::int64_t a) {
-    if (!(far_[a] < infinity)) return;
-    // clusters to which moves are listed get a limit of their own; those to all others are asked
-    // for
-    for (Pair& near : pairs_[a])
-        if (!near.own && !near.heap.empty()) {
-            near.own = true;
-            near.limit = far_[a];
-        }
-    std::vector<std::int64_t> others;
-    for (std::int64_t c = 0; c < k; ++c) {
-        const Pair* other = c == a ? nullptr : find(a, c);
-        if (c != a && (other == nullptr || !other->own)) others.push_back(c);
-    }
-    if (others.empty()) {
-        far_[a] = infinity;
-        return;
-    }
-    char* target = targets_from(a);
-    for (const std::int64_t c : others) target[c] = 1;
+void RowPaths::ask(Pair& one) {
+    asks_ += !one.asked;
+    one.asked = true;
 }
 
 void RowPaths::ask_ahead() {
-    double farthest = -infinity;
-    for (std::size_t q = 0; q < asked_.size(); ++q)
-        if (std::count(targets_.begin() + q * k, targets_.begin() + (q + 1) * k, 1) > k / 2)
-            farthest = std::max(farthest, far_[asked_[q]]);
-    if (farthest >= 0.0 && ++far_asks_ % patience == 0)  // not a matter of a few clusters
-        for (std::int64_t u = 0; u < k; ++u)
-            if (far_[u] <= lagging * farthest) ask_far(u);
     for (std::int64_t u = 0; u < k; ++u) {
         if (!reached_[u]) continue;
         const double near = ahead * horizon_ - distance_[u] - price_[u];
         for (Pair& one : pairs_[u])
-            if (one.own && one.limit - price_[one.to] <= near && cheapest(u, one) == nullptr)
-                targets_from(u)[one.to] = 1;
-        if (far_[u] - dearest_ <= near) ask_far(u);
+            if (one.limit - price_[one.to] <= near && cheapest(u, one) == nullptr) ask(one);
     }
 }
 
-std::vector<double> RowPaths::known() {
-    std::vector<double> least(asked_.size(), infinity);
-    for (std::size_t q = 0; q < asked_.size(); ++q)
-        for (std::int64_t b = 0; b < k; ++b) {
-            if (!targets_[q * k + b]) continue;
-            least[q] = std::min(least[q], limit_of(asked_[q], find(asked_[q], b)));
-        }
-    return least;
+std::vector<std::uint8_t> RowPaths::asked() const {
+    std::vector<std::uint8_t> found(k * m);
+    for (std::int64_t a = 0; a < k; ++a)  // the first ones of each cluster, in their order
+        for (std::int64_t j = 0; j < m; ++j) found[a * m + j] = pairs_[a][j].asked;
+    return found;
 }
 
 void RowPaths::raise(const double* limit) {
-    for (std::size_t q = 0; q < asked_.size(); ++q) {
-        const std::int64_t a = asked_[q];
-        const char* target = targets_.data() + q * k;
-        bool far = false;
-        for (std::int64_t b = 0; b < k; ++b) {
-            if (!target[b]) continue;
-            Pair* one = find(a, b);
-            if (one == nullptr || !one->own) {
-                far = true;
-                continue;
-            }
-            one->before = one->limit;
-            one->limit = std::max(one->limit, limit[q]);
-        }
-        if (far) {
-            far_before_[a] = far_[a];
-            far_[a] = std::max(far_[a], limit[q]);
+    for (std::int64_t a = 0; a < k; ++a) {
+        bool higher = false;
+        for (std::int64_t j = 0; j < m; ++j) {
+            Pair& one = pairs_[a][j];
+            one.before = one.limit;
+            one.limit = std::max(one.limit, limit[a * m + j]);
+            one.asked = false;
+            higher |= one.limit > one.before;
         }
         // rows that have come here are not listed by who has the rows
         auto& present = arrived_[a];
         std::sort(present.begin(), present.end());
         present.erase(std::unique(present.begin(), present.end()), present.end());
         for (const std::int32_t row : present) {
-            if (rows_[row].label != a) continue;
+            if (!higher || rows_[row].label != a) continue;
             const double* cost = all_costs(row);
-            for (std::int64_t b = 0; b < k; ++b) {
-                if (!target[b]) continue;
-                const Pair* one = find(a, b);
-                const double move = cost[b] - cost[a];
-                if (move > known_before(a, one) && move <= limit_of(a, one))
-                    insert(a, b, {std::max(0.0, move), row});
+            for (std::int64_t j = 0; j < m; ++j) {
+                const Pair& one = pairs_[a][j];
+                const double move = cost[one.to] - cost[a];
+                if (move > one.before && move <= one.limit)
+                    insert(a, one.to, {std::max(0.0, move), row});
             }
         }
-        asked_place_[a] = none;
     }
-    asked_.clear();
-    targets_.clear();
+    asks_ = 0;
 }
 
 const double* RowPaths::all_costs(std::int32_t row) {
@@ -222,12 +166,9 @@ void RowPaths::transfer(std::int32_t row, std::int32_t to) {
     const double* cost = all_costs(row);
     rows_[row].label = to;
     arrived_[to].push_back(row);
-    double most = far_[to];
-    for (const Pair& one : pairs_[to]) most = std::max(most, limit_of(to, &one));
     for (std::int64_t c = 0; c < k; ++c) {
         const double move = cost[c] - cost[to];
-        if (c == to || move > most) continue;
-        if (move <= limit_of(to, find(to, c))) insert(to, c, {move, row});
+        if (c != to && move <= limit_of(find(to, c))) insert(to, c, {move, row});
     }
 }
 
@@ -244,7 +185,7 @@ void RowPaths::relax(std::int64_t u, std::int64_t v, double length, bool listed)
         previous_[v] = static_cast<std::int32_t>(u);
         used_[v] = length;
         is_listed_[v] = listed;
-        enqueue({reduced, static_cast<std::int32_t>(v), false});
+        enqueue({reduced, static_cast<std::int32_t>(v)});
     }
 }
 
@@ -264,18 +205,7 @@ void RowPaths::arrive(std::int64_t u) {
 void RowPaths::leave(std::int64_t u) {
     for (Pair& one : pairs_[u]) {
         if (const Move* move = cheapest(u, one)) relax(u, one.to, move->cost, true);
-        else if (one.own) relax(u, one.to, one.limit, false);
-    }
-    const double next = distance_[u] + std::max(0.0, far_[u] + price_[u] - dearest_);
-    if (next < infinity) enqueue({next, static_cast<std::int32_t>(u), true});
-}
-
-void RowPaths::leave_far(std::int64_t u) {
-    for (std::int64_t b = 0; b < k; ++b) {
-        if (b == u || reached_[b]) continue;
-        Pair* one = find(u, b);
-        if (one == nullptr || (!one->own && cheapest(u, *one) == nullptr))
-            relax(u, b, far_[u], false);
+        else if (one.limit < infinity) relax(u, one.to, one.limit, false);
     }
 }
 
@@ -290,11 +220,10 @@ bool RowPaths::search() {
     queue_.clear();
     deficits_.clear();
     missing_ = 0;
-    dearest_ = *std::max_element(price_.begin(), price_.begin() + k);
     for (std::int64_t v = 0; v <= k; ++v) {
         if (surplus_[v] > 0) {
             distance_[v] = 0.0;
-            enqueue({0.0, static_cast<std::int32_t>(v), false});
+            enqueue({0.0, static_cast<std::int32_t>(v)});
         }
         missing_ += surplus_[v] < 0;
     }
@@ -305,11 +234,6 @@ bool RowPaths::search() {
         const Waiting next = queue_.back();
         queue_.pop_back();
         const std::int64_t u = next.node;
-        if (next.far) {
-            horizon_ = next.distance;
-            leave_far(u);
-            continue;
-        }
         if (reached_[u]) continue;
         horizon_ = next.distance;
         reached_[u] = 1;
@@ -330,7 +254,7 @@ bool RowPaths::push(std::int64_t target) {
         } else if (v == k) {
             units = std::min(units, hub_capacity_[u] - hub_flow_[u]);
         } else if (!is_listed_[v]) {
-            ask(u, v);
+            ask(*find(u, v));
             known = false;
         } else {
             const Move* move = cheapest(u, *find(u, v));
@@ -360,14 +284,14 @@ RowPaths::State RowPaths::run(std::int64_t searches) {
         bool pushed = false;
         for (const std::int32_t target : deficits_)
             while (surplus_[target] < 0 && push(target)) pushed = true;
-        if (!pushed && !asked_.empty()) {
+        if (!pushed && asks_ > 0) {
             ask_ahead();
             return State::asking;
         }
-        if (pushed) {  // asked for again where it is still needed
-            for (const std::int32_t a : asked_) asked_place_[a] = none;
-            asked_.clear();
-            targets_.clear();
+        if (asks_ > 0) {  // asked for again where it is still needed
+            for (auto& each : pairs_)
+                for (Pair& one : each) one.asked = false;
+            asks_ = 0;
         }
     }
     return wrong() == 0 ? State::settled : State::working;
@@ -391,47 +315,27 @@ bool RowPaths::center() {
         for (Pair& one : pairs_[a]) {
             if (const Move* move = cheapest(a, one))
                 arcs.push_back({from, one.to, move->cost, Arc::row});
-            else if (one.own) arcs.push_back({from, one.to, one.limit, Arc::limit});
+            else if (one.limit < infinity) arcs.push_back({from, one.to, one.limit, Arc::limit});
         }
         const auto hub = static_cast<std::int32_t>(k);
         if (hub_flow_[a] < hub_capacity_[a])
             arcs.push_back({from, hub, priced_.prices[a], Arc::other});
         if (hub_flow_[a] > 0) arcs.push_back({hub, from, -priced_.prices[a], Arc::other});
     }
-    // pairs without a limit of their own are connected by one node more, or one by one where a
-    // price is farther above that of a cluster than its limit is
-    const std::int64_t nodes = k + 2, all = k + 1;
+    const std::int64_t nodes = k + 1;
     std::vector<double> price(price_);
-    const double dearest = *std::max_element(price.begin(), price.begin() + k);
-    double least = infinity;
-    for (std::int64_t a = 0; a < k; ++a) {
-        const auto from = static_cast<std::int32_t>(a);
-        arcs.push_back({static_cast<std::int32_t>(all), from, 0.0, Arc::other});
-        if (far_[a] + price[a] >= dearest) {
-            arcs.push_back({from, static_cast<std::int32_t>(all), far_[a], Arc::limit});
-            least = std::min(least, far_[a] + price[a]);
-            continue;
-        }
-        for (std::int64_t b = 0; b < k; ++b) {
-            Pair* one = b == a ? nullptr : find(a, b);
-            if (b == a || (one != nullptr && (one->own || cheapest(a, *one) != nullptr))) continue;
-            arcs.push_back({from, static_cast<std::int32_t>(b), far_[a], Arc::limit});
-        }
-    }
-    price.push_back(least < infinity ? least : dearest);
     const bool loose = std::any_of(hub_capacity_.begin(), hub_capacity_.end(),
                                    [](std::int64_t room) { return room > 0; });
     const std::int64_t still = loose ? k : 0;
     std::vector<std::vector<std::int32_t>> out(nodes), in(nodes);
     for (std::size_t e = 0; e < arcs.size(); ++e) {
-        if (!(arcs[e].length < infinity)) continue;
         out[arcs[e].from].push_back(static_cast<std::int32_t>(e));
         in[arcs[e].to].push_back(static_cast<std::int32_t>(e));
     }
     // how far each price may rise, or fall, while that of one node stays
     const auto permitted = [&](bool rise) {
         std::vector<double> way(nodes, infinity);
-        std::vector<Waiting> queue{{0.0, static_cast<std::int32_t>(still), false}};
+        std::vector<Waiting> queue{{0.0, static_cast<std::int32_t>(still)}};
         way[still] = 0.0;
         while (!queue.empty()) {
             std::pop_heap(queue.begin(), queue.end());
@@ -445,7 +349,7 @@ bool RowPaths::center() {
                     next.distance + std::max(0.0, arc.length + price[arc.from] - price[arc.to]);
                 if (length < way[to]) {
                     way[to] = length;
-                    queue.push_back({length, to, false});
+                    queue.push_back({length, to});
                     std::push_heap(queue.begin(), queue.end());
                 }
             }
@@ -479,31 +383,39 @@ bool RowPaths::center() {
         }
         return false;
     };
-    for (int halved = 0; room < infinity && halved < halvings && !leaves(room); ++halved) room /= 2;
-    // and one by one to the middle of what others permit
-    for (int sweep = 0; sweep < sweeps; ++sweep)
-        for (std::int64_t v = 0; v < nodes; ++v) {
-            if (v == still) continue;
-            double rise = infinity, fall = infinity;
-            for (const std::int32_t e : in[v])
-                rise = std::min(rise, arcs[e].length + price[arcs[e].from] - price[v]);
-            for (const std::int32_t e : out[v])
-                fall = std::min(fall, arcs[e].length + price[v] - price[arcs[e].to]);
-            if (rise < infinity && fall < infinity)
-                price[v] += (std::max(rise, 0.0) - std::max(fall, 0.0)) / 2;
-        }
+    // one by one to the middle of what others permit
+    const auto sweep = [&] {
+        for (int turn = 0; turn < sweeps; ++turn)
+            for (std::int64_t v = 0; v < nodes; ++v) {
+                if (v == still) continue;
+                double rise = infinity, fall = infinity;
+                for (const std::int32_t e : in[v])
+                    rise = std::min(rise, arcs[e].length + price[arcs[e].from] - price[v]);
+                for (const std::int32_t e : out[v])
+                    fall = std::min(fall, arcs[e].length + price[v] - price[arcs[e].to]);
+                if (rise < infinity && fall < infinity)
+                    price[v] += (std::max(rise, 0.0) - std::max(fall, 0.0)) / 2;
+            }
+    };
+    sweep();
+    const auto narrow = [&](const Arc& arc) {
+        return arc.kind == Arc::row &&
+               arc.length + price[arc.from] - price[arc.to] <= enough * room;
+    };
+    if (room < infinity && std::any_of(arcs.begin(), arcs.end(), narrow)) {
+        for (int halved = 0; halved < halvings && !leaves(room); ++halved) room /= 2;
+        sweep();
+    }
     // where a limit leaves no room, more has to be known
     const auto [least_price, largest_price] = std::minmax_element(price.begin(), price.begin() + k);
     const double little = tight * (*largest_price - *least_price);
     for (const Arc& arc : arcs) {
         if (arc.kind != Arc::limit || !(arc.length + price[arc.from] - price[arc.to] <= little))
             continue;
-        if (arc.to == all) ask_far(arc.from);
-        else ask(arc.from, arc.to);
+        ask(*find(arc.from, arc.to));
     }
-    price.pop_back();
     price_ = std::move(price);
-    return asked_.empty();
+    return asks_ == 0;
 }
 
 std::vector<double> RowPaths::prices() const {

@@ -25,8 +25,10 @@ public:
         std::vector<std::int64_t> units, lower, upper;  // (k,): held, least, most
     };
 
-    // `limit` (k,) is that of all pairs from each cluster; the centers must outlive this.
-    RowPaths(const PricedCenters& priced, Sizes sizes, std::vector<double> limit);
+    // `limit` (k, m) is that of some pairs, each cluster with `other` (k, m) ones; no row goes to
+    // any other cluster before it has moved. The centers must outlive this.
+    RowPaths(const PricedCenters& priced, Sizes sizes, const std::int32_t* other,
+             const double* limit, std::int64_t m);
 
     // Rows by their numbers, with their features in the units of the centers as (row - origin) *
     // scale. They are kept as views.
@@ -44,12 +46,9 @@ public:
     void add_moves(const std::int64_t* number, const std::int32_t* cluster, const double* cost,
                    std::int64_t count);
 
-    // Clusters whose moves are asked for, and to which clusters, (asked, k).
-    const std::vector<std::int32_t>& asked() const { return asked_; }
-    const std::vector<char>& targets() const { return targets_; }
-    // Up to which limit all of these are listed already, (asked,).
-    std::vector<double> known();
-    // The limit up to which moves that were asked for have been listed; `add_moves` follows.
+    // Pairs whose moves are asked for beyond their limits, (k, m).
+    std::vector<std::uint8_t> asked() const;
+    // The limits up to which moves have been listed, (k, m); `add_moves` follows.
     void raise(const double* limit);
 
     // Looks for paths, for so many searches at most.
@@ -64,7 +63,7 @@ public:
     std::int64_t wrong() const;               // samples that must go elsewhere
     std::int64_t paths() const { return paths_; }
 
-    const std::int64_t k;
+    const std::int64_t k, m;
 
 private:
     static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -80,9 +79,9 @@ private:
     };
     struct Pair {
         std::int32_t to;
-        bool own;                // whether its limit is its own
-        double limit;            // if so
-        double before;           // and before the last `raise`
+        double limit;
+        double before;  // the last `raise`
+        bool asked;
         std::vector<Move> heap;  // some rows may have left
     };
     struct Row {
@@ -100,7 +99,6 @@ private:
     struct Waiting {
         double distance;
         std::int32_t node;
-        bool far;  // from this distance on, moves that are not listed matter
         bool operator<(const Waiting& other) const {
             return distance != other.distance ? distance > other.distance : node > other.node;
         }
@@ -109,12 +107,7 @@ private:
     Pair* find(std::int64_t a, std::int64_t b);
     Pair& pair(std::int64_t a, std::int64_t b);
     // Of a pair, or of one that is not there.
-    double limit_of(std::int64_t a, const Pair* one) const {
-        return one != nullptr && one->own ? one->limit : far_[a];
-    }
-    double known_before(std::int64_t a, const Pair* one) const {
-        return one != nullptr && one->own ? one->before : far_before_[a];
-    }
+    static double limit_of(const Pair* one) { return one != nullptr ? one->limit : infinity; }
     // The cheapest listed move, without rows that have left; null if there is none.
     const Move* cheapest(std::int64_t a, Pair& one);
     void insert(std::int64_t a, std::int64_t b, Move move);
@@ -124,20 +117,16 @@ private:
     bool search();
     void arrive(std::int64_t u);
     void leave(std::int64_t u);
-    void leave_far(std::int64_t u);
     void relax(std::int64_t u, std::int64_t v, double length, bool listed);
     void enqueue(const Waiting& one);
     bool push(std::int64_t target);
-    void ask(std::int64_t a, std::int64_t b);
-    void ask_far(std::int64_t a);
+    void ask(Pair& one);
     // Moves that will be asked for next, where paths are a little longer.
     void ask_ahead();
-    char* targets_from(std::int64_t a);
 
     const PricedCenters& priced_;
     Sizes sizes_;
-    std::vector<double> far_;               // (k,): limit of pairs that have none of their own
-    std::vector<std::vector<Pair>> pairs_;  // of each cluster
+    std::vector<std::vector<Pair>> pairs_;                               // of each cluster
     std::vector<std::unordered_map<std::int32_t, std::int32_t>> place_;  // of each pair in these
     std::vector<Row> rows_;
     std::vector<Batch> batches_;
@@ -146,13 +135,9 @@ private:
     std::vector<std::vector<std::int32_t>> arrived_;  // rows that moved to each cluster; some left
     std::vector<double> price_;                       // (k + 1)
     std::vector<std::int64_t> surplus_, hub_flow_, hub_capacity_;
-    std::vector<double> far_before_;  // (k,): `far_` before it was raised
     std::int64_t paths_ = 0;
 
-    std::vector<std::int32_t> asked_;
-    std::vector<char> targets_;
-    std::vector<std::int32_t> asked_place_;  // (k,)
-    int far_asks_ = 0;
+    std::int64_t asks_ = 0;  // pairs that are asked for
 
     // of a search
     std::vector<double> distance_, used_;
@@ -160,7 +145,7 @@ private:
     std::vector<char> reached_, is_listed_;
     std::vector<Waiting> queue_;
     std::vector<std::int32_t> deficits_;
-    double horizon_ = 0.0, dearest_ = 0.0;
+    double horizon_ = 0.0;
     std::int64_t missing_ = 0;
 };
 
