@@ -8,7 +8,7 @@ import pytest
 
 from bckm._core.rounding import UNIT
 from bckm.blocks import whole_sums
-from bckm.blocks.gap_counts import others_of, top_of
+from bckm.blocks.gap_counts import GapCounts, others_of, top_of
 from bckm.blocks.gpu.cupy_passes import CupyPasses
 from bckm.blocks.survey import survey
 from tests.support import numpy_passes
@@ -247,12 +247,19 @@ def test_moves(d, kind):
     plain.ask(question, X.dtype)
     other = others_of(question.centers, question.prices, question.centers)
     top = top_of(question.centers, question.prices, passes.tally(rows, label).farthest, other)
-    limit = 0.01 * top * np.random.default_rng(d).uniform(-0.3, 1, other.shape)
+    rng = np.random.default_rng(d)
+    limit = 0.01 * top * rng.uniform(-0.3, 1, other.shape)
     limit[0, 0] = np.inf
     counts = passes.counted(label, k)
-    found = passes.moves(rows, label, counts, other, limit, top)
+    gaps = GapCounts(
+        other,
+        np.zeros((1, 1, 1), np.uint32),
+        0.001 * top * rng.uniform(-1, 1, other.shape).clip(0),
+        top,
+    )
+    found = passes.moves(rows, label, counts, gaps, limit)
     hidden = numpy_passes.DeviceArray(label.get())
-    expected = plain.moves(numpy_passes.DeviceArray(X), hidden, counts, other, limit, top)
+    expected = plain.moves(numpy_passes.DeviceArray(X), hidden, counts, gaps, limit)
     keys = [one[0] * 100 + one[1] for one in (found, expected)]
     assert (np.diff(keys[0]) > 0).all()
     assert np.setdiff1d(keys[1], keys[0]).size == 0
@@ -273,18 +280,19 @@ def test_counts_of_gaps(d, dtype):
     other = others_of(centers, prices, centers)
     top = top_of(centers, prices, farthest, other)
     counts = passes.counted(label, 23)
-    found = passes.gaps(rows, label, counts, other, top, None).get()
+    shift = 0.001 * top * np.random.default_rng(d).uniform(-1, 1, other.shape).clip(0)
+    found = passes.gaps(rows, label, counts, other, shift, top, None).get()
     plain = numpy_passes.CupyPasses(numpy_passes.DeviceArray(X), X.dtype)
     plain.ask(question, X.dtype)
     hidden = [numpy_passes.DeviceArray(one) for one in (X, label.get())]
-    expected = plain.gaps(*hidden, counts, other, top, None).get()
+    expected = plain.gaps(*hidden, counts, other, shift, top, None).get()
     assert np.array_equal(found.sum(axis=2), expected.sum(axis=2))
     apart = np.abs(found.astype(np.int64) - expected).sum()
     assert apart <= 2 + 1e-3 * expected.sum()
     both = None
     for a, b in ((0, 7), (7, 20_000), (20_000, None)):
         counts = passes.counted(label[a:b], 23)
-        both = passes.gaps(rows[a:b], label[a:b], counts, other, top, both)
+        both = passes.gaps(rows[a:b], label[a:b], counts, other, shift, top, both)
     assert np.array_equal(both.get(), found)
 
 

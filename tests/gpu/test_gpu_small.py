@@ -8,7 +8,7 @@ import pytest
 
 import bckm
 from bckm.blocks.borders import bin_ends
-from bckm.blocks.gap_counts import others_of
+from bckm.blocks.gap_counts import GapCounts, others_of
 from bckm.blocks.gpu.cupy_passes import CupyPasses
 from tests.gpu.test_gpu_passes import check_best
 from tests.support.device_problems import check_result, device_problem
@@ -37,9 +37,13 @@ def test_every_kernel(d, dtype):
         others_of(question.centers, question.prices, question.centers),
         passes.counted(label, 11),
     )
-    assert passes.gaps(rows, label, counts, other, 1e3, None).sum() == len(X) * other.shape[1]
+    assert (
+        passes.gaps(rows, label, counts, other, 0 * other.astype(float), 1e3, None).sum()
+        == len(X) * other.shape[1]
+    )
     limit = np.full(other.shape, 1.0)
-    assert passes.moves(rows, label, counts, other, limit, 1e3)[0].size <= 11 * len(X)
+    gaps = GapCounts(other, np.zeros((1, 1, 1), np.uint32), 0 * limit, 1e3)
+    assert passes.moves(rows, label, counts, gaps, limit)[0].size <= 11 * len(X)
     went = 0.1 * np.random.default_rng(d).normal(size=11)
     question = replace(question, prices=question.prices + went)
     passes.ask(question, X.dtype)

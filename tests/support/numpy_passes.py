@@ -18,7 +18,7 @@ from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import Drawn, levels
 from bckm.blocks.gap_counts import BINS as BINS_OF_GAPS
-from bckm.blocks.gap_counts import Flow
+from bckm.blocks.gap_counts import Flow, GapCounts
 from bckm.blocks.gap_counts import bin_of as gap_bin
 from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.look import as_float32_below, best_labels, scan
@@ -209,7 +209,14 @@ class CupyPasses:
         return np.maximum(value - value[np.arange(len(rows)), label][:, None], 0.0)
 
     def gaps(
-        self, rows: DeviceArray, label: DeviceArray, counts: Any, other: Any, top: float, found: Any
+        self,
+        rows: DeviceArray,
+        label: DeviceArray,
+        counts: Any,
+        other: Any,
+        shift: Any,
+        top: float,
+        found: Any,
     ) -> DeviceArray:
         k, m = other.shape
         assert np.array_equal(counts, np.bincount(label.hidden, minlength=k))
@@ -217,7 +224,8 @@ class CupyPasses:
         for begin in range(0, len(rows), 2**16):
             own = label.hidden[begin : begin + 2**16]
             gap = self._gaps(rows.hidden[begin : begin + 2**16], own)
-            place = gap_bin(np.take_along_axis(gap, other[own].astype(np.int64), axis=1), top)
+            gap = np.take_along_axis(gap, other[own].astype(np.int64), axis=1)
+            place = gap_bin(gap - shift[own], top)
             pair = own[:, None].astype(np.int64) * m + np.arange(m)
             held = held + np.bincount((pair * BINS_OF_GAPS + place).ravel(), minlength=held.size)
         return DeviceArray(held.reshape(k, m, BINS_OF_GAPS).astype(np.uint32))
@@ -235,11 +243,10 @@ class CupyPasses:
         rows: DeviceArray,
         label: DeviceArray,
         counts: Any,
-        other: np.ndarray,
+        gaps: GapCounts,
         limit: np.ndarray,
-        top: float,
     ) -> Any:
-        row, cluster, cost = [], [], []
+        row, cluster, cost, other = [], [], [], gaps.other
         for begin in range(0, len(rows), 2**16):
             own = label.hidden[begin : begin + 2**16]
             gap = self._gaps(rows.hidden[begin : begin + 2**16], own)

@@ -34,17 +34,20 @@ class GapCounts:
         Other clusters, increasing.
     count : array (k, m, BINS)
         Rows of each bin of what they cost more.
+    shift : array (k, m)
+        From where on bins of each pair are fine; the first one begins at 0.
     top : float
-        Where the last bin ends.
+        How far bins reach from there.
     """
 
     other: NDArray[np.int32]
     count: NDArray[np.uint32]
+    shift: FloatArray
     top: float
 
     @property
     def ends(self) -> FloatArray:
-        """Where bins end, (BINS,)."""
+        """Where bins end, from where on they are fine, (BINS,)."""
         bits = (np.arange(1, BINS + 1) + LOWEST) << SHIFT
         return self.top * bits.astype(np.int32).view(np.float32).astype(np.float64)
 
@@ -59,17 +62,27 @@ class GapCounts:
         """The model, at prices where clusters hold so many rows, `many` of which have to move."""
         share = np.ones(self.other.shape) if share is None else share
         return native.GapTable(
-            self.other, self.count, share, self.ends, many, prices, units, threads
+            self.other, self.count, share, self.shift, self.ends, many, prices, units, threads
         )
+
+    def first(self) -> FloatArray:
+        """What no row costs less than, about, (k, m): where the first bin with a row begins."""
+        held = self.count > 0
+        first = np.where(held.any(axis=2), held.argmax(axis=2), 0)
+        return np.where(first > 0, self.shift + self.ends[first - 1], 0.0)
 
     def beyond(self, limit: FloatArray, which: BoolArray, times: float) -> FloatArray:
         """Limits up to which some pairs, (k, m), have so many times as many rows, and some more."""
         limit, ends = limit.copy(), np.append(self.ends, np.inf)
         rows = np.cumsum(self.count[which], axis=1, dtype=np.int64)
-        bins = np.minimum(np.searchsorted(ends, limit[which], side="right"), BINS)
+        bins = np.minimum(
+            np.searchsorted(ends, limit[which] - self.shift[which], side="right"), BINS
+        )
         known = np.where(bins > 0, rows[np.arange(bins.size), bins - 1], 0)
         goal = np.maximum(times * known, known + SOME)
-        limit[which] = ends[np.maximum((rows < goal[:, None]).sum(axis=1), bins)]
+        limit[which] = (
+            self.shift[which] + ends[np.maximum((rows < goal[:, None]).sum(axis=1), bins)]
+        )
         return limit
 
 

@@ -11,7 +11,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import Answer
 from bckm.blocks.borders import Borders
-from bckm.blocks.gap_counts import Flow
+from bckm.blocks.gap_counts import Flow, GapCounts
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import Question
 from bckm.blocks.row_moves import Moves
@@ -76,7 +76,9 @@ class QuickHolder(Holder, Protocol):
     def borders(self, question: Question, goal: FloatArray) -> Borders:
         """So many rows of each cluster that are nearest to others, where the last look was."""
 
-    def gaps(self, question: Question, other: NDArray[np.int32], top: float) -> NDArray[np.uint32]:
+    def gaps(
+        self, question: Question, other: NDArray[np.int32], shift: FloatArray, top: float
+    ) -> NDArray[np.uint32]:
         """How many rows of each cluster cost how much more in others, (k, m, bins).
 
         Where the last look was; see `GapCounts`.
@@ -91,11 +93,8 @@ class QuickHolder(Holder, Protocol):
     def tied(self, slack: float) -> bool:
         """Whether any row had at most so much slack in the last look."""
 
-    def moves(
-        self, question: Question, other: NDArray[np.int32], limit: FloatArray, top: float
-    ) -> Moves | None:
+    def moves(self, question: Question, gaps: GapCounts, limit: FloatArray) -> Moves | None:
         """All moves from each cluster to others of it up to limits, (k, m), or some more.
 
-        Where the last look was; None if they are too many to be told. No row costs more than `top`
-        there.
+        Where the last look was, and gaps were counted; None if they are too many to be told.
         """

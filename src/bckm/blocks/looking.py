@@ -24,6 +24,7 @@ from bckm.blocks.gap_counts import (
     Shares,
     others_of,
     others_of_each,
+    pairs_of,
     top_of,
 )
 from bckm.blocks.holder import QuickHolder
@@ -34,7 +35,8 @@ from bckm.kernels import missing
 
 LOOKS = 30  # at most
 WIDEST = 2**14  # features of rows that are counted, at most
-MATTER, PER_WRONG = 64.0, 2.0  # rows that a pair of clusters can give, and for each wrong one
+MATTER, PER_WRONG = 64.0, 8.0  # rows that a pair of clusters can give, and for each wrong one
+FINE = 0.01  # share of the samples in the wrong cluster
 LEFT = 0.05  # share of the wrong samples that a model may leave
 STEPS, PATIENT = 40, 8  # Newton steps of a model, and those that help little
 SLOW, PATIENCE = 0.7, 8  # a step that leaves more than this share is slow; so many are enough
@@ -51,6 +53,7 @@ class LookState(TransportState):
         self.holder, self.frame, self.bounds, self.k = holder, frame, bounds, bounds.lower.size
         self.looks = 0
         self.met = Flow.none()  # pairs between which looks moved rows, and when
+        self.first, self.first_at = Flow.none(), np.zeros(self.k)  # what rows cost more, at prices
         self.log: list[dict[str, Any]] = []
 
     def evaluate(
@@ -112,7 +115,16 @@ class LookState(TransportState):
         means = np.where(answer.counts[:, None] > 0, means, centers)
         other = others_of(centers, prices, means, self.met)
         top = top_of(centers, prices, answer.farthest, other)
-        return GapCounts(other, self.holder.gaps(self.question, other, top), top)
+        # where clusters are far apart, all rows cost about the same more: bins are fine from the
+        # first one on, as far as that is known and hardly any row has come since
+        pair, shift = pairs_of(other), np.zeros(other.shape)
+        if self.infeasibility <= FINE * self.units.sum():
+            went, first = prices - self.first_at, self.first.of(pair).reshape(other.shape)
+            shift = np.where(first > 0, first - went[other] + went[:, None], 0.0).clip(0.0)
+        counts = self.holder.gaps(self.question, other, shift, top)
+        gaps = GapCounts(other, counts, shift, top)
+        self.first, self.first_at = Flow(pair, gaps.first().ravel()), prices
+        return gaps
 
 
 def approach(state: LookState, target: float, threads: int, deadline: Deadline) -> None:

@@ -93,7 +93,7 @@ def settled_prices(
     while moves is None and each >= EACH / FEWER**2:
         table = gaps.table(each + PER_WRONG * over, question.prices, state.units, threads)
         limit = table.limits
-        moves, each = holder.moves(question, gaps.other, limit, gaps.top), each / FEWER
+        moves, each = holder.moves(question, gaps, limit), each / FEWER
     if moves is None:
         return None
     sizes = (state.answer.counts, lower, upper)
@@ -115,7 +115,7 @@ def settled_prices(
         asks += 1
         which = paths.asked > 0
         limit = gaps.beyond(limit, which, MORE)
-        more = holder.moves(question, gaps.other, np.where(which, limit, -1.0), gaps.top)
+        more = holder.moves(question, gaps, np.where(which, limit, -1.0))
         if more is None:
             break
         paths.raise_limits(limit)

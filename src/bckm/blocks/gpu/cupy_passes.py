@@ -19,7 +19,7 @@ from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import LEVELS
 from bckm.blocks.gap_counts import BINS as BINS_OF_GAPS
-from bckm.blocks.gap_counts import Flow
+from bckm.blocks.gap_counts import Flow, GapCounts
 from bckm.blocks.gpu.cupy_kernels import THREADS, Launcher, compiled, float32_errors, there
 from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.question import Question
@@ -293,17 +293,26 @@ class CupyPasses(Launcher):
         label: Any,
         counts: IntArray,
         other: NDArray[np.int32],
+        shift: FloatArray,
         top: float,
         found: Any,
     ) -> Any:
         """Count rows by what they cost more in others; see `Passes`."""
         if found is None:
             found = cp.zeros((*other.shape, BINS_OF_GAPS), np.uint32)
-        self._run_on_gaps("count_gaps", rows, label, counts, other, top, found)
+        self._run_on_gaps("count_gaps", rows, label, counts, other, shift, top, found)
         return found
 
     def _run_on_gaps(
-        self, name: str, rows: Any, label: Any, counts: IntArray, other: Any, top: float, *args: Any
+        self,
+        name: str,
+        rows: Any,
+        label: Any,
+        counts: IntArray,
+        other: Any,
+        shift: FloatArray,
+        top: float,
+        *args: Any,
     ) -> None:
         """Run a kernel on what rows cost more in others of their clusters; a block has one."""
         n, d, (k, m) = len(rows), self.d, other.shape
@@ -321,7 +330,8 @@ class CupyPasses(Launcher):
         bias = np.square(self.question.centers).sum(axis=1) - self.question.prices
         self._run(
             name, cluster.size, rows, d, self.origin, self.scale, order, part, self.centers,
-            cp.asarray(bias), cp.asarray(other), m, np.float64(1 / top), *args, each=1,
+            cp.asarray(bias), cp.asarray(other), cp.asarray(shift), m, np.float64(1 / top), *args,
+            each=1,
             shared=4 * m * (wide + 1 + BINS_OF_GAPS) + 8 * wide,
         )  # fmt: skip
 
@@ -347,16 +357,16 @@ class CupyPasses(Launcher):
         rows: Any,
         label: Any,
         counts: IntArray,
-        other: NDArray[np.int32],
+        gaps: GapCounts,
         limit: FloatArray,
-        top: float,
     ) -> tuple[IntArray, NDArray[np.int32], FloatArray] | None:
         """Moves of rows to others of their clusters that cost at most limits; see `Passes`."""
-        inside = np.minimum(limit / top + NOISE * (limit >= 0), 2.0).astype(np.float32)
+        inside = np.minimum((limit - gaps.shift) / gaps.top + NOISE, 2.0)
+        inside = np.where(limit < 0, -1.0, inside).astype(np.float32)
         key, number = cp.empty(TOLD, np.uint64), cp.zeros(1, np.uint32)
         self._run_on_gaps(
-            "list_gaps", rows, label, counts, other, top, cp.asarray(inside), np.uint32(TOLD), key,
-            number,
+            "list_gaps", rows, label, counts, gaps.other, gaps.shift, gaps.top,
+            cp.asarray(inside), np.uint32(TOLD), key, number,
         )  # fmt: skip
         found = int(number.get()[0])
         if found > TOLD:

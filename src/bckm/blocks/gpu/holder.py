@@ -21,7 +21,7 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import SPARE, Answer, Taken, gathered
 from bckm.blocks.borders import BINS, Borders, bin_ends
 from bckm.blocks.drawn import Drawn
-from bckm.blocks.gap_counts import Flow
+from bckm.blocks.gap_counts import Flow, GapCounts
 from bckm.blocks.gpu.passes import Passes, Tally
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.look import located_in, nothing
@@ -142,12 +142,14 @@ class GpuHolder:
         number = np.full(best.size, 2.0**level)
         return Borders(best[near], second[near], gap[near].astype(np.float64), number[near], k)
 
-    def gaps(self, question: Question, other: NDArray[np.int32], top: float) -> NDArray[np.uint32]:
+    def gaps(
+        self, question: Question, other: NDArray[np.int32], shift: FloatArray, top: float
+    ) -> NDArray[np.uint32]:
         """How many rows of each cluster cost how much more in others, (k, m, BINS)."""
         kept, found = self._last, None
         for at, rows in self._chunks(None):
             counts = kept.tally[at].counts
-            found = self._passes.gaps(rows, kept.label[at], counts, other, top, found)
+            found = self._passes.gaps(rows, kept.label[at], counts, other, shift, top, found)
         return np.asarray(self._passes.host(found))
 
     def moved(self) -> Flow:
@@ -158,15 +160,13 @@ class GpuHolder:
         """Whether any row had at most so much slack in the last look."""
         return any(self._passes.within(one, slack).size for one in self._last.slack.values())
 
-    def moves(
-        self, question: Question, other: NDArray[np.int32], limit: FloatArray, top: float
-    ) -> Moves | None:
+    def moves(self, question: Question, gaps: GapCounts, limit: FloatArray) -> Moves | None:
         """All moves from each cluster to others of it up to limits; None if they are too many."""
         kept, passes = self._last, self._passes
         rows, number, label, of, cluster, cost = [], [], [], [], [], []
         for at, chunk in self._chunks(None):
             counts = kept.tally[at].counts
-            told = passes.moves(chunk, kept.label[at], counts, other, limit, top)
+            told = passes.moves(chunk, kept.label[at], counts, gaps, limit)
             if told is None:
                 return None
             index = told[0][np.diff(told[0], prepend=-1) > 0]

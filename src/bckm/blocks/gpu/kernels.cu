@@ -540,14 +540,15 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // What rows cost more in others of their clusters, (k, m): a sum of differences of centers and of
-// `bias`, |c|^2 - price, in float32 and in units of 1 / inverse. A block has rows of one cluster:
+// `bias`, |c|^2 - price, less `shift`, in float32 and in units of 1 / inverse. A block has rows of one cluster:
 // `part` (blocks, 3) are the cluster, and the first and last place in `order`. `shared` has room
 // for them and m * BINS numbers of four bytes, which are `begin`'s. Gaps go to `use`.
 template <class Begin, class Use, class End>
 __device__ __forceinline__ void each_gap(const REAL* data, int d, const double* origin,
                                          double scale, const int* order, const int* part,
                                          const double* centers, const double* bias,
-                                         const int* other, int m, double inverse, double* shared,
+                                         const int* other, const double* shift, int m, double inverse,
+                                         double* shared,
                                          const Begin& begin, const Use& use, const End& end) {
     const int wide = 8 * STEPS <= HELD && !CHUNKED ? 8 * STEPS : (d + 3) / 4 * 4;
     auto* middle = reinterpret_cast<decltype(middle_of(0.0, REAL(0)))*>(shared);  // (wide,)
@@ -566,7 +567,7 @@ __device__ __forceinline__ void each_gap(const REAL* data, int d, const double* 
         differ[i] = static_cast<float>(-2.0 * apart * inverse);
     }
     for (int j = threadIdx.x; j < m; j += 256)
-        fixed[j] = static_cast<float>((bias[others[j]] - bias[a]) * inverse);
+        fixed[j] = static_cast<float>((bias[others[j]] - bias[a] - shift[pairs + j]) * inverse);
     for (int t = threadIdx.x; t < wide; t += 256)
         middle[t] = middle_of(t < d ? origin[t] : 0.0, REAL(0));
     begin(mine, pairs);
@@ -628,11 +629,11 @@ __device__ __forceinline__ void each_gap(const REAL* data, int d, const double* 
 // How many rows of each pair cost how much more, (k, m, BINS).
 extern "C" __global__ void __launch_bounds__(256)
     count_gaps(const REAL* data, int d, const double* origin, double scale, const int* order,
-               const int* part, const double* centers, const double* bias, const int* other, int m,
-               double inverse, unsigned* held) {
+               const int* part, const double* centers, const double* bias, const int* other,
+               const double* shift, int m, double inverse, unsigned* held) {
     extern __shared__ double shared_room[];
     each_gap(
-        data, d, origin, scale, order, part, centers, bias, other, m, inverse, shared_room,
+        data, d, origin, scale, order, part, centers, bias, other, shift, m, inverse, shared_room,
         [&](unsigned* count, i64) {
             for (int i = threadIdx.x; i < m * BINS; i += 256) count[i] = 0;
         },
@@ -650,16 +651,16 @@ extern "C" __global__ void __launch_bounds__(256)
 // many.
 extern "C" __global__ void __launch_bounds__(256)
     list_gaps(const REAL* data, int d, const double* origin, double scale, const int* order,
-              const int* part, const double* centers, const double* bias, const int* other, int m,
-              double inverse, const float* limit, unsigned room, u64* key, unsigned* number) {
+              const int* part, const double* centers, const double* bias, const int* other,
+              const double* shift, int m, double inverse, const float* limit, unsigned room, u64* key, unsigned* number) {
     extern __shared__ double shared_room[];
     each_gap(
-        data, d, origin, scale, order, part, centers, bias, other, m, inverse, shared_room,
+        data, d, origin, scale, order, part, centers, bias, other, shift, m, inverse, shared_room,
         [&](unsigned* most, i64 pairs) {
             for (int j = threadIdx.x; j < m; j += 256) most[j] = __float_as_uint(limit[pairs + j]);
         },
         [&](unsigned* most, int j, int b, int row, float gap) {
-            if (!(fmaxf(gap, 0.0f) <= __uint_as_float(most[j]))) return;
+            if (!(gap <= __uint_as_float(most[j]))) return;
             if (*reinterpret_cast<volatile unsigned*>(number) > room) return;  // too many
             const unsigned at = atomicAdd(number, 1u);
             if (at < room) key[at] = (static_cast<u64>(row) << 32) | static_cast<u64>(b);

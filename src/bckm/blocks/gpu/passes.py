@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bckm._core.types import FloatArray, IntArray
-from bckm.blocks.gap_counts import Flow
+from bckm.blocks.gap_counts import Flow, GapCounts
 from bckm.blocks.question import Question
 
 
@@ -121,10 +121,11 @@ class Passes(Protocol):
         label: Any,
         counts: IntArray,
         other: NDArray[np.int32],
+        shift: FloatArray,
         top: float,
         found: Any,
     ) -> Any:
-        """Count rows by what they cost more in others, (k, m, BINS), on the device.
+        """Count rows by what they cost more than `shift` in others, (k, m, BINS), on the device.
 
         Added to what was `found` in other chunks, or None. `counts`: rows of each cluster. What is
         counted is float32, and wrong by as much.
@@ -141,9 +142,8 @@ class Passes(Protocol):
         rows: Any,
         label: Any,
         counts: IntArray,
-        other: NDArray[np.int32],
+        gaps: GapCounts,
         limit: FloatArray,
-        top: float,
     ) -> tuple[IntArray, NDArray[np.int32], FloatArray] | None:
         """Moves of rows to others of their clusters that cost at most limits, (k, m), on the host.
 

@@ -29,8 +29,10 @@ GapTable::GapTable(const Counts& counts, const double* prices, const double* uni
             const std::uint32_t* count = counts.count + pair * bins;
             const std::int64_t first =
                 std::find_if(count, count + bins, [](auto rows) { return rows > 0; }) - count;
-            if (first < bins && (first == 0 || end[first - 1] < limit[pair]))
-                found[g].push_back({static_cast<std::int32_t>(pair / m), counts.other[pair], pair});
+            const double from = first > 0 ? counts.shift[pair] + end[first - 1] : 0.0;
+            if (first < bins && from < limit[pair])
+                found[g].push_back({static_cast<std::int32_t>(pair / m), counts.other[pair], pair,
+                                    counts.shift[pair]});
         }
     });
     for (const auto& some : found) arcs.insert(arcs.end(), some.begin(), some.end());
@@ -60,7 +62,13 @@ void GapTable::find_limits(const Counts& counts) {
             double rows = 0.0;
             std::int64_t bin = 0;
             while (bin < bins && (rows += counts.count[pair * bins + bin]) < most) ++bin;
-            limit[pair] = bin < bins ? end[bin] : infinity;
+            if (bin == bins) {
+                limit[pair] = infinity;
+                continue;
+            }
+            const double to = counts.shift[pair] + end[bin];
+            const double from = bin > 0 ? counts.shift[pair] + end[bin - 1] : 0.0;
+            limit[pair] = to - (rows - most) / counts.count[pair * bins + bin] * (to - from);
         }
     });
     for (int round = 0; round < detours; ++round) {
@@ -88,13 +96,14 @@ GapTable::Place GapTable::place(std::size_t arc, double far) const {
     const double* rows = held.data() + arc * bins;
     double before = 0.0, from = 0.0, area = 0.0;
     for (std::int64_t bin = 0; bin < bins; ++bin) {
-        const double wide = end[bin] - from, more = rows[bin] - before;
-        if (far <= end[bin]) {
+        const double to = arcs[arc].shift + end[bin];
+        const double wide = to - from, more = rows[bin] - before;
+        if (far <= to) {
             const double in = far - from, density = more / wide;
             return {before + density * in, area + (before + density * in / 2) * in, density};
         }
         area += (before + more / 2) * wide;
-        before = rows[bin], from = end[bin];
+        before = rows[bin], from = to;
     }
     return {before, area + before * (far - from), 0.0};
 }
@@ -102,7 +111,7 @@ GapTable::Place GapTable::place(std::size_t arc, double far) const {
 double GapTable::ahead(std::size_t arc, double far, double rows, double more) const {
     const double* here = held.data() + arc * bins;
     const std::int64_t bin = std::lower_bound(here, here + bins, rows + more) - here;
-    return bin == bins ? 0.0 : more / (end[bin] - far);
+    return bin == bins ? 0.0 : more / (arcs[arc].shift + end[bin] - far);
 }
 
 Softened GapTable::at(const SizeLimits& sizes, const std::vector<double>& price) const {
@@ -124,7 +133,7 @@ Softened GapTable::at(const SizeLimits& sizes, const std::vector<double>& price)
     const std::vector<double> wrong = lacking(sizes, all.units, price);
     all.edges.resize(arcs.size());
     each_arc([&](std::int64_t e) {
-        const auto [a, b, pair] = arcs[e];
+        const auto [a, b, pair, shift] = arcs[e];
         const double least = std::min(std::fabs(wrong[a]), std::fabs(wrong[b]));
         const double next =
             ahead(e, far[b] - far[a], places[e].rows, part * std::max(fewest, least));
@@ -136,7 +145,7 @@ Softened GapTable::at(const SizeLimits& sizes, const std::vector<double>& price)
 std::vector<double> GapTable::moves(const std::vector<double>& price) const {
     std::vector<double> rows(k * m, 0.0);
     for (std::size_t e = 0; e < arcs.size(); ++e) {
-        const auto [a, b, pair] = arcs[e];
+        const auto [a, b, pair, shift] = arcs[e];
         const double went = (price[b] - origin[b]) - (price[a] - origin[a]);
         if (went > 0.0) rows[pair] = place(e, went).rows;
     }

@@ -21,7 +21,8 @@ public:
         const std::int32_t* other;   // (k, m)
         const std::uint32_t* count;  // (k, m, bins)
         const double* share;         // (k, m)
-        const double* end;           // (bins,): up to where a bin reaches, increasing
+        const double* shift;         // (k, m): from where on bins are fine; the first begins at 0
+        const double* end;           // (bins,): from there, up to where a bin reaches, increasing
         // (k,): rows that have to move, about; pairs matter as far as more cannot go cheaper by
         // way of other clusters
         const double* many;
@@ -43,6 +44,7 @@ private:
     struct Arc {
         std::int32_t from, to;
         std::int64_t pair;  // in (k, m)
+        double shift;
     };
     struct Place {
         double rows, area, density;

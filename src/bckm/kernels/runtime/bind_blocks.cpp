@@ -166,19 +166,21 @@ struct TableView {
     using Counts =
         nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-    TableView(Others other, Counts count, Matrix share, Vector end, Vector many, Vector prices_,
-              Vector units, int threads)
+    TableView(Others other, Counts count, Matrix share, Matrix shift, Vector end, Vector many,
+              Vector prices_, Vector units, int threads)
         : prices(prices_.data(), prices_.data() + prices_.shape(0)),
-          table(made(other, count, share, end, many, prices_, units, threads)) {}
+          table(made(other, count, share, shift, end, many, prices_, units, threads)) {}
 
     static bckm::GapTable made(const Others& other, const Counts& count, const Matrix& share,
-                               const Vector& end, const Vector& many, const Vector& prices,
-                               const Vector& units, int threads) {
+                               const Matrix& shift, const Vector& end, const Vector& many,
+                               const Vector& prices, const Vector& units, int threads) {
         check_threads(threads);
         const std::size_t k = other.shape(0), m = other.shape(1), bins = end.shape(0);
         require(k > 0 && prices.shape(0) == k && units.shape(0) == k && many.shape(0) == k,
                 "one price, size and number each");
-        require(share.shape(0) == k && share.shape(1) == m, "one share of each pair");
+        require(share.shape(0) == k && share.shape(1) == m && shift.shape(0) == k &&
+                    shift.shape(1) == m,
+                "a share and a shift of each pair");
         require(count.shape(0) == k && count.shape(1) == m && count.shape(2) == bins && bins > 0,
                 "counts of each pair and bin");
         bool good = true;
@@ -191,7 +193,7 @@ struct TableView {
         const bckm::WithoutGil release;
         return {{static_cast<std::int64_t>(k), static_cast<std::int64_t>(m),
                  static_cast<std::int64_t>(bins), other.data(), count.data(), share.data(),
-                 end.data(), many.data()},
+                 shift.data(), end.data(), many.data()},
                 prices.data(),
                 units.data(),
                 threads};
@@ -502,9 +504,10 @@ void bckm::add_blocks(nb::module_& module) {
              "prices"_a, "target"_a, "steps"_a, "threads"_a);
     const auto owned = nb::rv_policy::automatic;  // arrays of their own
     nb::class_<TableView>(module, "GapTable")
-        .def(nb::init<TableView::Others, TableView::Counts, Matrix, Vector, Vector, Vector, Vector,
-                      int>(),
-             "other"_a, "count"_a, "share"_a, "end"_a, "many"_a, "prices"_a, "units"_a, "threads"_a)
+        .def(nb::init<TableView::Others, TableView::Counts, Matrix, Matrix, Vector, Vector, Vector,
+                      Vector, int>(),
+             "other"_a, "count"_a, "share"_a, "shift"_a, "end"_a, "many"_a, "prices"_a, "units"_a,
+             "threads"_a)
         .def("climb", &TableView::climb, "lower"_a, "upper"_a, "target"_a, "steps"_a, "patience"_a)
         .def("moves", &TableView::moves, "prices"_a)
         .def_prop_ro("limits", &TableView::limits, owned);
