@@ -5,10 +5,10 @@
 A search decides by counted work how much it does of what (`Assigner.work`), so work must stand for
 the same time everywhere: within a factor of two over all instances. Each engine makes some steps
 from the same centers; moves go on from there, and once more begin at first labels, as annealing
-does. All this is repeated until it can be measured, after a first time that does not count; other
-processes make it slower, never quicker, so the quickest repetitions count. The first column that
-matters is nanoseconds of CPU per unit of work, the last line of an engine its least and its most,
-and their ratio.
+does; a coarse search is made where sizes are all that is asked. All this is repeated until it can
+be measured, after a first time that does not count; other processes make it slower, never quicker,
+so the quickest repetitions count. The first column that matters is nanoseconds of CPU per unit of
+work, the last line of an engine its least and its most, and their ratio.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from bckm.assign.lagrangian import Lagrangian
 from bckm.assign.transport import Transport
 from bckm.feasibility import feasible_start
 from bckm.fit.search.anneal import Annealing
+from bckm.fit.search.coarse import CoarseSearch
 from bckm.fit.search.local import Descent, LocalSearch
 from bckm.problem.problem import Problem
 from benchmarks.mixed.families import chosen
 
 LARGEST = 100_000  # costs, items x clusters, of which the exact engine is asked
 EFFORT = 3e8  # work of moves, and of annealing, at most
+COARSE = 1e8  # work of a coarse search
 ROUNDS, ROUND = 5, 0.04  # how often is measured, and for how many seconds at least
 LONG = 0.5  # seconds: what takes longer is measured twice only
 
@@ -118,6 +120,15 @@ def measured(name: str, problem: Problem, steps: int) -> Iterator[Row]:
         ("annealing", lambda: annealing(start, first, Deadline(), effort, 0)),
     ):
         yield _repeated(kind, name, lambda call=call: _timed(call))
+    if s.interchangeable and not problem.features & ~Transport.handles:
+        yield _repeated("coarse", name, lambda: _coarse(problem))
+
+
+def _coarse(problem: Problem) -> tuple[float, float]:
+    before = time.process_time()
+    search = CoarseSearch(problem, Deadline())
+    search(np.random.default_rng(0), COARSE)
+    return time.process_time() - before, search.work
 
 
 def _timed(call: Callable[[], Descent]) -> tuple[float, float]:

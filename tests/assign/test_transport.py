@@ -59,7 +59,7 @@ def test_drawn_instances_against_scipy(batch, monkeypatch):
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
         drawn = draw(seed)
         # as if points were many, for every other one
-        monkeypatch.setattr("bckm.assign._few_points.COSTS", 2**19 * (seed // 2 % 2))
+        monkeypatch.setattr("bckm.assign.few_points.COSTS", 2**19 * (seed // 2 % 2))
         as_if_features_were_many(monkeypatch, seed // 4 % 2 == 1, rows=seed // 8 % 2 == 1)
         problem = drawn.problem(n_jobs=1 + seed % 2)
         s = problem.structure
@@ -191,7 +191,7 @@ def test_few_points_when_time_is_up_in_the_first_step(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_paths_that_prove_all_labels_need_no_last_look(seed, monkeypatch):
-    monkeypatch.setattr("bckm.assign._few_points.COSTS", 0)
+    monkeypatch.setattr("bckm.assign.few_points.COSTS", 0)
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(1_500, 3)) + 4 * rng.integers(0, 3, (1_500, 1))
     weight = rng.uniform(0.1, 3, 1_500) if seed % 2 else None

@@ -20,12 +20,12 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm._core.memory import require
 from bckm._core.rounding import UNIT
 from bckm._core.types import FloatArray, IntArray
-from bckm.assign._few_points import are_few, work_of_few
 from bckm.assign._groups import Groups, Settled
 from bckm.assign._patch import patched
 from bckm.assign._sparse_transport import SparseTransportAssigner
 from bckm.assign._transport_highs import HighsTransportAssigner
 from bckm.assign.base import STEP, Assigner, Assignment, Engine
+from bckm.assign.few_points import are_few, work_of_few
 from bckm.assign.soft_newton import soft_newton
 from bckm.assign.transport_state import SizeBounds, TransportState, kept_values, newton
 from bckm.kernels import missing, native

@@ -10,7 +10,7 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign import ENGINES
 from bckm.fit.lloyd import Limits, alternate
 from bckm.fit.search import coarse
-from bckm.fit.search.coarse import CELLS, Cells, CoarseSearch
+from bckm.fit.search.coarse import LARGE, SMALL, Cells, CoarseSearch
 from bckm.fit.seeding import spread
 from bckm.kernels import missing
 from bckm.problem.problem import Problem
@@ -27,67 +27,73 @@ def test_cells_stand_for_their_items(weighted):
     rng = np.random.default_rng(0)
     weight = rng.integers(3, size=2000) / 2.0 if weighted else None
     problem = Problem.build(blobs(rng), 20, sample_weight=weight)
-    cells = Cells.of(problem, Deadline())
-    assert len(cells.units) >= CELLS * 20
-    assert cells.units.sum() == 2000
-    assert cells.units.min() > 0
-    assert cells.weight.sum() == pytest.approx(problem.cost_weight.sum())
+    large, small = Cells.of(problem)
+    assert len(large.points) == LARGE * 20
+    assert len(small.points) == SMALL * LARGE * 20
     anywhere = rng.normal(size=3)
     whole = problem.cost_weight @ np.square(problem.points - anywhere).sum(axis=1)
-    coarsely = cells.weight @ np.square(cells.points - anywhere).sum(axis=1)
-    assert coarsely + cells.scatter == pytest.approx(whole)
-    assert cells.scatter < 0.1 * whole
+    for cells in (large, small):
+        assert cells.weight.sum() == pytest.approx(problem.cost_weight.sum())
+        coarsely = cells.weight @ np.square(cells.points - anywhere).sum(axis=1)
+        assert coarsely + cells.scatter == pytest.approx(whole)
+    assert small.scatter < large.scatter < 0.15 * whole
 
 
 def test_cells_of_a_part_of_the_items_stand_for_all(monkeypatch):
     monkeypatch.setattr(coarse, "SEEN", 300)
     monkeypatch.setattr(coarse, "SEEN_EACH", 10)
     problem = Problem.build(blobs(np.random.default_rng(1)), 20)
-    cells = Cells.of(problem, Deadline())
-    assert cells.units.sum() == 2000
-    assert cells.weight.sum() == pytest.approx(2000, rel=0.01)
+    for cells in Cells.of(problem):
+        assert cells.weight.sum() == pytest.approx(2000)
+        assert len(cells.points) <= 400
 
 
-def test_cells_do_not_depend_on_rounding():
-    grid = np.stack(np.meshgrid(np.arange(30.0), np.arange(30.0)), axis=-1).reshape(-1, 2)
-    one, other = (Cells.of(Problem.build(Y, 25), Deadline()) for Y in (grid, 1e6 * grid + 1e6))
-    assert (one.units == other.units).all()
-    assert one.points == pytest.approx(other.points * (one.points[0, 0] / other.points[0, 0]))
-
-
-def test_equal_samples_are_one_cell():
-    X = np.repeat(np.arange(5.0)[:, None], 200, axis=0)
-    assert Cells.of(Problem.build(X, 4), Deadline()).units.tolist() == [200] * 5
+def test_cells_of_few_items():
+    for n in (10, 100, 300, 900):
+        problem = Problem.build(np.random.default_rng(2).normal(size=(n, 2)), 10)
+        large, small = Cells.of(problem)
+        assert len(large.points) == min(n, 10 * LARGE)
+        assert len(small.points) == len(large.points) * min(SMALL, max(1, n // (10 * LARGE)))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sizes", [(0, 60), (50, 50), (30, 55)])
-def test_a_step_is_optimal_within_the_sizes(sizes, weighted):
+def test_a_step_is_optimal_within_the_sizes(monkeypatch, sizes, weighted):
+    monkeypatch.setattr(coarse, "STEPS", 1)
     rng = np.random.default_rng(2)
     k = 6
     weight = rng.integers(1, 4, size=300).astype(float) if weighted else None
     rules = Constraints(size_min=sizes[0], size_max=sizes[1])
     problem = Problem.build(blobs(rng, 300, k, 2), k, rules, sample_weight=weight)
-    search, cells = CoarseSearch(problem, Deadline()), Cells.of(problem, Deadline())
+    search, cells = CoarseSearch(problem, Deadline()), Cells.of(problem)[1]
     centers = problem.points[rng.choice(300, k, replace=False)]
-    found = search._step(centers, np.zeros(k))
-    squares = np.square(cells.points[:, None] - centers).sum(axis=2)
-    cost = (squares * (cells.weight / cells.units)[:, None]).ravel()
-    c = len(cells.units)
+    found = search._fine.started(centers)
+    cost = (np.square(cells.points[:, None] - centers).sum(axis=2) * cells.weight[:, None]).ravel()
+    c, each = len(cells.points), SMALL * LARGE / 50  # cells for a sample
     of_cell, of_cluster = np.kron(np.eye(c), np.ones(k)), np.kron(np.ones(c), np.eye(k))
+    bounds = np.ceil(sizes[1] * each), -np.floor(sizes[0] * each)
     best = linprog(
         cost,
         A_ub=np.vstack([of_cluster, -of_cluster]),
-        b_ub=np.repeat([sizes[1], -sizes[0]], k),
+        b_ub=np.repeat(bounds, k),
         A_eq=of_cell,
-        b_eq=cells.units,
+        b_eq=np.ones(c),
     )
-    mass = (best.x.reshape(c, k) * (cells.weight / cells.units)[:, None]).sum(axis=0)
-    means = (best.x.reshape(c, k) * (cells.weight / cells.units)[:, None]).T @ cells.points
+    weights = best.x.reshape(c, k) * cells.weight[:, None]
+    mass = weights.sum(axis=0)
+    means = weights.T @ cells.points
     means = np.where(mass[:, None] > 0, means / np.maximum(mass, 1e-300)[:, None], centers)
     after = best.fun - mass @ np.square(means - centers).sum(axis=1)
     assert found.centers == pytest.approx(means)
     assert found.cost == pytest.approx(after + cells.scatter)
+
+
+def test_two_starts_that_find_the_same_end_it(monkeypatch):
+    problem = Problem.build(blobs(np.random.default_rng(6)), 20, Constraints(size_min=90))
+    monkeypatch.setattr(coarse, "SAME", 1.0)
+    search = CoarseSearch(problem, Deadline())
+    search(np.random.default_rng(0), 1e9)
+    assert search.work < 1e8
 
 
 def test_better_first_centers_and_always_the_same():
@@ -117,7 +123,8 @@ def test_it_ends_by_its_work_and_by_the_clock():
     assert 1e6 <= little.work < much.work < 2e7
     with pytest.raises(TimeUp):
         CoarseSearch(problem, Deadline.after(0.0))
-    much._deadline = Deadline.after(0.0)
+    for part in (much, much._rough, much._fine):
+        part._deadline = Deadline.after(0.0)
     late = much(np.random.default_rng(0), 1e9)
     assert not late.complete
     assert np.isfinite(late.centers).all()

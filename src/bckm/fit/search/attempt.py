@@ -23,14 +23,13 @@ from bckm.fit.search.state import State
 from bckm.fit.seeding import SHARE, match
 
 SCREENING = 2  # steps of the loop, or of moves, for a child that may not be worth more
-DISPLACE = 1.0  # work that "auto" spends on displaced centers, in that of its starts
-FAR = 2.0  # as long as the last one that helped brought much, and so few since then did not:
-LOSSES = 6
+FAR = 2.0  # times as much work for displaced centers, as long as the last one that helped brought
+LOSSES = 6  # much, and so few since then did not
 CHILD = 3e5  # work of a child beyond its moves and steps
 TRIALS = 8  # displacements that are tried in a run,
 MOST_TRIALS = 60  # and after the same estimate
 # work of a coarse search: at least and at most, for each item, and for each of its costs
-COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 1.5e7, 6e8, 6000.0, 22.0
+COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 9e6, 4e8, 3800.0, 14.0
 TOGETHER = 2  # displacements at once, in those of the last time that helped
 MUCH = 0.01  # relative improvement after which more of them are worth their work
 
@@ -146,7 +145,7 @@ class Attempt(Making):
             else:
                 self._update(n_runs=self._state.n_runs + 1)
             winning = winning and tried < LOSSES
-            most = FAR if winning else DISPLACE
+            most = search.displacing * (FAR if winning else 1.0)
             if search.as_default(self._state) and self.spent(most):
                 break
         self._update(counters=self._state.counters + assigner.counters, n_stale=tried)
@@ -154,7 +153,7 @@ class Attempt(Making):
 
     def _displacements(self, run: Run) -> Displacements:
         part = self._search.part
-        self._count(Displacements.work(part), Counter())
+        self._count(part.work, Counter())
         labels = run.labels[Part.some(self._search.problem)]
         return Displacements.of(part, labels, run.centers, run.prices, run.cost)
 

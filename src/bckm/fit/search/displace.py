@@ -19,17 +19,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bckm._core.arrays import squared_distances
 from bckm._core.types import FloatArray, IntArray
+from bckm.kernels import native
 from bckm.problem.problem import Problem
 from bckm.problem.structure import Structure
 
 EACH, FEWEST = 50, 2_000  # items of each cluster that are looked at, about; and at least in all
-ROUNDS = 6  # towards the main axis of a cluster
 HOPE = 8  # steps like the last one that a trial may still need
 LITTLE = 5e-4  # relative gain of a step after which a better clustering is good enough for now,
 SLOW = 1e-4  # and a start is
 GAIN = 1e-5  # relative improvement from which a displacement is worth a new estimate
+# work of an estimate: of a call, of a feature of a point, of a cost, and of a feature in it
+CALL, POINT, COST, FEATURE = 2e4, 10.0, 11.0, 0.25
 CREDIBLE = 0.6  # share of the cost that several displacements may promise, to be tried at once
 
 Pairs = tuple[tuple[int, int], ...]
@@ -41,21 +42,18 @@ class Part:
 
     Attributes
     ----------
-    points : array (p, d)
-        Some of the items, or means of many.
-    weight : array (p,)
-        What each weighs in the cost.
-    units : array (p,)
-        Samples of each: a price is paid so many times.
+    points : native.Points
+        Some of the items, or means of many, with what each weighs in the cost.
+    size : tuple of int
+        Number of points, of their features, and of clusters.
     bounds : array (2, k)
         How many points a cluster holds at least and at most, about.
     share : float
         Share of the cost that is theirs.
     """
 
-    points: FloatArray
-    weight: FloatArray
-    units: FloatArray
+    points: native.Points
+    size: tuple[int, int, int]
     bounds: FloatArray
     share: float
 
@@ -63,16 +61,23 @@ class Part:
     def of(cls, problem: Problem) -> Part:
         """Every so many items in their order, which is one in space; see `some`."""
         s, some = problem.structure, cls.some(problem)
-        points, weight = problem.points[some], problem.cost_weight[some]
+        points = np.ascontiguousarray(problem.points[some])
         share = len(points) / s.n_items
         bounds = np.stack(tight_bounds(s)).astype(np.float64) * share
-        return cls(points, weight, np.ones(len(points)), bounds, share)
+        view = native.Points(points, None, np.ascontiguousarray(problem.cost_weight[some]))
+        return cls(view, (*points.shape, s.n_clusters), bounds, share)
 
     @staticmethod
     def some(problem: Problem) -> slice:
         """Which items are looked at."""
         s = problem.structure
         return slice(None, None, max(1, s.n_items // max(FEWEST, EACH * s.n_clusters)))
+
+    @property
+    def work(self) -> float:
+        """What an estimate takes, in about nanoseconds."""
+        n, d, k = self.size
+        return CALL + n * (POINT * d + k * (COST + FEATURE * d))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,36 +114,16 @@ class Displacements:
         cost: float,
     ) -> Displacements:
         """Estimate from the labels of a part, and what a clustering with these centers costs."""
-        k = len(centers)
-        order = np.argsort(labels, kind="stable")
-        points, labels, weight = part.points[order], labels[order], part.weight[order]
-        paid = np.zeros(k) if prices is None else part.units[order, None] * prices
-        rows = np.arange(len(order))
-        halves = _halves(points - centers[labels], weight, labels, k) + centers
-        near = squared_distances(points, halves.reshape(2 * k, -1)).reshape(-1, 2, k).min(axis=1)
-        near *= weight[:, None]
-        away = squared_distances(points, centers) * weight[:, None]
-        own = away[rows, labels]
-        value = away - paid
-        best = value[rows, labels]
-        value[rows, labels] = np.inf
-        next_best = value.argmin(axis=1)
-        other = value[rows, next_best]
-        lost = np.bincount(labels, other - own, k)
-        after = near - best[:, None]
-        after[rows, labels] = near[rows, labels] - other
-        change = lost[:, None] + lost + _taken(after, *(2 * part.bounds))
-        votes = np.bincount(labels * k + next_best, minlength=k * k).reshape(k, k)
-        alone = (halves[0] == halves[1]).all(axis=1)
-        change[:, alone] = np.inf
+        if prices is None:
+            prices = np.zeros(len(centers))
+        found = native.displacements(
+            part.points, centers, prices, labels.astype(np.int32), *(2 * part.bounds)
+        )
+        halves, change = found.halves.reshape(2, *centers.shape), found.change / part.share
+        change = change.reshape(len(centers), -1)
+        change[:, (halves[0] == halves[1]).all(axis=1)] = np.inf
         np.fill_diagonal(change, np.inf)
-        return cls(centers, halves, change / part.share, votes.argmax(axis=1), cost)
-
-    @staticmethod
-    def work(part: Part) -> float:
-        """What an estimate takes, in about nanoseconds."""
-        (looked, d), k = part.points.shape, part.bounds.shape[1]
-        return float(5e5 + 1.5 * looked * k * (d + 10))
+        return cls(centers, halves, change, found.heir, cost)
 
     def after(self, pairs: Pairs) -> FloatArray:
         """Centers after some displacements."""
@@ -187,22 +172,6 @@ def tight_bounds(s: Structure) -> tuple[IntArray, IntArray]:
     return lower, np.minimum(upper, m - (lower.sum() - lower))
 
 
-def _taken(change: FloatArray, least: FloatArray, most: FloatArray) -> FloatArray:
-    """What all items together change that gain by each of k offers, (items, k), within bounds."""
-    total = np.empty(least.size)
-    for i, column in enumerate(np.ascontiguousarray(change.T)):
-        gain = column[column < 0]
-        number = int(min(max(gain.size, least[i]), most[i]))
-        offers = gain if number <= gain.size else column
-        if number >= column.size:
-            total[i] = np.inf
-        elif number < offers.size:
-            total[i] = np.partition(offers, number)[:number].sum()
-        else:
-            total[i] = offers.sum()
-    return total
-
-
 def worth_no_more(best: float) -> Callable[[float, float], bool]:
     """Whether costs before and after a step say that a trial is decided: beaten, or nearly done."""
 
@@ -217,31 +186,3 @@ def worth_no_more(best: float) -> Callable[[float, float], bool]:
 def slow(before: float, after: float) -> bool:
     """Whether a step brought so little that displacements may bring more."""
     return before - after < SLOW * after
-
-
-def _halves(points: FloatArray, weight: FloatArray, labels: IntArray, k: int) -> FloatArray:
-    """Means of the items of each cluster on both sides of its center along its main axis.
-
-    Points are relative to their centers, and sorted by their labels.
-    """
-    first = np.searchsorted(labels, np.arange(k))
-    held = np.bincount(labels, minlength=k) > 0
-
-    def sums(values: FloatArray) -> FloatArray:
-        total = np.zeros((k, points.shape[1]))
-        total[held] = np.add.reduceat(values, first[held], axis=0)
-        return total
-
-    weighted = points * weight[:, None]
-    spread = sums(weighted * points)
-    axis = (spread == spread.max(axis=1, keepdims=True)).astype(np.float64)
-    for _ in range(ROUNDS):
-        axis = sums(weighted * (points * axis[labels]).sum(axis=1, keepdims=True))
-        axis /= np.maximum(np.sqrt(np.square(axis).sum(axis=1, keepdims=True)), 1e-300)
-    above = (points * axis[labels]).sum(axis=1) > 0
-    halves = np.zeros((2, k, points.shape[1]))
-    for at, side in enumerate((above, ~above)):
-        mass = np.bincount(labels, weight * side, k)
-        some = mass > 0
-        halves[at, some] = sums(weighted * side[:, None])[some] / mass[some, None]
-    return halves

@@ -14,7 +14,7 @@ import numpy as np
 
 from bckm._core.deadline import TimeUp
 from bckm._core.status import Status
-from bckm.fit.search.attempt import DISPLACE, MOST_TRIALS, Attempt
+from bckm.fit.search.attempt import MOST_TRIALS, Attempt
 from bckm.fit.search.making import SEARCH
 from bckm.fit.search.shared import ANNEALED, Search
 from bckm.fit.search.state import State
@@ -85,9 +85,8 @@ def _default_phase(search: Search, state: State) -> Phase:
     if state.settled:
         return Phase.DONE
     if search.displaces:
-        if state.n_stale < MOST_TRIALS and state.search_work < DISPLACE * state.start_work:
-            return Phase.DISPLACE
-        return Phase.SETTLE
+        more = state.search_work < search.displacing * state.start_work
+        return Phase.DISPLACE if more and state.n_stale < MOST_TRIALS else Phase.SETTLE
     # about what a child takes where it goes all the way
     each = 0.0 if search.screen_children else state.start_work / len(search.starts.seeds)
     if not search.engine.cheap_step and search.problem.structure.n_items > ANNEALED:

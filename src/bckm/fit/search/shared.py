@@ -33,6 +33,8 @@ FURTHER = 1e8  # at least, in populations after what the default does
 ANNEAL = 1.5  # by default not more than so many times what the engine alone would take,
 LITTLE = 5e7  # unless that is less than this
 GAUGE = 0.36  # share of it, after which its steps need not show more of that
+# work that "auto" spends on displaced centers, in that of its starts; less after a coarse search
+DISPLACE, DISPLACE_LESS = 1.0, 0.5
 PAIRS = 200  # clusters whose pairs are few enough to think of displacing any center
 
 
@@ -142,6 +144,11 @@ class Search:
         s = self.problem.structure
         quick = not missing and not self.problem.sparse
         return self.displaces and quick and self.starts.spread and s.interchangeable
+
+    @property
+    def displacing(self) -> float:
+        """Work for displaced centers by default, in that of the starts."""
+        return DISPLACE_LESS if self.coarse else DISPLACE
 
     @cached_property
     def part(self) -> Part:

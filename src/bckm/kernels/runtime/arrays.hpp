@@ -222,6 +222,43 @@ inline void check_finite(const Matrix& centers) {
         require(std::isfinite(centers.data()[i]), "centers must be finite");
 }
 
+inline void check_prices(const PointsView& points, const Matrix& centers, const Vector& prices) {
+    require(static_cast<std::int64_t>(centers.shape(1)) == points.view.dims,
+            "centers must have the features of the points");
+    require(centers.shape(0) > 0 && centers.shape(0) == prices.shape(0), "one price per center");
+    for (std::size_t i = 0; i < prices.shape(0); ++i)
+        require(std::isfinite(prices.data()[i]), "prices must be finite");
+    check_finite(centers);
+}
+
+// Checks bounds; upper ones no larger than they need be.
+inline std::vector<std::int64_t> upper_bounds(const Integers& lower, const Integers& upper,
+                                              std::int64_t units) {
+    require(lower.shape(0) == upper.shape(0), "bounds must have one number per cluster");
+    std::vector<std::int64_t> out;
+    std::int64_t least = 0, most = 0;
+    for (std::size_t i = 0; i < lower.shape(0); ++i) {
+        require(0 <= lower.data()[i] && lower.data()[i] <= upper.data()[i], "0 <= lower <= upper");
+        least += lower.data()[i];
+        out.push_back(std::max(lower.data()[i], std::min(upper.data()[i], units)));
+        most += out.back();
+    }
+    require(least <= units && units <= most, "the bounds do not admit the samples");
+    return out;
+}
+
+// Costs of few points, each one sample, and the centers that these belong to.
+inline void check_table(const PointsView& points, const Matrix& centers, const Out& table,
+                        const Out& tabled) {
+    const auto k = static_cast<std::int64_t>(centers.shape(0));
+    require(points.view.supply == nullptr, "each point must be one sample");
+    require(static_cast<std::int64_t>(table.shape(0)) == points.view.n &&
+                static_cast<std::int64_t>(table.shape(1)) == padded(k),
+            "a table of all points and all clusters, padded to a multiple of eight");
+    require(tabled.shape(0) == centers.shape(0) && tabled.shape(1) == centers.shape(1),
+            "the centers of the table");
+}
+
 inline void check_threads(int threads) { require(threads >= 1, "threads must be at least 1"); }
 
 // The input of local search, without and with centers.

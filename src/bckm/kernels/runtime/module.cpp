@@ -38,15 +38,6 @@ namespace {
 using Floats = nb::ndarray<nb::numpy, float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<nb::numpy, const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void check_prices(const PointsView& points, const Matrix& centers, const Vector& prices) {
-    require(static_cast<std::int64_t>(centers.shape(1)) == points.view.dims,
-            "centers must have the features of the points");
-    require(centers.shape(0) > 0 && centers.shape(0) == prices.shape(0), "one price per center");
-    for (std::size_t i = 0; i < prices.shape(0); ++i)
-        require(std::isfinite(prices.data()[i]), "prices must be finite");
-    check_finite(centers);
-}
-
 bckm::SweepResult sweep(const PointsView& points, Matrix centers, Vector prices, Labels label,
                         Labels runner_up, Floats margin, Floats slack, std::optional<Floats> radius,
                         Vector fixed, Vector slope, bool keep_labels, int threads, double seconds,
@@ -74,22 +65,6 @@ bckm::SweepResult sweep(const PointsView& points, Matrix centers, Vector prices,
                        {label.data(), runner_up.data(), margin.data(), slack.data(),
                         radius ? radius->data() : nullptr},
                        {fixed.data(), slope.data()}, keep_labels, threads, contenders);
-}
-
-// Checks bounds; upper ones no larger than they need be.
-std::vector<std::int64_t> upper_bounds(const Integers& lower, const Integers& upper,
-                                       std::int64_t units) {
-    require(lower.shape(0) == upper.shape(0), "bounds must have one number per cluster");
-    std::vector<std::int64_t> out;
-    std::int64_t least = 0, most = 0;
-    for (std::size_t i = 0; i < lower.shape(0); ++i) {
-        require(0 <= lower.data()[i] && lower.data()[i] <= upper.data()[i], "0 <= lower <= upper");
-        least += lower.data()[i];
-        out.push_back(std::max(lower.data()[i], std::min(upper.data()[i], units)));
-        most += out.back();
-    }
-    require(least <= units && units <= most, "the bounds do not admit the samples");
-    return out;
 }
 
 bckm::SettleResult settle(const PointsView& points, Matrix centers, Vector prices, Labels label,
@@ -129,13 +104,7 @@ bckm::SettleResult settle_few(const PointsView& points, Matrix centers, Vector p
     require(static_cast<std::int64_t>(label.shape(0)) == n &&
                 static_cast<std::int64_t>(slack.shape(0)) == n,
             "one label and one slack per point");
-    require(points.view.supply == nullptr, "each point must be one sample");
-    require(static_cast<std::int64_t>(table.shape(0)) == n &&
-                static_cast<std::int64_t>(table.shape(1)) == bckm::padded(k),
-            "a table of all points and all clusters, padded to a multiple of eight");
-    require(tabled.shape(0) == centers.shape(0) && tabled.shape(1) == centers.shape(1),
-            "the centers of the table");
-    require(n <= std::numeric_limits<std::int32_t>::max(), "fewer points");
+    check_table(points, centers, table, tabled);
     require(lower.shape(0) == prices.shape(0), "bounds must have one number per cluster");
     const std::vector<std::int64_t> at_most = upper_bounds(lower, upper, n);
     const bckm::WithoutGil release;
@@ -411,6 +380,7 @@ NB_MODULE(_native, module) {
     add_distance(module);
     add_transport(module);
     bckm::add_blocks(module);
+    bckm::add_coarse(module);
     bckm::add_moves(module);
     bckm::add_links(module);
 #if defined(BCKM_TEST_HOOKS)

@@ -1,0 +1,24 @@
+// What it would change to take the center of a cluster to another one, for all pairs of clusters.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "distance/points.hpp"
+
+namespace bckm {
+
+struct DisplacementsResult {
+    std::vector<double> halves;      // (2, k, dims): means of both halves of each cluster
+    std::vector<double> change;      // (k, k): if center i is taken to cluster j
+    std::vector<std::int64_t> heir;  // (k,): where most points of a cluster would go
+};
+
+// At given prices: without center i its points go to their next best cluster; with a center in each
+// half of cluster j, along its main axis, both attract what gains by it, at least and at most so
+// many points.
+DisplacementsResult displacements(const Points& points, const PricedCenters& priced,
+                                  const std::int32_t* label, const double* least,
+                                  const double* most);
+
+}  // namespace bckm
