@@ -326,6 +326,23 @@ def test_labels_within_the_bounds_have_to_do_where_none_are_proven(monkeypatch):
 
 
 @compiled
+def test_large_prices_cost_no_digits_of_the_proof():
+    """Sizes are whole numbers, and only rows at borders round: see `rounding_of_sums`."""
+    rng = np.random.default_rng(0)
+    where = 3.0 * rng.normal(size=(6, 4))  # one or two samples of each group have to leave it
+    X = where[np.repeat(range(6), [2003, 1499, 2502, 1998, 998, 1000])]
+    X += 0.01 * rng.normal(size=X.shape)
+    size, first = np.full(20, 500), np.cumsum([0, 2003, 1499, 2502, 1998, 998])
+    near = np.repeat(first, [4, 3, 5, 4, 2, 2]) + np.arange(20)
+    c = coordinated(X, size, size, share=0.2)
+    step = c.step(c.frame.inside(X[near]), np.zeros(20))
+    step = c.step(step.means, step.prices, step.memory)
+    assert np.abs(step.prices).mean() > 10 * step.cost / len(X)
+    assert step.cost - step.bound <= 1e-13 * step.cost
+    check(c, step.question.centers, step, X, size, size)
+
+
+@compiled
 def test_worse_labels_of_the_returned_rows_lower_no_bound():
     """What two rows lose by an exchange is no part of what is proven."""
     X = np.random.default_rng(4).normal(size=(20_000, 3))
@@ -337,8 +354,6 @@ def test_worse_labels_of_the_returned_rows_lower_no_bound():
     one = int(np.flatnonzero(found.parts.cluster != found.parts.cluster[0])[0])
     cluster = found.parts.cluster.copy()
     cluster[[0, one]] = cluster[[one, 0]]
-    worse = settling._proven(
-        found.prices, replace(found.parts, cluster=cluster), found.sizes, settling.bounds
-    )
+    worse = settling._proven(found.prices, replace(found.parts, cluster=cluster), found.sizes)
     assert worse.cost > found.cost * (1 + 1e-8)
     assert worse.bound == pytest.approx(found.bound, rel=1e-12)
