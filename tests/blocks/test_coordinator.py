@@ -326,6 +326,25 @@ def test_labels_within_the_bounds_have_to_do_where_none_are_proven(monkeypatch):
 
 
 @compiled
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("seed", [4, 5, 7, 9])
+def test_groups_far_from_each_other_take_few_looks(seed):
+    """Few rows tell how prices of a whole group must move: models are solved as far as they go."""
+    rng, k, n = np.random.default_rng(seed), 20, 20_000
+    groups = 100 * rng.normal(size=(12, 4))
+    which = rng.choice(12, n, p=rng.dirichlet(np.ones(12)))
+    X = groups[which] + 0.05 * rng.normal(size=(n, 4))
+    lower = upper = np.full(k, n // k)
+    c = coordinated(X, lower, upper, share=0.1, most=3000)
+    centers, prices, memory = c.frame.inside(X[:k]), np.zeros(k), None
+    for _ in range(3):
+        step = c.step(centers, prices, memory)
+        assert step.passes <= 8
+        check(c, centers, step, X, lower, upper)
+        centers, prices, memory = step.means, step.prices, step.memory
+
+
+@compiled
 def test_large_prices_cost_no_digits_of_the_proof():
     """Sizes are whole numbers, and only rows at borders round: see `rounding_of_sums`."""
     rng = np.random.default_rng(0)
