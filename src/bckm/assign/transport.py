@@ -113,8 +113,7 @@ class TransportAssigner(Assigner):
                 or again.cost - again.bound >= assignment.cost - assignment.bound
             ):
                 break
-            assignment = again
-            rounding = self._rounding(state, assignment.cost - assignment.bound)
+            assignment, rounding = again, self._rounding(state, again.cost - again.bound)
         self._count(state.evaluated - evaluated, self.counters["paths"] - paths)
         return replace(assignment, bound=assignment.bound - rounding)
 
@@ -313,21 +312,19 @@ class TransportAssigner(Assigner):
 
         Points with slack are proven to be in their best cluster. The others were evaluated in
         float64: there a value rounds by (d + 4) units of what it is made of, the cost and a price.
-        Sizes are whole numbers, so a bound that binds adds nothing, however large its price; what
-        others and regrets add up to, none of it below zero, rounds by its share for each term.
+        Sizes are whole numbers: a bound that binds adds nothing, however large its price. Sums of
+        what others and regrets add, none below zero, round by a share of them for each term.
         """
         assert state.radius is not None
-        prices = np.abs(state.prices)
-        close, values = np.empty(0, np.int64), 0.0
-        if not state.slack.min() > 0:
-            close = np.flatnonzero(~(state.slack > 0))
-            units = 1.0 if state.supply is None else state.supply[close]
-            rows = close if self.groups.first is None else self.groups.first[close]
-            cost = self.groups.weight[rows] * np.square(state.radius[close].astype(np.float64))
-            # the best value is below that of the label, and its cost by no more than two prices
-            values = float((units * (2 * cost + 4 * float(prices.max()))).sum())
-        sides = float(prices @ np.abs(state.bounds.unused(state.units, state.prices)))
-        values *= self.problem.points.shape[1] + 8
+        dearest = float(np.abs(state.prices).max())
+        close = np.flatnonzero(~(state.slack > 0))
+        units = 1.0 if state.supply is None else state.supply[close]
+        rows = close if self.groups.first is None else self.groups.first[close]
+        cost = self.groups.weight[rows] * np.square(state.radius[close].astype(np.float64))
+        # the best value is below that of the label, and its cost by no more than two prices
+        steps = self.problem.points.shape[1] + 8
+        values = float(steps * (units * (2 * cost + 4 * dearest)).sum())
+        sides = float(np.abs(state.prices * state.bounds.unused(state.units, state.prices)).sum())
         return float(2 * UNIT * (values + (state.k + 8) * sides + (state.k + close.size + 8) * gap))
 
     def _totals(self, labels: IntArray, centers: FloatArray) -> Totals:
@@ -343,8 +340,7 @@ class TransportAssigner(Assigner):
     ) -> float:
         """What samples that left the others of their point cost above their best cluster.
 
-        `points` are those that were settled, else all. Slack proves one label of a point: those
-        that were split count as if they had none.
+        `points` are those that were settled, else all. Those that were split have no slack left.
         """
         problem, first, slack = self.problem, self.groups.first, self.levels[0].slack
         assert first is not None
