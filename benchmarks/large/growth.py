@@ -108,8 +108,14 @@ def measured(path: Path, n: int, peer: str | None) -> dict[str, Any]:
     if n <= IN_MEMORY:
         exact = bckm.Constraints(size_min=lower, size_max=upper)
         options = {"search": "none", "tol": 0, "init": found.centers, "n_jobs": 1}
-        few, _ = cpu(lambda: bckm.kmeans(np.asarray(X), K, exact, max_iter=1, **options))
-        more, _ = cpu(lambda: bckm.kmeans(np.asarray(X), K, exact, max_iter=1 + STEPS, **options))
+        few = more = np.inf  # the least of two: the first one of all reads the file, too
+        for _ in range(2):
+            took, _ = cpu(lambda: bckm.kmeans(np.asarray(X), K, exact, max_iter=1, **options))
+            few = min(few, took)
+            took, _ = cpu(
+                lambda: bckm.kmeans(np.asarray(X), K, exact, max_iter=1 + STEPS, **options)
+            )
+            more = min(more, took)
         row["in memory"] = (more - few) / STEPS / pass_s
     if peer:
         np.save(path.with_suffix(".npy"), found.centers)

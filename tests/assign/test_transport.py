@@ -5,6 +5,7 @@ Prices prove labels optimal: the dual value, computed here in plain NumPy, equal
 
 import itertools
 from collections import Counter
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,6 +19,7 @@ from bckm.assign.transport import SmallTransportAssigner
 from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.feasibility import feasible_start
 from bckm.problem.problem import Problem
+from tests.support import exact_costs as exactly
 from tests.support.transport import check, draw, optimum, slots
 
 pytestmark = pytest.mark.skipif(bool(kernels.missing), reason=kernels.missing)
@@ -289,3 +291,26 @@ def test_newton_steps_that_did_little_are_left_to_paths_where_few_are_wrong():
             wrong[pace, tolerable] = state.infeasibility
             assert (state.infeasibility == before) == (pace == 1.0 and tolerable > 0.0)
     assert wrong[1.0, 0.0] == wrong[0.0, 0.0]
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("few", [True, False])
+def test_large_prices_cost_no_digits_of_the_bound(seed, few, monkeypatch):
+    """Sizes are whole numbers: a bound that binds rounds by nothing, however large its price."""
+    if not few:
+        monkeypatch.setattr("bckm.assign._few_points.COSTS", 0)
+    rng, k, n = np.random.default_rng(seed), 30, 120
+    # a sample or two of each group have to leave it
+    groups = np.repeat(rng.normal(size=(4, 2)), [33, 28, 31, 28], axis=0)
+    X = groups + 0.02 * rng.normal(size=(n, 2))
+    X[:20] = X[:10].repeat(2, axis=0) if seed % 2 else X[:20]  # equal points may be divided
+    problem = Problem.build(X, k, Constraints(size_min=n // k, size_max=n // k))
+    start = feasible_start(problem.structure, problem.rules, Deadline())
+    centers = problem.centers_in(X[::4])
+    found = ENGINES["transport"]().prepare(problem)(centers, start, Deadline())
+    assert np.abs(found.prices).mean() > 10 * found.cost / n
+    assert found.cost - found.bound <= 4e-13 * found.cost
+    cost, price = exactly.costs(problem.points, centers), [Fraction(p) for p in found.prices]
+    best = sum(min(c - p for c, p in zip(row, price, strict=True)) for row in cost)
+    assert Fraction(found.bound) <= best + n // k * sum(price)  # the dual value, in fractions

@@ -215,9 +215,9 @@ class LinkedTransportAssigner(TransportAssigner):
             totals = self._totals(labels, centers)
             units = self.structure.sizes(labels).astype(np.float64)
         here = self.listed.choose(self._paid(prices))
-        bound = totals.cost - regret - self.bounds.complementary_slack(units, prices)
-        bound += here.value - here.free_value
-        bound -= self._rounding(state) + self.listed.rounding(self._paid(prices))
+        gap = regret + self.bounds.complementary_slack(units, prices)
+        bound = totals.cost - gap + (here.value - here.free_value)
+        bound -= self._rounding(state, gap) + self.listed.rounding(self._paid(prices))
         self._ask(here.free_labels, units)
         known = totals if self.problem.cost_weight is self.problem.mass else None
         return Assignment(labels, self._cost(labels, totals.cost), bound, prices, known)

@@ -99,7 +99,7 @@ class TransportAssigner(Assigner):
         evaluated, paths = state.evaluated, self.counters["paths"]
         self._approach(0, centers, state.prices, deadline)
         assignment = self._finish(state, centers, start, deadline)
-        rounding = self._rounding(state)
+        rounding = self._rounding(state, assignment.cost - assignment.bound)
         for _ in range(AGAIN):  # prices that were very large leave rounding behind: from here again
             if (
                 assignment.prices is None
@@ -113,7 +113,7 @@ class TransportAssigner(Assigner):
                 or again.cost - again.bound >= assignment.cost - assignment.bound
             ):
                 break
-            assignment, rounding = again, self._rounding(state)
+            assignment, rounding = again, self._rounding(state, again.cost - again.bound)
         self._count(state.evaluated - evaluated, self.counters["paths"] - paths)
         return replace(assignment, bound=assignment.bound - rounding)
 
@@ -307,26 +307,25 @@ class TransportAssigner(Assigner):
         """No subsidy for a cluster that need not hold anything: an empty one might get any."""
         return prices if self.lower.all() else np.where(self.lower, prices, np.minimum(prices, 0.0))
 
-    def _rounding(self, state: TransportState) -> float:
-        """What rounding may have added to the dual value at the prices of a state.
+    def _rounding(self, state: TransportState, gap: float) -> float:
+        """What rounding may have added to a bound that is `gap` below the cost.
 
         Points with slack are proven to be in their best cluster. The others were evaluated in
         float64: there a value rounds by (d + 4) units of what it is made of, the cost and a price.
+        Sizes are whole numbers: a bound that binds adds nothing, however large its price. Sums of
+        what others and regrets add, none below zero, round by a share of them for each term.
         """
         assert state.radius is not None
-        prices, bounds = np.abs(state.prices), state.bounds
-        close, values = np.empty(0, np.int64), 0.0
-        if not state.slack.min() > 0:
-            close = np.flatnonzero(~(state.slack > 0))
-            units = 1.0 if state.supply is None else state.supply[close]
-            rows = close if self.groups.first is None else self.groups.first[close]
-            cost = self.groups.weight[rows] * np.square(state.radius[close].astype(np.float64))
-            # the best value is below that of the label, and its cost by no more than two prices
-            values = float((units * (2 * cost + 4 * float(prices.max()))).sum())
-        finite = np.minimum(np.maximum(bounds.upper, state.units), state.units.sum())
-        sides = float(prices @ (finite + bounds.lower + state.units))
-        steps = self.problem.points.shape[1] + state.k + 8 + close.size / 1024
-        return float(2 * UNIT * (steps * values + (state.k + 8) * sides))
+        dearest = float(np.abs(state.prices).max())
+        close = np.flatnonzero(~(state.slack > 0))
+        units = 1.0 if state.supply is None else state.supply[close]
+        rows = close if self.groups.first is None else self.groups.first[close]
+        cost = self.groups.weight[rows] * np.square(state.radius[close].astype(np.float64))
+        # the best value is below that of the label, and its cost by no more than two prices
+        steps = self.problem.points.shape[1] + 8
+        values = float(steps * (units * (2 * cost + 4 * dearest)).sum())
+        sides = float(np.abs(state.prices * state.bounds.unused(state.units, state.prices)).sum())
+        return float(2 * UNIT * (values + (state.k + 8) * sides + (state.k + close.size + 8) * gap))
 
     def _totals(self, labels: IntArray, centers: FloatArray) -> Totals:
         problem = self.problem
@@ -341,11 +340,13 @@ class TransportAssigner(Assigner):
     ) -> float:
         """What samples that left the others of their point cost above their best cluster.
 
-        `points` are those that were settled, else all.
+        `points` are those that were settled, else all. Those that were split have no slack left.
         """
-        problem, first = self.problem, self.groups.first
+        problem, first, slack = self.problem, self.groups.first, self.levels[0].slack
         assert first is not None
-        rows = first[settled.split_point if points is None else points[settled.split_point]]
+        which = settled.split_point if points is None else points[settled.split_point]
+        slack[which] = np.minimum(slack[which], 0.0)
+        rows = first[which]
         squares = squared_distances(problem.points[rows], centers)
         value = squares * self.groups.weight[rows, None] - prices
         here = value[np.arange(rows.size), settled.split_cluster]
@@ -392,10 +393,10 @@ class SmallTransportAssigner(TransportAssigner):
         labels = self.groups.expand(state.label)
         return Assignment(labels, totals.cost, min(bound, totals.cost), state.prices, known)
 
-    def _rounding(self, state: TransportState) -> float:
+    def _rounding(self, state: TransportState, gap: float) -> float:
         if state.centers is None:  # it was stopped: the bound is that of no prices at all
             return 0.0
-        return super()._rounding(state)
+        return super()._rounding(state, gap)
 
 
 class Transport(Engine):

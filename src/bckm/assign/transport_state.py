@@ -78,7 +78,11 @@ class SizeBounds:
 
     def complementary_slack(self, units: FloatArray, prices: FloatArray) -> float:
         """What the prices of bounds that do not bind cost: the gap of complementary slackness."""
-        return float(prices @ (units - np.where(prices > 0, self.lower, self.upper)))
+        return float(prices @ self.unused(units, prices))
+
+    def unused(self, units: FloatArray, prices: FloatArray) -> FloatArray:
+        """How far each size is beyond the bound that its price belongs to."""
+        return np.asarray(units - np.where(prices > 0, self.lower, self.upper))
 
     def shifted(self, prices: FloatArray, units: float) -> FloatArray:
         """Prices moved by a constant to where the dual is largest: no sample changes its mind.

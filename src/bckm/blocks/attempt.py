@@ -26,6 +26,7 @@ from bckm.blocks.holder import QuickHolder
 from bckm.blocks.look import scan
 from bckm.blocks.look_model import Model
 from bckm.blocks.looking import LookState, approach
+from bckm.blocks.modeling import listed_model, solved_model
 from bckm.blocks.pairs import Pairs
 from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import Question
@@ -52,8 +53,8 @@ ENDS = 4  # times that moves may be asked for after looks that bring rows
 FEW = 400.0  # wrong samples that are settled at once: more by paths take long
 FEWEST = 0.5  # wrong samples per cluster of which only exact models know better
 LACKING = 16.0  # rows near borders for each wrong one, or each cluster, of which there is a model
-STRAYS = 0.25  # share of the wrong samples for which lists may be too short
 HOPELESS = 1.0  # rows that lead to prices so far beyond what others permit are not settled
+BACK = 1  # times in a row that the dual may fall, and no fewer samples be wrong, without going back
 SHORTER = (0.1, 0.6)  # a step that lowers the dual is tried again, shorter
 
 
@@ -65,6 +66,11 @@ class Seen:
     answer: Answer
     gradient: FloatArray
     dual: float
+
+    @property
+    def infeasibility(self) -> float:
+        """Samples in the wrong cluster."""
+        return float(np.abs(self.gradient).sum()) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +126,7 @@ class Attempt:
         first: FloatArray | None = None
         best: Best | None = None
         spare: tuple[Seen, Parts] | None = None  # labels within the bounds, in case none is proven
-        back = still = 0
+        back, still, fewest, crowded = 0, 0, np.inf, False
         for number in range(ROUNDS):
             seen = self.look(p, plan, number + self.looks)
             if first is None:
@@ -128,7 +134,13 @@ class Attempt:
             fell = best is not None and seen.dual < best.dual
             rose = best is None or seen.dual > best.dual + RISE * abs(best.dual)
             still = 0 if rose else still + 1
-            model, tried = self.settle(seen, fell=fell)
+            crowded = crowded or seen.answer.taken.overflow
+            patience = 0 if crowded else BACK
+            back = back + 1 if fell and (crowded or seen.infeasibility >= fewest) else 0
+            fewest = min(fewest, seen.infeasibility)
+            if not fell:
+                best = Best(seen.question.prices, seen.gradient, seen.dual)
+            model, tried = self.settle(seen, fell=back > patience)
             if isinstance(tried, Settled):
                 return self.done(seen, tried, first, begin, before, memory)
             if state is not None and self.ends > 0 and not fell and not seen.answer.taken.overflow:
@@ -148,20 +160,14 @@ class Attempt:
                     spare = seen, tried.parts
             self.log[-1].update(fell=fell, excess=tried.excess, quick=model is not None)
             last_p = p
-            if fell:
+            if back > patience:
                 assert best is not None
-                back += 1
-                to = self.back(best, seen) if back == 1 else best.prices
+                to = self.back(best, seen) if back == patience + 1 else best.prices
                 model = self.near(seen) if model is None else model
                 model.model.go(self.centers, to, self.deadline)
                 wrong = np.minimum(np.abs(best.gradient), np.abs(seen.gradient))
-            else:
-                best, back = Best(seen.question.prices, seen.gradient, seen.dual), 0
-                if model is None:
-                    lacks = self.lacks(seen)
-                    model = self.gathered(seen) if lacks else self.near(seen, listed=False)
-                    model.model.solve(self.centers, self.deadline, exact=True)
-                    model.left = np.abs(model.model.state.gradient)
+            else:  # what rows tell where the dual fell is as good as elsewhere
+                model = solved_model(self, seen) if model is None else model
                 wrong = model.left
             wrong = wrong + model.doubt()
             p = model.model.prices
@@ -326,8 +332,9 @@ class Attempt:
         """Whether the rows of a look are not enough for a model: others may have to move."""
         taken, drawn = seen.answer.taken, seen.answer.drawn
         near = float(taken.number.sum() + drawn.number.sum())
-        wrong = float(np.abs(seen.gradient).sum()) / 2
-        return missing != "" or self.sample.alike or near < LACKING * max(wrong, self.k)
+        return (
+            missing != "" or self.sample.alike or near < LACKING * max(seen.infeasibility, self.k)
+        )
 
     def settling(self, seen: Seen) -> Settling:
         """What can be settled after a look."""
@@ -339,7 +346,7 @@ class Attempt:
         taken, p = seen.answer.taken, seen.question.prices
         if taken.overflow:
             self.planner.ask_less()
-        wrong = float(np.abs(seen.gradient).sum()) / 2
+        wrong = seen.infeasibility
         settling = None
         if not taken.overflow and wrong <= taken.number.sum():
             settling = self.settling(seen)
@@ -352,11 +359,10 @@ class Attempt:
             if settling is not None and wrong > FEW:
                 tried = settling.settled(p, self.deadline)
             return None, tried
-        model = self.near(seen)
-        left = model.model.approach(self.centers, self.deadline)
-        if left is None or model.model.strays(self.centers) > STRAYS * wrong:
+        model = listed_model(self, seen)
+        if model is None:
             return None, tried
-        model.left, to = left, model.model.prices
+        to = model.model.prices
         if settling is not None and settling.beyond(to) <= HOPELESS:
             tried = settling.settled(to, self.deadline)
         return model, tried

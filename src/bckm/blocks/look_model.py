@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray
 from bckm.blocks.row_model import RowModel
 
@@ -20,6 +21,11 @@ class Model:
         self.model, self.exact = model, exact
         self.left: FloatArray = np.zeros(model.state.k)
         self.label: NDArray[np.int32] = model.state.label.copy()
+
+    def solve(self, centers: FloatArray, deadline: Deadline) -> None:
+        """Go to prices at which as few samples as possible are in the wrong cluster."""
+        self.model.solve(centers, deadline, exact=True)
+        self.left = np.abs(self.model.state.gradient)
 
     def doubt(self) -> FloatArray:
         """The error of counting samples by points that stand for others, (k,), where it is now."""

@@ -19,7 +19,7 @@ from bckm.blocks.settling import rounding_of_gaps
 SURE = 3.5  # standard deviations of the error of prices within which rows are returned
 FEWEST = 16.0  # samples of each cluster that are returned at least, about
 SCANNED = 0.06  # share of the samples whose gaps are told, at least
-PART, LITTLE, EACH = 24, 2**15, 64  # of all rows are returned, but so many, in all or per cluster
+PART, LITTLE, EACH = 24, 2**15, 128  # of all rows are returned, but so many, in all or per cluster
 QUICK, QUICK_EACH = 2**14, 24  # the same where looks take less time than what follows them
 ALL = 2**12  # so few rows are all returned
 MANY = 32  # the budget is not below one of so many that a message may hold

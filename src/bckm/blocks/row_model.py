@@ -112,6 +112,21 @@ class RowModel:
                 return None
         return np.maximum(left, LISTED * np.abs(before))
 
+    def relisted(self, centers: FloatArray) -> RowModel:
+        """The same points where it is, with their best clusters there."""
+        state = self.state
+        return RowModel.listed(
+            self.points, self.supply, state.bounds, centers, state.prices, state.threads
+        )
+
+    def finished(self, centers: FloatArray, deadline: Deadline) -> RowModel:
+        """The same points, which know all clusters, brought where they belong by shortest paths."""
+        state = self.state
+        model = RowModel(self.points, self.supply, state.bounds, state.threads)
+        model.go(centers, state.prices, deadline)
+        model._settle(centers, deadline)
+        return model
+
     def strays(self, centers: FloatArray) -> float:
         """About how many samples have a better cluster than those that are listed."""
         some = slice(None, None, STRAYING)

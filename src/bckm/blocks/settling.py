@@ -14,7 +14,7 @@ import numpy as np
 from bckm._core.arrays import blocks, squared_distances
 from bckm._core.deadline import Deadline
 from bckm._core.rounding import UNIT, Rounding
-from bckm._core.types import FloatArray, IntArray
+from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.assign import ENGINES
 from bckm.assign.transport_state import ROUNDING, SizeBounds, TransportState, newton
 from bckm.blocks import price_range, whole_sums
@@ -199,13 +199,14 @@ class Settling:
         prices = np.where(self.lower == 0, np.minimum(prices, 0.0), prices)
         if self.beyond(prices) > 0:
             return self._short(prices, parts)
-        return self._proven(prices, parts, sizes, bounds)
+        return self._proven(prices, parts, sizes)
 
     def unproven(self, parts: Parts, dual: float) -> Settled:
         """Labels within the bounds, where prices prove no more than the dual value of the look."""
         prices, sizes = self.question.prices, self.rest + parts.held(self.k)
-        found = self._proven(prices, parts, sizes, self.bounds, self.before)
-        rounding = self._rounding(prices, found.cost, sizes.astype(np.float64), self.bounds)
+        found = self._proven(prices, parts, sizes, self.before)
+        every = np.arange(self.number.size)
+        rounding = self._rounding(prices, found.cost, sizes.astype(np.float64), every)
         bound = max(min(dual, found.cost) - rounding, 0.0)
         return replace(found, bound=bound, gap=found.cost - dual)
 
@@ -325,14 +326,16 @@ class Settling:
         prices: FloatArray,
         parts: Parts,
         sizes: IntArray,
-        bounds: SizeBounds,
         best: IntArray | None = None,
     ) -> Settled:
         """Cost, bound and means of labels that are optimal but for rounding."""
-        question, centers = self.question, self.question.centers
-        best = self._best(prices) if best is None else best
+        question, centers, bounds = self.question, self.question.centers, self.bounds
+        unsure = np.zeros(self.number.size, bool)
+        if best is None:
+            best, unsure = self._best(prices)
         # other rows than these have their best cluster
         odd = np.flatnonzero(parts.cluster != best[parts.row])
+        unsure[parts.row[odd]] = True
         points = self.points[parts.row[odd]]
         value = squared_distances(points, centers) - prices
         here = value[np.arange(odd.size), parts.cluster[odd]]
@@ -344,16 +347,21 @@ class Settling:
         units = sizes.astype(np.float64)
         gap = regret + bounds.complementary_slack(units, prices)
         means = np.where(sizes[:, None] > 0, whole_sums.as_means(high, low, sizes), centers)
-        bound = max(cost - gap - self._rounding(prices, cost, units, bounds), 0.0)
+        rounding = self._rounding(prices, cost, units, np.flatnonzero(unsure))
+        rounding += 2 * UNIT * odd.size * regret
+        bound = max(cost - gap - rounding, 0.0)
         return Settled(prices, cost, min(bound, cost), gap, sizes, means, parts, best)
 
-    def _best(self, prices: FloatArray) -> IntArray:
-        """The best cluster of each returned row, by the very pass that labels blocks."""
+    def _best(self, prices: FloatArray) -> tuple[IntArray, BoolArray]:
+        """The best cluster of each returned row, by the very pass that labels blocks.
+
+        And where rounding might have chosen it.
+        """
         question = Question(self.question.frame, self.question.centers, prices)
-        best = np.empty(len(self.points), np.int64)
+        best, unsure = np.empty(len(self.points), np.int64), np.empty(len(self.points), bool)
         for part, seen in best_labels(self.answer.taken.rows, question, self.threads):
-            best[part] = seen.label
-        return best
+            best[part], unsure[part] = seen.label, ~(seen.slack > 0)
+        return best, unsure
 
     def _totals(self, parts: Parts, scale: float) -> tuple[int, IntArray, IntArray]:
         """Cost and sums of the answer, with rows that have moved where they are now."""
@@ -370,20 +378,19 @@ class Settling:
         return total, high, low
 
     def _rounding(
-        self, prices: FloatArray, cost: float, units: FloatArray, bounds: SizeBounds
+        self, prices: FloatArray, cost: float, units: FloatArray, unsure: IntArray
     ) -> float:
-        """What rounding may have added to the bound."""
-        k, d = self.question.centers.shape
-        # rows that were not returned have slack; the others were evaluated in float64, where a
-        # value rounds by (d + 4) units of what it is made of, the cost and a price
-        dearest = float(np.abs(prices).max())
-        values = 6 * dearest * float(self.number.sum())
-        for part in blocks(*self.points.shape):
-            apart = self.points[part] - self.question.centers[self.before[part]]
-            values += 2 * float(self.number[part] @ np.einsum("id,id->i", apart, apart))
-        steps = d + k + 8 + self.number.size / 1024
-        sums = rounding_of_sums(self.question.centers, prices, cost, units, bounds)
-        return float(2 * UNIT * steps * values + sums)
+        """What rounding may have added to the bound, with these rows without slack."""
+        # those were evaluated in float64, where a value rounds by (d + 4) units of what it is made
+        # of, the cost and a price
+        d = self.points.shape[1]
+        values = 6 * float(np.abs(prices).max()) * float(self.number[unsure].sum())
+        for part in blocks(unsure.size, d):
+            rows = unsure[part]
+            apart = self.points[rows] - self.question.centers[self.before[rows]]
+            values += 2 * float(self.number[rows] @ np.einsum("id,id->i", apart, apart))
+        sums = rounding_of_sums(self.question.centers, prices, cost, units, self.bounds)
+        return float(2 * UNIT * (d + 8) * values + sums)
 
 
 def rounding_of_sums(
@@ -391,7 +398,8 @@ def rounding_of_sums(
 ) -> float:
     """What rounding may have added to a bound where each row has slack: that of sums and data."""
     k, d = centers.shape
-    sides = float(np.abs(prices) @ (np.maximum(bounds.upper, units) + bounds.lower + units))
+    # sizes are whole numbers: a bound that binds adds nothing, however large its price
+    sides = float(np.abs(prices) @ np.abs(bounds.unused(units, prices)))
     # costs are summed up exactly, but points and costs were rounded one by one
     moment = 2 * (cost + float(units @ np.square(centers).sum(axis=1)))
     data = Rounding(UNIT * (d + 8), 3 * UNIT * float(np.sqrt(moment)), moment, 0.0, 0.0)
