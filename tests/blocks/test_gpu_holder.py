@@ -10,6 +10,7 @@ from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign.transport_state import SizeBounds
 from bckm.blocks import label_exceptions
 from bckm.blocks.array_holder import ArrayHolder
+from bckm.blocks.gap_counts import GapCounts, others_of, top_of
 from bckm.blocks.gpu import holder as gpu
 from bckm.blocks.gpu.arrays import gpu_holder
 from bckm.blocks.labeling import Ties
@@ -191,40 +192,55 @@ def test_a_look_that_brought_rows_may_be_the_last():
 
 
 @pytest.mark.parametrize("chunk", [2**24, 1000])
-def test_moves_up_to_a_limit_are_all_told(chunk, monkeypatch):
-    """From all clusters, and further ones from some to some; none is missing."""
+def test_rows_are_counted_and_listed_by_what_they_cost_more(chunk, monkeypatch):
+    """Counts of each pair and bin, and all moves up to limits: none is missing."""
     monkeypatch.setattr(gpu, "CHUNK", chunk)
-    X = rows_of("blobs")
+    X, rng = rows_of("blobs"), np.random.default_rng(0)
     question = drawn_question(X, 11)
     holder = gpu_holder(DeviceArray(X))
-    holder.look(replace(question, draw=0))
+    answer = holder.look(replace(question, draw=0))
     points = question.frame.inside(X)
     value = np.square(points[:, None] - question.centers).sum(axis=2) - question.prices
     own = value.argmin(axis=1)
-    gap = value - value.min(axis=1)[:, None]
-    gap[np.arange(len(X)), own] = np.inf
-    limit = holder.depth(np.full(11, 20.0))
-    moves = holder.moves(question, limit)
-    row, cluster = np.nonzero(gap <= limit[own][:, None])
+    other = others_of(question.centers, question.prices, question.centers)
+    gap = np.take_along_axis(value - value.min(axis=1)[:, None], other[own].astype(int), axis=1)
+    top = top_of(question.centers, question.prices, answer.farthest, other)
+    assert gap.max() <= top
+    shift = np.where(rng.random(other.shape) < 0.5, 0.1 * top * rng.random(other.shape), 0.0)
+    gaps = GapCounts(other, holder.gaps(question, other, shift, top), shift, top)
+    ends = np.insert(gaps.ends, 0, -np.inf)
+    for a in range(11):
+        for j in range(10):
+            expected = np.histogram(gap[own == a, j] - shift[a, j], ends)[0]
+            assert np.abs(gaps.count[a, j] - expected).sum() <= 2  # at an end
+            held = np.flatnonzero(gaps.count[a, j])
+            assert held.size == 0 or gaps.first()[a, j] <= gap[own == a, j].min() * (1 + 1e-6)
+    limit = np.quantile(gap, 0.01) * rng.random(other.shape)
+    moves = holder.moves(question, gaps, limit)
+    row, j = np.nonzero(gap <= limit[own])
     assert np.array_equal(moves.of, row)
-    assert np.array_equal(moves.cluster, cluster)
+    assert np.array_equal(moves.cluster, other[own[row], j])
     assert np.array_equal(moves.number, np.unique(row))
     assert np.array_equal(moves.label, own[moves.number])
     assert np.array_equal(moves.rows, X[moves.number])
-    asked = np.argsort(np.bincount(own, minlength=11))[-2:].astype(np.int32)
-    targets = np.zeros((2, 11), np.uint8)
-    targets[0, [0, 5]] = targets[1, 2:6] = 1
-    further, more = holder.more_moves(question, asked, targets, limit[asked], 30)
-    assert (further > limit[asked]).all()
-    to = np.zeros((11, 11), bool)
-    to[asked] = targets > 0
-    to[asked, asked] = False
-    most = np.full(11, -1.0)
-    most[asked] = further
-    row, cluster = np.nonzero(to[own] & (gap <= most[own][:, None]))
-    assert np.array_equal(more.of, row)
-    assert np.array_equal(more.cluster, cluster)
-    np.testing.assert_allclose(more.cost, gap[row, cluster], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(moves.cost, gap[row, j], rtol=1e-9, atol=1e-12)
+
+
+def test_a_look_tells_which_rows_it_moved():
+    X = rows_of("blobs")
+    question, holder = drawn_question(X, 11), gpu_holder(DeviceArray(X))
+    holder.look(replace(question, draw=0))
+    before = holder._last.label[0].hidden.copy()
+    assert holder.moved().pair.size == 0
+    went = 0.3 * np.random.default_rng(0).normal(size=11)
+    holder.look(replace(question, prices=question.prices + went, draw=1))
+    after = holder._last.label[0].hidden
+    pairs = np.bincount(before * 11 + after, minlength=121)
+    pairs[:: 11 + 1] = 0
+    flow = holder.moved()
+    assert np.array_equal(flow.pair, np.flatnonzero(pairs))
+    assert np.array_equal(flow.rows, pairs[flow.pair])
+    assert flow.rows.sum() > 10
 
 
 def test_a_row_at_a_border_is_not_left_to_rounding():

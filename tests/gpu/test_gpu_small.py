@@ -51,7 +51,7 @@ def test_every_kernel(d, dtype):
     check_best(X, question, label, slack)
     if len(index):
         assert passes.moved(rows, label, index, before).counts.sum() == 0
-        assert passes.between(before, label, index, other).sum() == len(index)
+        assert passes.flow(before, label, index, 11).rows.sum() == len(index)
     assert passes.counted(label, 11).sum() == len(X)
     assert passes.sampled(rows, 5, 0.3, 1).size < len(X)
     assert passes.within(slack, 1e30).size <= len(X)
