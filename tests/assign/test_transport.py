@@ -299,7 +299,7 @@ def test_newton_steps_that_did_little_are_left_to_paths_where_few_are_wrong():
 def test_large_prices_cost_no_digits_of_the_bound(seed, few, monkeypatch):
     """Sizes are whole numbers: a bound that binds rounds by nothing, however large its price."""
     if not few:
-        monkeypatch.setattr("bckm.assign._few_points.COSTS", 0)
+        monkeypatch.setattr("bckm.assign.few_points.COSTS", 0)
     rng, k, n = np.random.default_rng(seed), 30, 120
     # a sample or two of each group have to leave it
     groups = np.repeat(rng.normal(size=(4, 2)), [33, 28, 31, 28], axis=0)
