@@ -75,14 +75,12 @@ class GapCounts:
         """Limits up to which some pairs, (k, m), have so many times as many rows, and some more."""
         limit, ends = limit.copy(), np.append(self.ends, np.inf)
         rows = np.cumsum(self.count[which], axis=1, dtype=np.int64)
-        bins = np.minimum(
-            np.searchsorted(ends, limit[which] - self.shift[which], side="right"), BINS
-        )
+        fine = limit[which] - self.shift[which]
+        bins = np.minimum(np.searchsorted(ends, fine, side="right"), BINS)
         known = np.where(bins > 0, rows[np.arange(bins.size), bins - 1], 0)
         goal = np.maximum(times * known, known + SOME)
-        limit[which] = (
-            self.shift[which] + ends[np.maximum((rows < goal[:, None]).sum(axis=1), bins)]
-        )
+        place = np.maximum((rows < goal[:, None]).sum(axis=1), bins)
+        limit[which] = self.shift[which] + ends[place]
         return limit
 
 

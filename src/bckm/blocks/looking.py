@@ -131,13 +131,9 @@ def approach(state: LookState, target: float, threads: int, deadline: Deadline) 
     """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow."""
     shares, slow, centers = Shares(), 0, state.question.centers
     for _ in range(LOOKS if state.is_counted else 0):
-        before, dual, gradient, wrong = (
-            state.prices,
-            state.dual,
-            state.gradient,
-            state.infeasibility,
-        )
-        if wrong <= target or slow >= PATIENCE or state.k == 1:
+        before, dual, gradient = state.prices, state.dual, state.gradient
+        wrong = state.infeasibility
+        if wrong <= target or slow >= PATIENCE:
             return
         gaps = state.gap_counts()
         share = shares.of(gaps.other)
