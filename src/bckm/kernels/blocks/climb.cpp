@@ -11,7 +11,6 @@
 namespace bckm {
 namespace {
 
-constexpr double accuracy = 1e-3;  // of a step
 constexpr int max_rounds = 200, trials = 8;
 constexpr double first_damping = 1e-3, weakest = 1e-6, stronger = 8.0;
 constexpr double good = 0.6, fair = 0.1;  // share of the promised rise that weakens damping; that
@@ -73,7 +72,7 @@ std::vector<double> lacking(const SizeLimits& sizes, const Values& units, const 
 
 std::vector<double> climb(const std::function<Softened(const Values&)>& model, Softened now,
                           const SizeLimits& sizes, double target, int steps, int patience,
-                          Values& price) {
+                          double accuracy, Values& price) {
     const auto k = static_cast<std::int64_t>(price.size());
     const double units = std::accumulate(now.units.begin(), now.units.end(), 0.0);
     double damping = first_damping, fewest = std::numeric_limits<double>::infinity();

@@ -26,9 +26,9 @@ std::vector<double> lacking(const SizeLimits& sizes, const std::vector<double>& 
 
 // Raises the dual by a model, whose value where it begins is `now`. `price` is where it begins and
 // ends: once at most `target` samples are in the wrong cluster, after `steps`, or after `patience`
-// slow ones. Returns the gradient there.
+// slow ones; linear systems are solved to `accuracy`. Returns the gradient there.
 std::vector<double> climb(const std::function<Softened(const std::vector<double>&)>& model,
                           Softened now, const SizeLimits& sizes, double target, int steps,
-                          int patience, std::vector<double>& price);
+                          int patience, double accuracy, std::vector<double>& price);
 
 }  // namespace bckm

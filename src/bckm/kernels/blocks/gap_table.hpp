@@ -16,6 +16,8 @@ namespace bckm {
 
 class GapTable {
 public:
+    static constexpr double accuracy = 1e-2;  // of a Newton step: the next look corrects it
+
     struct Counts {
         std::int64_t k, m, bins;     // clusters, others of each, bins of what rows cost more
         const std::int32_t* other;   // (k, m)

@@ -18,6 +18,7 @@ constexpr float nobody = 3.0e38f;     // margin of the only cluster
 constexpr double widest = 12.0;       // temperatures above the least value that still count
 constexpr double least_share = 1e-3;  // of a sample, for an edge
 constexpr int patience = 3;           // slow steps
+constexpr double accuracy = 1e-3;     // of a step
 
 std::int64_t chunks_of(std::int64_t n) { return (n + chunk_size - 1) / chunk_size; }
 
@@ -225,7 +226,7 @@ std::vector<double> RowLists::climb(const Points& points, const float* temperatu
         sizes.upper[i] += now.units[i] - sizes.units[i];
     }
     return bckm::climb(model, std::move(now), {sizes.lower, sizes.upper}, target, steps, patience,
-                       price);
+                       accuracy, price);
 }
 
 }  // namespace bckm

@@ -209,7 +209,8 @@ struct TableView {
         {
             const bckm::WithoutGil release;
             const auto model = [&](const std::vector<double>& at) { return table.at(sizes, at); };
-            left = bckm::climb(model, model(price), sizes, target, steps, patience, price);
+            left = bckm::climb(model, model(price), sizes, target, steps, patience,
+                               bckm::GapTable::accuracy, price);
         }
         return {Column<double>(as_array(std::move(price), {k})),
                 Column<double>(as_array(std::move(left), {k}))};
