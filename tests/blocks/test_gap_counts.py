@@ -57,7 +57,7 @@ def test_prices_of_the_model_raise_the_dual(seed, shift):
     """
     case, prices = Case(seed, spread=4.0 * (seed % 2)), np.zeros(9)
     size = case.units.sum() / 9
-    bound, dual, wrong = np.full(9, size), case.dual(prices, size), np.inf
+    bound, dual = np.full(9, size), case.dual(prices, size)
     gaps = case.counts(shift)
     table = gaps.table(1e9 * np.ones(9), prices, case.units, 1)
     after, left = table.climb(bound, bound, 0.01 * size, 60, 60)

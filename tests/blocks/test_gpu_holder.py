@@ -8,7 +8,7 @@ import pytest
 import bckm
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign.transport_state import SizeBounds
-from bckm.blocks import label_exceptions
+from bckm.blocks import attempt, gap_counts, label_exceptions, looking
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.gap_counts import GapCounts, others_of, top_of
 from bckm.blocks.gpu import holder as gpu
@@ -241,6 +241,32 @@ def test_a_look_tells_which_rows_it_moved():
     assert np.array_equal(flow.pair, np.flatnonzero(pairs))
     assert np.array_equal(flow.rows, pairs[flow.pair])
     assert flow.rows.sum() > 10
+
+
+def test_what_looks_have_moved_is_learned(monkeypatch):
+    """Shares below one go into the next model, and pairs that were met into the next counts."""
+    shares, met = [], []
+    table, others = GapCounts.table, looking.others_of
+
+    def watched(self, many, prices, units, threads, share=None):
+        shares.append(1.0 if share is None else share.min())
+        return table(self, many, prices, units, threads, share)
+
+    def chosen(*args):
+        met.append(args[-1].pair.size)
+        return others(*args)
+
+    monkeypatch.setattr(gap_counts, "OTHERS", 14)
+    monkeypatch.setattr(attempt, "FAR", 1.0)  # no sample is asked: there is a way to go
+    monkeypatch.setattr(GapCounts, "table", watched)
+    monkeypatch.setattr(looking, "others_of", chosen)
+    X = rows_of("blobs", d=5, n=15_000)
+    rules = bckm.Constraints(size_min=750, size_max=750)
+    result = bckm.assign_to(DeviceArray(X), X[:20], rules)
+    assert result.gap <= 1e-9
+    assert shares[0] == 1
+    assert min(shares) < 1
+    assert max(met) > 0
 
 
 def test_a_row_at_a_border_is_not_left_to_rounding():

@@ -3,9 +3,9 @@
 A *move* is a row that would go to another cluster, and what it costs more there. Counts of gaps
 tell up to which cost moves of each pair of clusters matter. Shortest paths along the cheapest moves
 (`kernels/blocks/row_paths`) bring all sizes within their bounds; where they need moves that are not
-listed, the holder is asked for more. Prices in the middle of what the
-moves permit are proven by the look that follows: if all sizes are right there, and no sample is at
-a border, nothing is left to do.
+listed, the holder is asked for more. Prices in the middle of what the moves permit are proven by
+the look that follows: if all sizes are right there, and no sample is at a border, nothing is left
+to do.
 """
 
 from __future__ import annotations

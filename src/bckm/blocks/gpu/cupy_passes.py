@@ -166,10 +166,10 @@ class CupyPasses(Launcher):
         index = self._listed(n, "lower_slacks", n, slack, label, np.int64(n), taken, few)
         before = label.copy()
         if len(index) > ALL * n:  # in their order that takes less time
-            self._best(rows, None, n, label, slack)
-        else:
-            self._best(rows, index, len(index), label, slack)
-        moved = self._listed(len(index), "list_moved", n, before, label, np.int64(n))
+            index = None
+        seen = n if index is None else len(index)
+        self._best(rows, index, seen, label, slack)
+        moved = self._listed(seen, "list_moved", n, before, label, np.int64(n))
         return moved, before[moved]
 
     def _best(self, rows: Any, which: Any, n: int, label: Any, slack: Any) -> None:
