@@ -106,18 +106,28 @@ def test_estimates_of_displaced_centers(seed):
     value = away - prices
     best, own = value[rows, label].copy(), away[rows, label]
     value[rows, label] = np.inf
-    other = value.min(axis=1)
+    other, heir = value.min(axis=1), value.argmin(axis=1)
     lost = np.bincount(label, other - own, k)
     near = squared_distances(X, split.reshape(2 * k, -1)).reshape(n, 2, k).min(axis=1)
     after = near * weight[:, None] - best[:, None]
     after[rows, label] += best - other
-    gain = [
-        np.sort(column)[: int(np.clip((column < 0).sum(), least[0], most[0]))].sum()
-        for column in after.T
-    ]
-    assert found.change.reshape(k, k) == pytest.approx(lost[:, None] + lost + gain)
-    votes = np.bincount(label * k + value.argmin(axis=1), minlength=k * k).reshape(k, k)
-    assert np.array_equal(found.heir, votes.argmax(axis=1))
+    number = np.clip((after < 0).sum(axis=0), least, most).astype(int)
+    taken = after.argsort(axis=0).argsort(axis=0) < number
+    assert found.lost == pytest.approx(lost)
+    assert found.gained == pytest.approx(lost + (after * taken).sum(axis=0))
+    pairs = (k, k)
+    left = np.zeros(pairs)
+    np.add.at(left, (label, heir), 1)
+    assert np.array_equal(found.left.reshape(pairs), left)
+    drawn = np.zeros(pairs)
+    for j in range(k):
+        np.subtract.at(drawn[j], label[taken[:, j]], 1)
+        np.add.at(drawn[j], heir[(label == j) & ~taken[:, j]], 1)
+    np.fill_diagonal(drawn, 0)
+    assert np.array_equal(found.drawn.reshape(pairs), drawn)
+    gaps = np.zeros(pairs)
+    np.add.at(gaps, (label, heir), np.maximum(other - best, 0))
+    assert found.gaps.reshape(pairs) == pytest.approx(gaps)
 
 
 def alternated(X, k, lower, upper, seconds=1e9, **rule):

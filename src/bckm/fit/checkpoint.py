@@ -43,7 +43,7 @@ T = TypeVar("T")
 KIND = "checkpoint"
 EVERY = 5.0  # seconds between two writes, at least,
 SHARE = 20  # and so many times as long as a write takes
-FORMAT = 3  # of the state in the file
+FORMAT = 4  # of the state in the file
 _WORDS = {
     "data": "for other data",
     "weights": "for other sample weights",

@@ -1,7 +1,6 @@
 """Centers in the wrong place are found, and taken to where they are missing."""
 
 from functools import partial
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -9,10 +8,17 @@ import pytest
 import bckm
 from bckm import Constraints
 from bckm._core.deadline import Deadline
+from bckm._storage.fields import Fields
 from bckm.assign import ENGINES
-from bckm.fit.lloyd import Limits, Run, alternate
-from bckm.fit.search.displace import Displacements, Part, worth_no_more
+from bckm.fit.lloyd import Limits, Run, alternate, run_from
+from bckm.fit.search.attempt import GAIN, MOST_TRIALS
+from bckm.fit.search.displace import Displacements, Forecast, Part, worth_no_more
+from bckm.fit.search.explore import step
+from bckm.fit.search.shared import Search
+from bckm.fit.search.state import State
+from bckm.fit.seeding import starts_of
 from bckm.kernels import missing
+from bckm.metric.named import read_metric
 from bckm.problem.problem import Problem
 
 pytestmark = pytest.mark.skipif(bool(missing), reason=missing or "there")
@@ -42,50 +48,98 @@ def planned(problem, run):
 def test_the_center_that_is_worth_least_goes_where_one_is_missing(sizes, d):
     problem, run = misplaced(np.random.default_rng(7), sizes, d)
     plan = planned(problem, run)
-    first = next(plan.trials())
-    assert len(first) == 1
-    ((leaving, split),) = first
+    leaving, split = pair = Forecast(plan).next()
     assert leaving in (0, 1)
     assert split == 3
-    assert plan.change[leaving, split] < -0.5 * run.cost
-    after = problem.nearest(plan.after(first))[1].sum()
+    change = plan.lost[leaving] + plan.gained[split] + plan.both[pair]
+    assert change < -0.5 * run.cost
+    after = problem.nearest(plan.after(pair))[1].sum()
     assert after < 0.2 * run.cost
-    # first order: nothing else has to change here, so it is about right
+    # no prices, and nothing else has to change here, so it is about right
     if not sizes:
-        assert run.cost + plan.change[leaving, split] == pytest.approx(after, rel=0.3)
+        assert run.cost + change == pytest.approx(after, rel=0.3)
 
 
-def test_trials_come_in_order_and_each_center_once():
-    change = np.random.default_rng(0).normal(size=(6, 6))
-    np.fill_diagonal(change, np.inf)
-    plan = Displacements(np.zeros((6, 2)), np.zeros((2, 6, 2)), change, np.arange(6)[::-1], 1e3)
-    trials = list(plan.trials())
-    many = [pairs for pairs in trials if len(pairs) > 1]
-    assert [len(pairs) for pairs in many] == sorted((len(pairs) for pairs in many), reverse=True)
-    for pairs in many:
-        clusters = [cluster for pair in pairs for cluster in pair]
-        assert len(set(clusters)) == len(clusters)
-    single = [pairs[0] for pairs in trials if len(pairs) == 1]
-    assert len(set(single)) == len(single)
-    values = [change[pair] for pair in single]
-    assert values == sorted(values)
-    assert np.bincount([i for i, _ in single]).max() == 1
-    assert np.bincount([j for _, j in single]).max() == 1
+def test_where_sizes_are_fixed_a_center_from_nearby_costs_less():
+    X = np.arange(400.0)[:, None]  # ten full clusters in a row: each makes room for the next one
+    problem = Problem.build(X, 10, Constraints(size_min=40, size_max=40))
+    labels = np.repeat(np.arange(10), 40)
+    run = run_from(problem, labels, np.zeros((10, 1)))
+    both = planned(problem, run).both
+    apart = np.abs(np.subtract.outer(np.arange(10), np.arange(10)))
+    near = (apart > 0) & (apart < 3)
+    assert both[near].max() < both[apart > 2].min() <= both[apart > 2].max() < 0.0
+    free = Problem.build(X, 10, Constraints())
+    assert np.abs(planned(free, run).both).max() < 1e-2 * np.abs(both).max()
 
 
-def test_no_more_at_once_than_is_credible_or_asked():
-    change = np.full((20, 20), np.inf)
-    change[np.arange(0, 20, 2), np.arange(1, 20, 2)] = -10.0 - np.arange(10)
-    heir = np.arange(20) ^ 1
+def drawn_plan(rng, k=12, cost=1e3):
+    terms = rng.normal(size=k), rng.normal(size=k), 0.1 * rng.normal(size=(k, k))
+    return Displacements(np.zeros((k, 2)), np.zeros((2, k, 2)), *terms, cost)
 
-    def first(cost, most=None):
-        plan = Displacements(np.zeros((20, 2)), np.zeros((2, 20, 2)), change, heir, cost)
-        return len(next(plan.trials(most)))
 
-    assert first(1e3) == 10
-    assert first(1e3, 4) == 4
-    assert first(100.0) == 3  # 19 + 18 + 17 of 100
-    assert first(1.0) == 1
+def test_each_pair_is_tried_once_until_none_is_left():
+    forecast, seen = Forecast(drawn_plan(np.random.default_rng(0), 5)), set()
+    while (pair := forecast.next()) is not None:
+        seen.add(pair)
+        forecast.learn(pair, 1.0)
+    assert seen == {(i, j) for i in range(5) for j in range(5) if i != j}
+
+
+def test_a_trial_tells_about_others_with_one_of_its_clusters():
+    plan = drawn_plan(np.random.default_rng(1))
+    first = Forecast(plan).next()
+
+    def shared(change):
+        forecast = Forecast(plan)
+        forecast.learn(first, change)
+        return sum(one == other for one, other in zip(forecast.next(), first, strict=True))
+
+    assert shared(1e3) == 0
+    assert shared(-1e3) == 1
+
+
+def test_learning_finds_what_estimates_miss():
+    rng = np.random.default_rng(2)
+    found = {True: [], False: []}
+    for _ in range(30):
+        plan = drawn_plan(rng, 20)
+        off = 2 * rng.normal(size=(2, 20))
+        truth = plan.lost[:, None] + plan.gained + plan.both + np.add.outer(*off)
+        for learns, best in found.items():
+            forecast, least = Forecast(plan), np.inf
+            for _ in range(25):
+                pair = forecast.next()
+                least = min(least, truth[pair])
+                forecast.learn(pair, truth[pair])
+                if not learns:
+                    forecast = barred(plan, forecast)
+            best.append(least)
+    assert np.mean(found[True]) < np.mean(found[False]) - 0.5
+
+
+def barred(plan, forecast):
+    """What was tried is not tried again, and nothing is learned from it."""
+    other = Forecast(plan)
+    other._well[~np.isfinite(forecast._expected)] = np.inf
+    other._expected[~np.isfinite(forecast._expected)] = np.inf
+    return other
+
+
+def test_rounding_does_not_choose_a_displacement():
+    rng = np.random.default_rng(3)
+    plan = drawn_plan(rng)
+    equal = np.round(2 * plan.lost), np.round(2 * plan.gained), np.zeros_like(plan.both)
+    off = [term + 1e-9 * rng.normal(size=term.shape) for term in equal]
+    one, other = (
+        Forecast(Displacements(plan.centers, plan.halves, *terms, plan.cost))
+        for terms in (equal, off)
+    )
+    for _ in range(20):
+        pair = one.next()
+        assert other.next() == pair
+        one.learn(pair, 1.0)
+        other.learn(pair, 1.0 + 1e-9)
 
 
 def test_equal_samples_cannot_be_split():
@@ -93,7 +147,7 @@ def test_equal_samples_cannot_be_split():
     problem = Problem.build(X, 4, Constraints())
     labels = np.repeat(np.arange(4), 10)
     run = Run(labels, problem.means(labels, np.zeros((4, 2))), 0.0)
-    assert list(islice(planned(problem, run).trials(), 1)) == []
+    assert Forecast(planned(problem, run)).next() is None
 
 
 def test_when_a_trial_is_decided():
@@ -127,3 +181,27 @@ def test_auto_displaces_and_global_is_never_worse(sizes, hasty):
         best = bckm.kmeans(X, 20, rules, search="global", n_init=1, random_state=seed)
         assert best.inertia <= found.inertia * (1 + 1e-9)
     assert total["auto"] < total["none"]
+
+
+def test_what_trials_taught_is_part_of_the_state():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(1300, 2)) + 8 * rng.normal(size=(20, 2))[np.arange(1300) % 20]
+    problem = Problem.build(X, 20, Constraints(size_min=60, size_max=70))
+    limits = Limits(300, 1e-4, Deadline())
+    space = read_metric("euclidean")
+    starts = starts_of(problem, space, "k-means++", 1, "global", 0, limits.deadline)
+    search = Search(problem, ENGINES["transport"](), limits, "global", starts)
+    state, seen = State.first(problem, np.arange(1300) % 20), []
+    while not state.n_populations and state.n_stale < MOST_TRIALS:
+        seen += [state] if state.tried else []
+        state = step(search, state)
+    assert max(len(state.tried) for state in seen) > 8
+    for state in seen[::3]:
+        tree = state.to_tree()
+        assert tree["changes"].min() > -state.best.cost * GAIN
+        one, other = (
+            step(search, each)
+            for each in (state, State.from_tree(Fields(tree, "a state"), problem))
+        )
+        assert one.tried == other.tried
+        assert one.best.labels.tolist() == other.best.labels.tolist()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -14,7 +14,15 @@ from bckm._core.types import FloatArray
 from bckm.fit.greedy_seeds import Seeds
 from bckm.fit.lloyd import Run, run_from
 from bckm.fit.search.coarse import CoarseSearch
-from bckm.fit.search.displace import GAIN, Displacements, Part, slow, worth_no_more
+from bckm.fit.search.displace import (
+    GAIN,
+    Displacements,
+    Forecast,
+    Part,
+    Trial,
+    slow,
+    worth_no_more,
+)
 from bckm.fit.search.evolve import Child, Population, displaced
 from bckm.fit.search.making import Making
 from bckm.fit.search.reserve import reserved
@@ -29,8 +37,7 @@ CHILD = 3e5  # work of a child beyond its moves and steps
 TRIALS = 8  # displacements that are tried in a run,
 MOST_TRIALS = 60  # and after the same estimate
 # work of a coarse search: at least and at most, for each item, and for each of its costs
-COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 9e6, 4e8, 3800.0, 14.0
-TOGETHER = 2  # displacements at once, in those of the last time that helped
+COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 1.2e7, 5e8, 5000.0, 18.0
 MUCH = 0.01  # relative improvement after which more of them are worth their work
 
 
@@ -121,47 +128,52 @@ class Attempt(Making):
 
     def displace(self) -> State:
         """Take centers of the best clustering to where others are missing."""
-        search, tried = self._search, self._state.n_stale
+        search, tried = self._search, self._state.tried
         assigner = search.engine.prepare(search.problem)
-        best, plan = self._state.best, self._displacements(self._state.best)
-        trials, winning = islice(plan.trials(), tried, MOST_TRIALS), False
+        best, winning, over = self._state.best, False, False
+        plan, forecast = self._forecast(best, tried)
         for number in range(MOST_TRIALS):
             if number >= TRIALS and not winning:
                 break
-            if (pairs := next(trials, None)) is None:
-                tried = MOST_TRIALS
+            pair = forecast.next() if len(tried) < MOST_TRIALS else None
+            if pair is None:
+                over = True
                 break
-            enough = worth_no_more(best.cost)
-            run = self._loop(assigner, plan.after(pairs), until=enough)
-            tried += 1
+            run = self._loop(assigner, plan.after(pair), until=worth_no_more(best.cost))
             if run.status.stopped or run.cost < best.cost * (1 - GAIN):
                 self._state = self._kept(run, assigner)
                 if self._state.stopped:
                     return self._state
                 winning = run.cost < (1 - MUCH) * best.cost
-                best, tried = self._state.best, 0
-                plan = self._displacements(best)
-                trials = islice(plan.trials(TOGETHER * len(pairs)), MOST_TRIALS)
+                best, tried = self._state.best, ()
+                plan, forecast = self._forecast(best)
             else:
                 self._update(n_runs=self._state.n_runs + 1)
-            winning = winning and tried < LOSSES
+                tried = (*tried, (pair, run.cost - best.cost))
+                forecast.learn(*tried[-1])
+            winning = winning and len(tried) < LOSSES
             most = search.displacing * (FAR if winning else 1.0)
             if search.as_default(self._state) and self.spent(most):
                 break
-        self._update(counters=self._state.counters + assigner.counters, n_stale=tried)
-        return self._state
+        stale = MOST_TRIALS if over else len(tried)
+        counters = self._state.counters + assigner.counters
+        return replace(self._state, counters=counters, n_stale=stale, tried=tried)
 
-    def _displacements(self, run: Run) -> Displacements:
+    def _forecast(self, run: Run, tried: Sequence[Trial] = ()) -> tuple[Displacements, Forecast]:
         part = self._search.part
         self._count(part.work, Counter())
         labels = run.labels[Part.some(self._search.problem)]
-        return Displacements.of(part, labels, run.centers, run.prices, run.cost)
+        plan = Displacements.of(part, labels, run.centers, run.prices, run.cost)
+        forecast = Forecast(plan)
+        for pair, change in tried:
+            forecast.learn(pair, change)
+        return plan, forecast
 
     def settle(self) -> State:
         """All steps and moves for the best clustering: the default ends here."""
         if self._search.displaces or self._state.best.bound is None:
             self._finish(self._state.best)
-        return replace(self._state, settled=1, n_stale=0)
+        return replace(self._state, settled=1, n_stale=0, tried=())
 
     def close(self) -> State:
         """End a population: the engine looks at its best; then a new one is due."""
@@ -179,6 +191,7 @@ class Attempt(Making):
             n_populations=state.n_populations + 1,
             n_starts=0,
             n_stale=0,
+            tried=(),
             settled=1,
         )
 

@@ -9,9 +9,7 @@ and the best centers are where to begin with all items.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 
@@ -20,11 +18,10 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.assign.few_points import work_of_few
 from bckm.fit.greedy_seeds import Seeds, greedy
 from bckm.fit.search.displace import (
-    HOPE,
     LITTLE,
     SLOW,
     Displacements,
-    Pairs,
+    Forecast,
     Part,
     tight_bounds,
 )
@@ -32,13 +29,13 @@ from bckm.kernels import native
 from bckm.problem.problem import Problem
 from bckm.problem.structure import Structure
 
-LARGE, SMALL = 8, 3  # cells for each cluster, and parts of a cell
+LARGE, SMALL = 8, 4  # cells for each cluster, and parts of a cell
 SEEN, SEEN_EACH = 20_000, 500  # items that are looked at, in all and for each cluster, at least
 EQUAL = 1e-9  # relative difference that rounding may make
 GAIN = 1e-4  # relative improvement from which a displacement is worth a new estimate
 SAME = 3e-4  # relative difference of two starts that found the same
-STALE = 8, 25  # trials in a row that find nothing better, after which a picture is done
-STEPS = 100  # of a loop, at most
+STALE = 12, 40  # trials in a row that find nothing better, after which a picture is done
+STEPS, HOPE = 100, 1.0  # of a loop, at most; steps like the last one that a trial may still need
 MEAN, SEED = 8.0, 4e4  # work of a feature in a mean, and of choosing a center
 
 
@@ -149,25 +146,25 @@ class Picture:
         return self._loop(centers, np.zeros(len(centers)), SLOW, np.inf)
 
     def displaced(self, best: Clustering, effort: float) -> Clustering:
-        """Take centers to where others are missing; see `Displacements`."""
+        """Take centers to where others are missing; see `Forecast`."""
         effort += self.work
-        trials, plan = self._trials(best)
-        while self.work < effort and (pairs := next(trials, None)) is not None:
+        (plan, forecast), failed = self._estimated(best), 0
+        while self.work < effort and failed < self._stale and (pair := forecast.next()) is not None:
             prices = best.prices.copy()
-            for i, j in pairs:
-                prices[i] = prices[j]
-            found = self._loop(plan.after(pairs), prices, LITTLE, best.cost)
+            prices[pair[0]] = prices[pair[1]]
+            found = self._loop(plan.after(pair), prices, LITTLE, best.cost)
             if found.cost < best.cost * (1 - GAIN):
-                best = found
-                trials, plan = self._trials(best, len(pairs))
+                best, failed = found, 0
+                plan, forecast = self._estimated(best)
+            else:
+                forecast.learn(pair, found.cost - best.cost)
+                failed += 1
         return best
 
-    def _trials(
-        self, best: Clustering, most: int | None = None
-    ) -> tuple[Iterator[Pairs], Displacements]:
+    def _estimated(self, best: Clustering) -> tuple[Displacements, Forecast]:
         self.work += self._part.work
         plan = Displacements.of(self._part, best.labels, best.centers, best.prices, best.cost)
-        return islice(plan.trials(most), self._stale), plan
+        return plan, Forecast(plan)
 
     def _loop(
         self, centers: FloatArray, prices: FloatArray, little: float, best: float

@@ -4,7 +4,9 @@ The loop moves centers a little at a time: it never takes one from where there a
 there are too few. What that would bring is estimated here for all pairs of clusters at once, at the
 prices of the last assignment, which say what sizes cost: without a center, its samples go to their
 next best cluster; with one more in a cluster, its two halves and others nearby have a center each.
-That is first order (other prices and centers stay), so the best are tried.
+Then clusters hold too many or too few, and prices rise and fall until sizes are right again: by
+second order, from how many samples lie at the borders of each two clusters. Some displacements are
+tried, and each trial tells which others are worth one.
 
 References
 ----------
@@ -14,12 +16,13 @@ drawn at random. Fritzke: The k-means-u* algorithm (2017): by what a center is w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import hypot
 
 import numpy as np
 
-from bckm._core.types import FloatArray, IntArray
+from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.kernels import native
 from bckm.problem.problem import Problem
 from bckm.problem.structure import Structure
@@ -29,11 +32,18 @@ HOPE = 8  # steps like the last one that a trial may still need
 LITTLE = 5e-4  # relative gain of a step after which a better clustering is good enough for now,
 SLOW = 1e-4  # and a start is
 GAIN = 1e-5  # relative improvement from which a displacement is worth a new estimate
-# work of an estimate: of a call, of a feature of a point, of a cost, and of a feature in it
-CALL, POINT, COST, FEATURE = 2e4, 10.0, 11.0, 0.25
-CREDIBLE = 0.6  # share of the cost that several displacements may promise, to be tried at once
+# work of an estimate: of a call, of a feature of a point, of a cost, of a feature in it, and of a
+# triple of clusters
+CALL, POINT, COST, FEATURE, TRIPLE = 8e4, 10.0, 11.0, 0.25, 1.0
+# how many points a cluster takes up while its price falls by one, in what borders give it on
+# average: where sizes leave room, and where they do not (others far away help)
+FREE, FIXED = 1e3, 1.0
+UNSURE, NOISE = 0.4, 0.3  # deviation of an estimate, in the spread of all; of all else, in that
+LEAST, EQUAL = 1e-6, 1e-9  # of a spread, and difference that rounding may make, in the cost
+NEAR = 1e-3  # no gap between the two best clusters counts less, in the cost of a point
 
-Pairs = tuple[tuple[int, int], ...]
+Pair = tuple[int, int]
+Trial = tuple[Pair, float]  # a displacement, and what it changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +87,12 @@ class Part:
     def work(self) -> float:
         """What an estimate takes, in about nanoseconds."""
         n, d, k = self.size
-        return CALL + n * (POINT * d + k * (COST + FEATURE * d))
+        return CALL + n * (POINT * d + k * (COST + FEATURE * d)) + TRIPLE * k**3
 
 
 @dataclass(frozen=True, eq=False)
 class Displacements:
-    """What it would change to take center i to cluster j.
+    """What it would change to take center i to cluster j: lost[i] + gained[j] + both[i, j].
 
     Attributes
     ----------
@@ -90,18 +100,21 @@ class Displacements:
         As they are.
     halves : array (2, k, d)
         Means of both halves of each cluster.
-    change : array (k, k)
-        Estimated change of the cost; infinite where it is not possible.
-    heir : array (k,)
-        The cluster that most of the items of a cluster would go to.
+    lost : array (k,)
+        Estimated change of the cost without center i.
+    gained : array (k,)
+        The same with one more in cluster j; infinite where it cannot be split.
+    both : array (k, k)
+        What is more or less if both happen: crowds that fill gaps nearby move no prices.
     cost : float
         As it is.
     """
 
     centers: FloatArray
     halves: FloatArray
-    change: FloatArray
-    heir: IntArray
+    lost: FloatArray
+    gained: FloatArray
+    both: FloatArray
     cost: float
 
     @classmethod
@@ -114,55 +127,94 @@ class Displacements:
         cost: float,
     ) -> Displacements:
         """Estimate from the labels of a part, and what a clustering with these centers costs."""
+        k = len(centers)
         if prices is None:
-            prices = np.zeros(len(centers))
+            prices = np.zeros(k)
         found = native.displacements(
             part.points, centers, prices, labels.astype(np.int32), *(2 * part.bounds)
         )
-        halves, change = found.halves.reshape(2, *centers.shape), found.change / part.share
-        change = change.reshape(len(centers), -1)
-        change[:, (halves[0] == halves[1]).all(axis=1)] = np.inf
-        np.fill_diagonal(change, np.inf)
-        return cls(centers, halves, change, found.heir, cost)
+        halves = found.halves.reshape(2, k, -1)
+        lost, gained, both = found.lost, found.gained, np.zeros((k, k))
+        gained[(halves[0] == halves[1]).all(axis=1)] = np.inf
+        left, drawn, gaps = (each.reshape(k, k) for each in (found.left, found.drawn, found.gaps))
+        each = cost * part.share / part.size[0]
+        if each > 0:
+            free = (part.bounds[0] < part.bounds[1]) & (np.abs(prices) <= EQUAL * each)
+            rise = _price_rises(left + left.T, gaps + gaps.T, NEAR * each, free)
+            by_left, by_drawn = left @ rise, drawn @ rise
+            lost = lost + 0.5 * (by_left * left).sum(axis=1)
+            gained = gained + 0.5 * (by_drawn * drawn).sum(axis=1)
+            both = by_left @ drawn.T
+        lost, gained, both = (each / part.share for each in (lost, gained, both))
+        return cls(centers, halves, lost, gained, both, cost)
 
-    def after(self, pairs: Pairs) -> FloatArray:
-        """Centers after some displacements."""
-        centers = self.centers.copy()
-        for i, j in pairs:
-            centers[j], centers[i] = self.halves[:, j]
+    def after(self, pair: Pair) -> FloatArray:
+        """Centers after a displacement."""
+        centers, (i, j) = self.centers.copy(), pair
+        centers[j], centers[i] = self.halves[:, j]
         return centers
 
-    def trials(self, most: int | None = None) -> Iterator[Pairs]:
-        """What to try: at most so many at once that seem to help, half of them and so on; then one.
 
-        Prices stay in the estimate, so it is too good: where it promises more than there is, all at
-        once end far off. If one helps nothing, another one of the same center or to the same
-        cluster would not either: each is tried once.
-        """
-        many = self.together()[:most]
-        gain = -np.cumsum([self.change[pair] for pair in many])
-        many = many[: max(1, int(np.count_nonzero(gain <= CREDIBLE * self.cost)))]
-        while len(many) > 1:
-            yield many
-            many = many[: len(many) // 2]
-        change = self.change.copy()
-        while np.isfinite(change.min()):
-            i, j = (int(at) for at in np.unravel_index(change.argmin(), change.shape))
-            yield ((i, j),)
-            change[i] = np.inf
-            change[:, j] = np.inf
+def _price_rises(number: FloatArray, gaps: FloatArray, near: float, free: BoolArray) -> FloatArray:
+    """By how much prices must rise, for each point that a cluster has too many.
 
-    def together(self) -> Pairs:
-        """Displacements that help and share no cluster, nor the heir of one that leaves."""
-        change, pairs = self.change.copy(), []
-        while change.min() < 0:
-            i, j = (int(at) for at in np.unravel_index(change.argmin(), change.shape))
-            pairs.append((i, j))
-            taken = [i, j, int(self.heir[i])]
-            change[taken] = np.inf
-            change[:, taken] = np.inf
-            change[self.heir == i] = np.inf
-        return tuple(pairs)
+    Inverse of how many points leave clusters as prices fall: a Laplacian, but for what clusters
+    take up. At each border lie so many points, spread evenly from no gap to twice the mean.
+    """
+    borders = np.zeros_like(gaps)
+    np.divide(number**2, 2 * np.maximum(gaps, near * number), out=borders, where=number > 0)
+    each = borders.sum(axis=1)
+    leaving = np.diag(each + np.where(free, FREE, FIXED) * each.mean()) - borders
+    return np.asarray(np.linalg.inv(leaving))
+
+
+class Forecast:
+    """Which displacement to try next: by estimates, and by what became of those that were tried.
+
+    Estimates are off by as much as there is to gain, for the same clusters again and again. So what
+    a trial changed beyond what was expected is put down to both of its clusters, to each by how
+    unsure its estimate is, and other pairs with one of them are expected to change as much more.
+    Next comes the pair that changes least if all goes well, that is, by a standard deviation less
+    than expected. (A Gaussian model without covariances.)
+    """
+
+    def __init__(self, plan: Displacements) -> None:
+        terms, few = (plan.lost, plan.gained), LEAST * plan.cost
+        deviation = [UNSURE * max(_spread(term), few) for term in terms]
+        self._expected = plan.lost[:, None] + plan.gained + plan.both
+        np.fill_diagonal(self._expected, np.inf)
+        self._variance = np.stack([np.full(len(plan.lost), one**2) for one in deviation])
+        self._noise = (NOISE * min(deviation)) ** 2
+        self._well = self._expected - hypot(*deviation)
+        self._equal = EQUAL * plan.cost
+
+    def next(self) -> Pair | None:
+        """The most promising pair of all that were not tried; None if there is none left."""
+        least = self._well.min()
+        if not least < np.inf:
+            return None
+        i, j = divmod(int((self._well <= least + self._equal).argmax()), len(self._well))
+        return i, j
+
+    def learn(self, pair: Pair, change: float) -> None:
+        """Take in what a trial changed."""
+        (i, j), (of_left, of_drawn) = pair, self._variance
+        unknown = of_left[i] + of_drawn[j] + self._noise
+        beyond = (change - self._expected[pair]) / unknown
+        self._expected[pair] = np.inf
+        self._expected[i] += of_left[i] * beyond
+        self._expected[:, j] += of_drawn[j] * beyond
+        of_left[i] *= 1 - of_left[i] / unknown
+        of_drawn[j] *= 1 - of_drawn[j] / unknown
+        self._well[i] = self._expected[i] - np.sqrt(of_left[i] + of_drawn)
+        self._well[:, j] = self._expected[:, j] - np.sqrt(of_left + of_drawn[j])
+
+
+def _spread(estimates: FloatArray) -> float:
+    """Distance of the quartiles of all that are finite."""
+    finite = np.sort(estimates[np.isfinite(estimates)])
+    quarter = len(finite) // 4
+    return float(finite[-1 - quarter] - finite[quarter]) if len(finite) else 0.0
 
 
 def tight_bounds(s: Structure) -> tuple[IntArray, IntArray]:

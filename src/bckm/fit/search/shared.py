@@ -34,7 +34,7 @@ ANNEAL = 1.5  # by default not more than so many times what the engine alone wou
 LITTLE = 5e7  # unless that is less than this
 GAUGE = 0.36  # share of it, after which its steps need not show more of that
 # work that "auto" spends on displaced centers, in that of its starts; less after a coarse search
-DISPLACE, DISPLACE_LESS = 1.0, 0.5
+DISPLACE, DISPLACE_LESS = 1.0, 0.25
 PAIRS = 200  # clusters whose pairs are few enough to think of displacing any center
 
 

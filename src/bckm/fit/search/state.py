@@ -12,6 +12,7 @@ from bckm._core.status import Status
 from bckm._core.types import IntArray
 from bckm._storage.fields import Fields, narrow
 from bckm.fit.lloyd import Run, run_from
+from bckm.fit.search.displace import Trial
 from bckm.fit.search.evolve import Population
 from bckm.fit.steps import history_tree, read_history
 from bckm.problem.problem import Problem
@@ -42,6 +43,8 @@ class State:
     n_drawn : int
         Generators that were drawn: one for each child, and for each start after the first
         population.
+    tried : tuple of Trial
+        Displacements of the best clustering that were not better.
     n_starts : int
         Starts of this population.
     n_stale : int
@@ -66,6 +69,7 @@ class State:
     best: Run
     population: Population = field(default_factory=Population)
     counters: Counter[str] = field(default_factory=Counter)
+    tried: tuple[Trial, ...] = ()
     n_runs: int = 0
     n_drawn: int = 0
     n_starts: int = 0
@@ -99,6 +103,8 @@ class State:
             "runs": [_run_tree(run) for run in runs],
             "population": narrow([runs.index(run) for run in self.population.runs]),
             "counters": dict(self.counters),
+            "tried": narrow([pair for pair, _ in self.tried]).ravel(),
+            "changes": np.array([change for _, change in self.tried]),
             **{name: getattr(self, name) for name in _COUNTS},
             **{name: float(getattr(self, name)) for name in _NUMBERS},
         }
@@ -116,9 +122,18 @@ class State:
             runs[0],
             Population(tuple(runs[member] for member in members)),
             Counter({name: counters.whole(name) for name in counters.tree}),
+            _read_tried(fields, problem.structure.n_clusters),
             **{name: fields.whole(name) for name in _COUNTS},  # type: ignore[arg-type]
             **{name: fields.number(name) for name in _NUMBERS},  # type: ignore[arg-type]
         )
+
+
+def _read_tried(fields: Fields, k: int) -> tuple[Trial, ...]:
+    changes = fields.floats("changes", (None,)).tolist()
+    pairs = fields.whole_numbers("tried", 2 * len(changes)).reshape(-1, 2)
+    if (pairs >= k).any():
+        raise ValueError("it refers to more clusters than there are")
+    return tuple(((i, j), change) for (i, j), change in zip(pairs.tolist(), changes, strict=True))
 
 
 def _run_tree(run: Run) -> dict[str, Any]:

@@ -266,6 +266,28 @@ Least least(const double* value, const double* shift, std::int64_t k) {
     return Leading::joined(even, odd).first();
 }
 
+template <int rows>
+void nearest_of(const double* cost, std::int64_t width, const double* shift, std::int32_t* label) {
+    Leading leading[rows];
+    for (std::int64_t i = 0; i < width; i += lanes) {
+        const Doubles more = load(shift + i);
+        const Integers place = counted() + i;
+        BCKM_UNROLL
+        for (int r = 0; r < rows; ++r) leading[r].offer(load(cost + r * width + i) + more, place);
+    }
+    BCKM_UNROLL
+    for (int r = 0; r < rows; ++r) label[r] = static_cast<std::int32_t>(leading[r].first().at);
+}
+
+void nearest(const double* cost, std::int64_t width, const double* shift, std::int64_t rows,
+             std::int32_t* label) {
+    constexpr int together = 4;  // that do not wait for each other
+    std::int64_t r = 0;
+    for (; r + together <= rows; r += together)
+        nearest_of<together>(cost + r * width, width, shift, label + r);
+    for (; r < rows; ++r) nearest_of<1>(cost + r * width, width, shift, label + r);
+}
+
 // In `strands` parts of the rows that do not wait for each other; the first row wins a tie.
 template <int parts, int strands>
 void some_moves(const double* cost, std::int64_t width, const std::int32_t* which,
@@ -425,7 +447,7 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 }  // namespace
 
 RowLoops row_loops() {
-    return {costs,    relax,        decay, least,       moves,     offer,
+    return {costs,    relax,        decay, least,       nearest,   moves, offer,
             best_two, group_minima, below, are_numbers, lower_row, entry};
 }
 

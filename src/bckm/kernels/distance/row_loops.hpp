@@ -38,6 +38,11 @@ struct RowLoops {
     // the least of value[i] + shift[i]; infinite for k = 0
     Least (*least)(const double* value, const double* shift, std::int64_t k);
 
+    // label[j] = the first i with the least cost[j][i] + shift[i], for rows of `width` numbers, a
+    // multiple of eight; where `shift` is infinite, costs may be anything
+    void (*nearest)(const double* cost, std::int64_t width, const double* shift, std::int64_t rows,
+                    std::int32_t* label);
+
     // for i = from .. to - 1, move[i] = the least of cost_j[i] - own[j] over the rows
     // j = which[0 .. count - 1] of `cost`, and top[i] which row that is; infinite and -1 without
     // rows. `from` and `to` are multiples of eight

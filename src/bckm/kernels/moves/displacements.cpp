@@ -77,19 +77,24 @@ private:
     std::vector<double> axis_, next_;
 };
 
+struct Taken {
+    double sum, limit;  // of changes; those below the limit are taken
+};
+
 // What all points together change that gain by an offer, at least and at most so many.
-double taken(std::vector<double>& change, std::vector<double>& gains, double least, double most) {
-    gains.clear();
+Taken taken(const std::vector<double>& change, std::vector<double>& offers, double least,
+            double most) {
+    offers.clear();
     for (const double one : change)
-        if (one < 0.0) gains.push_back(one);
+        if (one < 0.0) offers.push_back(one);
     const auto number = static_cast<std::int64_t>(
-        std::min(std::max(static_cast<double>(gains.size()), least), most));
-    std::vector<double>& offers =
-        number <= static_cast<std::int64_t>(gains.size()) ? gains : change;
+        std::min(std::max(static_cast<double>(offers.size()), least), most));
+    if (number >= static_cast<std::int64_t>(change.size())) return {infinity, 0.0};
+    if (number > static_cast<std::int64_t>(offers.size())) offers = change;
     const auto size = static_cast<std::int64_t>(offers.size());
-    if (number >= static_cast<std::int64_t>(change.size())) return infinity;
     if (number < size) std::nth_element(offers.begin(), offers.begin() + number, offers.end());
-    return std::accumulate(offers.begin(), offers.begin() + std::min(number, size), 0.0);
+    return {std::accumulate(offers.begin(), offers.begin() + number, 0.0),
+            number < size ? offers[number] : 0.0};
 }
 
 }  // namespace
@@ -114,43 +119,53 @@ DisplacementsResult displacements(const Points& points, const PricedCenters& pri
 
     // what points would pay in the halves of each cluster beyond what they pay now
     std::vector<std::vector<double>> after(k, std::vector<double>(n));
-    std::vector<double> lost(k, 0.0), minus(width, infinity);
+    std::vector<double>& lost = out.lost;
+    std::vector<double> minus(width, infinity);
+    std::vector<std::int64_t> heir(n);  // the next best cluster
+    lost.assign(k, 0.0);
+    out.left.assign(k * k, 0.0);
+    out.gaps.assign(k * k, 0.0);
     for (std::int64_t i = 0; i < k; ++i) minus[i] = -priced.prices[i];
-    std::vector<std::int64_t> votes(k * k, 0);
     const PricedCenters above(out.halves.data(), priced.prices, k, dims);
     const PricedCenters below(out.halves.data() + k * dims, priced.prices, k, dims);
     constexpr std::int64_t batch = 8;
-    std::vector<double> here(batch * width), first(batch * width), second(batch * width);
+    Lines<double> now(batch * width), first(batch * width), second(batch * width);
     const RowLoops& loops = row_loops();
     for (std::int64_t from = 0; from < n; from += batch) {
-        const std::int64_t count = std::min(batch, n - from);
-        exact_costs(priced, points, which.data() + from, count, here.data());
-        exact_costs(above, points, which.data() + from, count, first.data());
-        exact_costs(below, points, which.data() + from, count, second.data());
-        for (std::int64_t r = 0; r < count; ++r) {
+        const std::int64_t rows = std::min(batch, n - from);
+        exact_costs(priced, points, which.data() + from, rows, now.data());
+        exact_costs(above, points, which.data() + from, rows, first.data());
+        exact_costs(below, points, which.data() + from, rows, second.data());
+        for (std::int64_t r = 0; r < rows; ++r) {
             const std::int64_t j = from + r, a = label[j];
-            double* cost = here.data() + r * width;
+            double* cost = now.data() + r * width;
             const double own = cost[a], best = own + minus[a];
             cost[a] = infinity;
             const Least other = loops.least(cost, minus.data(), k);
+            heir[j] = std::max<std::int64_t>(other.at, 0);
             if (other.at >= 0) {
                 lost[a] += other.value - own;
-                ++votes[a * k + other.at];
+                out.left[a * k + other.at] += 1.0;
+                out.gaps[a * k + other.at] += std::max(0.0, other.value - best);
             }
             for (std::int64_t i = 0; i < k; ++i)
                 after[i][j] = std::min(first[r * width + i], second[r * width + i]) -
                               (i == a ? other.value : best);
         }
     }
-    out.change.resize(k * k);
-    out.heir.resize(k);
-    std::vector<double> gains;
-    gains.reserve(n);
+    out.gained.resize(k);
+    out.drawn.assign(k * k, 0.0);
+    std::vector<double> offers;
+    offers.reserve(n);
     for (std::int64_t j = 0; j < k; ++j) {
-        const double gain = lost[j] + taken(after[j], gains, least[j], most[j]);
-        for (std::int64_t i = 0; i < k; ++i) out.change[i * k + j] = lost[i] + gain;
-        const auto* vote = votes.data() + j * k;
-        out.heir[j] = std::max_element(vote, vote + k) - vote;
+        const Taken most_gain = taken(after[j], offers, least[j], most[j]);
+        out.gained[j] = lost[j] + most_gain.sum;
+        double* drawn = out.drawn.data() + j * k;
+        for (std::int64_t p = 0; p < n; ++p)
+            drawn[label[p]] -= static_cast<double>(after[j][p] < most_gain.limit);
+        for (std::int64_t p = start[j]; p < start[j + 1]; ++p)
+            drawn[heir[member[p]]] += static_cast<double>(after[j][member[p]] >= most_gain.limit);
+        drawn[j] = 0.0;
     }
     return out;
 }

@@ -1,4 +1,4 @@
-// What it would change to take the center of a cluster to another one, for all pairs of clusters.
+// What it would change to take the center of a cluster to another one, for all clusters.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,11 @@
 namespace bckm {
 
 struct DisplacementsResult {
-    std::vector<double> halves;      // (2, k, dims): means of both halves of each cluster
-    std::vector<double> change;      // (k, k): if center i is taken to cluster j
-    std::vector<std::int64_t> heir;  // (k,): where most points of a cluster would go
+    std::vector<double> halves;        // (2, k, dims): means of both halves of each cluster
+    std::vector<double> lost, gained;  // (k,): what changes without a center, and with one more
+    // (k, k): how many points more there are in each cluster then; and what it would cost the
+    // points of a cluster to go to the next best, in all, by which one that is
+    std::vector<double> left, drawn, gaps;
 };
 
 // At given prices: without center i its points go to their next best cluster; with a center in each

@@ -82,8 +82,11 @@ void add_all(nb::module_& module) {
     using bckm::DisplacementsResult;
     nb::class_<DisplacementsResult>(module, "DisplacementsResult")
         .def_prop_ro("halves", column(&DisplacementsResult::halves))
-        .def_prop_ro("change", column(&DisplacementsResult::change))
-        .def_prop_ro("heir", column(&DisplacementsResult::heir));
+        .def_prop_ro("lost", column(&DisplacementsResult::lost))
+        .def_prop_ro("gained", column(&DisplacementsResult::gained))
+        .def_prop_ro("left", column(&DisplacementsResult::left))
+        .def_prop_ro("drawn", column(&DisplacementsResult::drawn))
+        .def_prop_ro("gaps", column(&DisplacementsResult::gaps));
     module.def("displacements", displacements, "points"_a, "centers"_a, "prices"_a, "label"_a,
                "least"_a, "most"_a);
 }

@@ -19,13 +19,13 @@ bool is_enough(double before, double after, const Enough& enough) {
 }
 
 // One step; false if it was stopped.
-bool step(const Points& points, std::int64_t k, std::int32_t* label, std::vector<float>& slack,
-          const CostTable& table, const std::int64_t* lower, const std::int64_t* upper, int threads,
+bool step(const Points& points, std::int64_t k, std::int32_t* label, const CostTable& table,
+          const std::int64_t* lower, const std::int64_t* upper, int threads,
           const std::function<bool()>& stop, Alternated& out) {
     const std::int64_t dims = points.dims;
     const PricedCenters priced(out.centers.data(), out.prices.data(), k, dims);
     SettleResult settled =
-        settle_few(points, priced, label, slack.data(), table, lower, upper, threads, stop);
+        settle_few(points, priced, label, nullptr, table, lower, upper, threads, stop);
     if (settled.stopped) return false;
     const TotalsResult all = totals(points, label, k, out.centers.data(), nullptr, threads);
     out.cost = all.cost;
@@ -53,11 +53,10 @@ Alternated alternate_few(const Points& points, const double* centers, const doub
     Alternated out;
     out.centers.assign(centers, centers + k * points.dims);
     out.prices.assign(prices, prices + k);
-    std::vector<float> slack(points.n);
     try {
         while (out.steps < enough.steps) {
             const double before = out.cost;
-            if (!step(points, k, label, slack, table, lower, upper, threads, stop, out)) {
+            if (!step(points, k, label, table, lower, upper, threads, stop, out)) {
                 out.stopped = true;
                 break;
             }

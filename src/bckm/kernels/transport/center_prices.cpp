@@ -9,7 +9,7 @@ namespace bckm {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t most_rounds = 10, fewest_rounds = 2, round_work = 2000000;
+constexpr std::int64_t fewest_rounds = 2, round_work = 2000000;
 
 // All arcs between nodes, including the hub, by where they begin and by where they end.
 class AllArcs {
@@ -129,7 +129,7 @@ bool center_prices(const Network& net, std::vector<double>& price) {
     std::vector<double> minus(nodes);
     for (std::int64_t v = 0; v < nodes; ++v) minus[v] = -price[v];
     const std::int64_t rounds =
-        std::clamp<std::int64_t>(round_work / (nodes * nodes), fewest_rounds, most_rounds);
+        std::clamp<std::int64_t>(round_work / (nodes * nodes), fewest_rounds, net.rounds);
     for (std::int64_t round = 0; round < rounds; ++round)
         for (std::int64_t v = 0; v < k; ++v) {
             if (v == still) continue;

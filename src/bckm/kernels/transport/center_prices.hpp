@@ -18,6 +18,7 @@ struct Network {
     std::function<double(std::int64_t, std::int64_t)> exact_move;
     // raises all bounds where the one of a move is too weak for that; true if it did
     std::function<bool(std::int64_t, std::int64_t)> raise_bounds;
+    std::int64_t rounds;  // of moving each price to the middle, at most
 };
 
 // Shortest paths leave prices at the edge of their permitted range, with some samples exactly

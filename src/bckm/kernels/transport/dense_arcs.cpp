@@ -45,8 +45,8 @@ void DenseArcs::find_costs(const Points& points, const CostTable& table) {
             for (std::int64_t t = 0; t < dims; ++t)
                 table.centers[moved[q] * dims + t] = known ? place[q * dims + t] : NAN;
     };
-    Lines<double> minus(priced_.prices, priced_.prices + k);
-    for (double& one : minus) one = -one;
+    Lines<double> minus(width, infinity);
+    for (std::int64_t i = 0; i < k; ++i) minus[i] = -priced_.prices[i];
     std::vector<std::int64_t> which(n);
     std::iota(which.begin(), which.end(), 0);
     mark(false);  // in case that it is stopped
@@ -67,7 +67,7 @@ void DenseArcs::find_costs(const Points& points, const CostTable& table) {
 }
 
 void DenseArcs::choose(const std::vector<double>& price) {
-    Lines<double> minus(k);
+    Lines<double> minus(width, infinity);
     for (std::int64_t i = 0; i < k; ++i) minus[i] = -price[i];
     parallel(chunks(n), threads_, [&](std::int64_t c, int) {
         choose_some(c * chunk, std::min(n, (c + 1) * chunk), minus.data());
@@ -76,8 +76,7 @@ void DenseArcs::choose(const std::vector<double>& price) {
 }
 
 void DenseArcs::choose_some(std::int64_t from, std::int64_t to, const double* minus_price) {
-    for (std::int64_t j = from; j < to; ++j)
-        label_[j] = static_cast<std::int32_t>(loops_.least(cost_ + j * width, minus_price, k).at);
+    loops_.nearest(cost_ + from * width, width, minus_price, to - from, label_ + from);
 }
 
 void DenseArcs::list_members() {

@@ -17,8 +17,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int32_t none = Arcs::none;
-constexpr std::int64_t many = 256;  // clusters, from which lists of short arcs pay off
-constexpr double ahead = 4.0;       // arcs are listed up to so many times the length that is needed
+constexpr std::int64_t many = 256;               // clusters, from which lists of short arcs pay off
+constexpr std::int64_t careful = 10, brief = 2;  // rounds of moving prices to the middle, at most
+constexpr double ahead = 4.0;  // arcs are listed up to so many times the length that is needed
 
 // The network. Nodes are the k clusters, with arcs between them, and a hub. Each cluster must
 // hold its lower bound; what it holds above that is `hub_flow`, an arc to the hub at no cost, at
@@ -69,10 +70,10 @@ public:
         }
     }
 
-    void center(bool exact, const std::function<bool()>& stop) {
+    void center(bool exact, std::int64_t rounds, const std::function<bool()>& stop) {
         Network net{
             k,  arcs.width, arcs.all(), arcs.samples(), hub_flow.data(), hub_capacity.data(),
-            {}, {}};
+            {}, {},         rounds};
         if constexpr (!dense) {
             if (exact) {
                 arcs.list_members();
@@ -361,7 +362,7 @@ SettleResult settle(const Points& points, const PricedCenters& priced, std::int3
         if (network.start_flow(units, lower, upper) > 0 || exact_prices) {
             arcs.add_first_points(budget);
             network.find_paths(out, most_rounds, stop);
-            if (!out.stopped) network.center(exact_prices, stop);
+            if (!out.stopped) network.center(exact_prices, careful, stop);
             if (!out.stopped) out.least_moves = network.least_moves(network.prices());
         }
     } catch (const Stopped&) {
@@ -398,9 +399,9 @@ SettleResult settle_few(const Points& points, const PricedCenters& priced, std::
             }
         }
         network.find_paths(out, std::numeric_limits<std::int64_t>::max(), stop);
-        if (!out.stopped) network.center(true, stop);
+        if (!out.stopped) network.center(true, slack ? careful : brief, stop);
         out.prices = network.prices();
-        if (!out.stopped) out.regret = arcs.prove(out.prices, slack);
+        if (!out.stopped && slack) out.regret = arcs.prove(out.prices, slack);
     } catch (const Stopped&) {
         out.stopped = true;
     }

@@ -45,6 +45,7 @@ SettleResult settle(const Points& points, const PricedCenters& priced, std::int3
 // The same where points are few and each is one sample: all costs are computed, so labels, slacks
 // and units need not be known before; `label` and `slack` are those at the final prices, which are
 // always exact. If it is stopped, labels are best at some prices and need not be within the bounds.
+// `slack` may be null: then prices are but roughly in the middle, and there is no regret.
 SettleResult settle_few(const Points& points, const PricedCenters& priced, std::int32_t* label,
                         float* slack, const CostTable& table, const std::int64_t* lower,
                         const std::int64_t* upper, int threads, const std::function<bool()>& stop);
