@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t chunk_size = 2048;
 constexpr float nobody = 3.0e38f;     // margin of the only cluster
+constexpr int fewest = 4;             // clusters in a list
+constexpr float wider = 4.0f;         // reaches, until a list holds as many
 constexpr double widest = 12.0;       // temperatures above the least value that still count
 constexpr double least_share = 1e-3;  // of a sample, for an edge
 constexpr int patience = 3;           // slow steps
@@ -81,10 +83,12 @@ std::int64_t list_below(Scratch& own, int r, int size, float limit, std::int64_t
 
 // The best clusters of row r of a tile as float32 has it, up to as many as a list holds.
 int listed(Scratch& own, int r, int size, float reach, std::int64_t k, std::int32_t* cluster) {
-    own.rest = own.leaders.best[r] + reach;
+    const float best = own.leaders.best[r];
+    own.rest = best + reach;
     std::int64_t count = list_below(own, r, size, own.rest, k);
-    if (count < RowLists::most && count < k) {  // a row of a wider group than the others
-        own.rest = nobody;
+    while (count < std::min<std::int64_t>(fewest, k) && own.rest < nobody) {
+        reach *= wider;  // a row of a wider group than the others
+        own.rest = best + reach > own.rest ? best + reach : nobody;
         count = list_below(own, r, size, own.rest, k);
     }
     if (count < 2) {  // what float32 does not hold: the best two
