@@ -99,7 +99,7 @@ class SampleRows:
                 model.go(centers, np.zeros(k), deadline)
                 if wrong < state.infeasibility:  # after large moves, last prices are worse
                     model.go(centers, prices, deadline)
-            model.solve(centers, deadline)
+            model.solve(centers, deadline, exact=lesson is not None and step == steps[0])
             prices = state.prices
         return model
 
