@@ -50,7 +50,7 @@ def test_lists_see_inside_of_groups_that_are_far_from_each_other():
     centers, prices = X[::40].copy(), np.zeros(50)
     lists = native.RowLists(native.Points(X), centers, prices, 1)
     costs = np.square(X[:, None] - centers).sum(axis=2)
-    order, each = np.argsort(costs, axis=1), np.arange(2000)
+    order = np.argsort(costs, axis=1)
     _, _, label, runner, _ = looked(lists, prices, 2000)
     assert np.array_equal(label, order[:, 0])
     assert np.array_equal(runner, order[:, 1])
