@@ -345,6 +345,19 @@ def test_groups_far_from_each_other_take_few_looks(seed):
 
 
 @compiled
+def test_equal_rows_at_borders_are_divided_once_prices_can_do_no_better():
+    """From random rows of a lattice: looks went on, as if other prices could."""
+    rng, n, k = np.random.default_rng(0), 20_000, 40
+    X, sizes = np.round(2 * rng.normal(size=(n, 6))), np.full(k, n // k)
+    c = coordinated(X, sizes, sizes, share=0.2)
+    centers = c.frame.inside(X[:k])
+    step = c.step(centers, np.zeros(k))
+    assert step.passes <= 4
+    assert step.log[0]["wrong"] > 400
+    check(c, centers, step, X, sizes, sizes)
+
+
+@compiled
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [1, 3, 4])
 def test_a_sample_of_groups_of_all_scales_learns_and_leads_to_prices(seed):
