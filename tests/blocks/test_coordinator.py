@@ -345,6 +345,46 @@ def test_groups_far_from_each_other_take_few_looks(seed):
 
 
 @compiled
+def test_equal_rows_at_borders_are_divided_once_prices_can_do_no_better():
+    """From random rows of a lattice: looks went on, as if other prices could."""
+    rng, n, k = np.random.default_rng(0), 20_000, 40
+    X, sizes = np.round(2 * rng.normal(size=(n, 6))), np.full(k, n // k)
+    c = coordinated(X, sizes, sizes, share=0.2)
+    centers = c.frame.inside(X[:k])
+    step = c.step(centers, np.zeros(k))
+    assert step.passes <= 4
+    assert step.log[0]["wrong"] > 400
+    check(c, centers, step, X, sizes, sizes)
+
+
+@compiled
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("seed", [1, 3, 4])
+def test_a_sample_of_groups_of_all_scales_learns_and_leads_to_prices(seed):
+    """Narrow groups far from each other, whose clusters float32 does not tell apart."""
+    rng, n, k = np.random.default_rng(seed), 24_000, 50
+    group, scales = rng.choice(5, n, p=rng.dirichlet(np.ones(5))), 10 ** rng.uniform(-1, 1, 5)
+    X = 300 * rng.normal(size=(5, 16))[group] + scales[group, None] * rng.normal(size=(n, 16))
+    sizes = np.full(k, n // k)
+    c = coordinated(X, sizes, sizes, share=0.4)
+    sample = c.task.sample
+    centers = c.frame.inside(X[rng.choice(n, k, replace=False)])
+    step = c.step(centers, np.zeros(k))
+    units = np.zeros(k)
+    for _ in range(2):
+        value = cdist(sample.points, centers, "sqeuclidean") - step.prices
+        units = np.bincount(value.argmin(axis=1), minlength=k)
+        assert np.abs(step.memory.lesson - (units - units.sum() / k)).sum() <= 4
+        lesson, centers = step.memory.lesson, step.means
+        model = sample.model(centers, step.prices, lesson, Deadline())
+        value = cdist(sample.points, centers, "sqeuclidean") - model.prices
+        units = np.bincount(value.argmin(axis=1), minlength=k)
+        assert np.abs(units - units.sum() / k - lesson).sum() / 2 <= k
+        step = c.step(centers, step.prices, step.memory)
+        assert step.passes <= 4
+
+
+@compiled
 def test_large_prices_cost_no_digits_of_the_proof():
     """Sizes are whole numbers, and only rows at borders round: see `rounding_of_sums`."""
     rng = np.random.default_rng(0)

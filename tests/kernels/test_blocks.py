@@ -42,6 +42,26 @@ def test_lists_know_the_best_two_clusters(k):
         np.testing.assert_allclose(margin, costs[each, runner] - costs[each, label], rtol=1e-5)
 
 
+def test_lists_see_inside_of_groups_that_are_far_from_each_other():
+    # in float32 all clusters of a narrow group cost its rows the same
+    rng, spread = np.random.default_rng(0), np.repeat([1e-4, 1e-2, 1.0], [400, 300, 1300])
+    group = np.repeat(range(3), [400, 300, 1300])
+    X = (1000 * rng.normal(size=(3, 4)))[group] + spread[:, None] * rng.normal(size=(2000, 4))
+    centers, prices = X[::40].copy(), np.zeros(50)
+    lists = native.RowLists(native.Points(X), centers, prices, 1)
+    costs = np.square(X[:, None] - centers).sum(axis=2)
+    order = np.argsort(costs, axis=1)
+    _, _, label, runner, _ = looked(lists, prices, 2000)
+    assert np.array_equal(label, order[:, 0])
+    assert np.array_equal(runner, order[:, 1])
+    # rows of a wide group, which come after narrow ones, know more than two clusters as well
+    prices = 0.3 * np.square(spread[::40]) * rng.normal(size=50)
+    best = np.argmin(costs - prices, axis=1)
+    among = (order[:, :4] == best[:, None]).any(axis=1)
+    assert (among & (best != order[:, 0]) & (best != order[:, 1])).sum() > 20
+    assert np.array_equal(looked(lists, prices, 2000)[2][among], best[among])
+
+
 def test_climbing_brings_samples_where_bounds_want_them():
     _, X, centers, prices = drawn(n=6000, k=12)
     n, k = len(X), 12

@@ -197,6 +197,17 @@ def test_threads_change_nothing_where_points_are_few(seed):
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_searches_go_on_from_what_is_left_of_the_last_tree(seed):
+    # paths that many searches find, with and without a hub; arcs that have changed break branches
+    drawn = Instance(seed, n=1200, clusters=60)
+    label, _, few = drawn.settle_few()
+    assert few.paths > few.rounds > 100
+    cost = drawn.check(label, few)
+    label, answer = drawn.settle(budget=300)
+    assert drawn.check(label, answer) == pytest.approx(cost, rel=1e-12)
+
+
 @pytest.mark.full
 def test_every_instruction_set_settles_ties_alike():
     # registers take other numbers of clusters at a time: the first sample has to win in each

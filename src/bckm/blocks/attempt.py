@@ -140,7 +140,8 @@ class Attempt:
             fewest = min(fewest, seen.infeasibility)
             if not fell:
                 best = Best(seen.question.prices, seen.gradient, seen.dual)
-            model, tried = self.settle(seen, fell=back > patience)
+            # prices can do no better: equal samples lie at borders, which paths divide
+            model, tried = self.settle(seen, fell=back > patience, ties=not (rose or fell))
             if isinstance(tried, Settled):
                 return self.done(seen, tried, first, begin, before, memory)
             if state is not None and self.ends > 0 and not fell and not seen.answer.taken.overflow:
@@ -341,7 +342,7 @@ class Attempt:
         c = self.task
         return Settling(seen.question, seen.answer, c.lower, c.upper, self.pairs)
 
-    def settle(self, seen: Seen, *, fell: bool) -> tuple[Model | None, Settled | Short]:
+    def settle(self, seen: Seen, *, fell: bool, ties: bool) -> tuple[Model | None, Settled | Short]:
         """Try to end here. With it a model of the rows that came, where it leads to prices."""
         taken, p = seen.answer.taken, seen.question.prices
         if taken.overflow:
@@ -351,12 +352,12 @@ class Attempt:
         if not taken.overflow and wrong <= taken.number.sum():
             settling = self.settling(seen)
         tried: Settled | Short = Short()
-        if settling is not None and wrong <= FEW:
+        if settling is not None and (wrong <= FEW or ties):
             tried = settling.settled(p, self.deadline)
             if isinstance(tried, Settled):
                 return None, tried
         if wrong <= FEWEST * self.k or missing or fell or self.sample.alike:
-            if settling is not None and wrong > FEW:
+            if settling is not None and wrong > FEW and not ties:
                 tried = settling.settled(p, self.deadline)
             return None, tried
         model = listed_model(self, seen)

@@ -21,7 +21,7 @@ LISTS, HALF = 3, 0.5  # times that rows are listed, while each leaves no more of
 STRAYS = 0.25  # share of the wrong samples that lists may leave, or be too short for
 FINISHED, PATHED = 0.02, 2.0  # share that they may leave without paths; so many for each cluster
 # are brought where they belong by these
-UNSEEN = 0.5  # share of the wrong samples that may move although the look told nothing of them
+UNSEEN = 0.1  # share of the wrong samples that may move although the look told nothing of them
 
 
 def listed_model(attempt: Attempt, seen: Seen) -> Model | None:

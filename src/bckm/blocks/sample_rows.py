@@ -9,7 +9,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.assign.transport_state import SizeBounds
 from bckm.blocks.equal_rows import groups_of
-from bckm.blocks.row_model import RowModel
+from bckm.blocks.row_model import ENOUGH, RowModel
 from bckm.kernels import missing
 
 COARSER, SMALLEST = 8, 8  # each level is an eighth of the one before, of 8 points per cluster
@@ -17,7 +17,7 @@ WARM, EACH = 2**15, 64  # points of later steps, and at least for each cluster
 ALONE = 0.9  # share of different rows, from which equal ones are few
 PLAIN = 2**12  # points without kernels
 FEW = 2**12  # points that tell how many rows lie where
-FAR, WRONG = 0.1, 0.03  # shares of wrong samples that are beyond what lists know; that are left
+FAR, WRONG = 0.1, 0.03  # shares of wrong samples that are beyond what lists know; that these leave
 
 
 class SampleRows:
@@ -99,7 +99,7 @@ class SampleRows:
                 model.go(centers, np.zeros(k), deadline)
                 if wrong < state.infeasibility:  # after large moves, last prices are worse
                     model.go(centers, prices, deadline)
-            model.solve(centers, deadline)
+            model.solve(centers, deadline, exact=lesson is not None and step == steps[0])
             prices = state.prices
         return model
 
@@ -116,7 +116,14 @@ class SampleRows:
         # what lists led to is seen with new ones
         model = self.listed(centers, state.prices)
         model.state.bounds = state.bounds
-        return model, model.state.infeasibility <= max(float(state.k), WRONG * total)
+        wrong = model.state.infeasibility
+        if wrong > max(float(state.k), WRONG * total):
+            return model, False
+        # few that are wrong cost much where they belong to groups far from each other: the next
+        # look would find as many for each point as it stands for
+        if wrong > ENOUGH * state.k:
+            model = model.finished(centers, deadline)
+        return model, True
 
     def lesson(
         self,

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t chunk_size = 2048;
 constexpr float nobody = 3.0e38f;     // margin of the only cluster
+constexpr int fewest = 4;             // clusters in a list
+constexpr float wider = 4.0f;         // reaches, until a list holds as many
 constexpr double widest = 12.0;       // temperatures above the least value that still count
 constexpr double least_share = 1e-3;  // of a sample, for an edge
 constexpr int patience = 3;           // slow steps
@@ -46,6 +48,9 @@ struct Scratch {
     TileBest leaders;
     std::vector<float> all, value;
     std::vector<Best> near;
+    float rest = nobody;  // what is not listed has no lower value
+    std::vector<double> exact;
+    std::vector<std::int32_t> order;
 };
 
 // By how much the last of a full list exceeds the best, for a row in the middle of a few.
@@ -64,17 +69,29 @@ float typical_reach(Scratch& own, int filled, int size, std::int64_t k) {
     return reach[asked / 2] >= 0.0f ? reach[asked / 2] : 0.0f;  // also where numbers overflow
 }
 
-// The clusters of row r of a tile within reach of its best one, but no more than a list holds.
-int listed(Scratch& own, int r, int size, float reach, std::int64_t k, std::int32_t* cluster) {
+// Lists the clusters of row r of a tile whose value is below a limit in `near`; how many.
+std::int64_t list_below(Scratch& own, int r, int size, float limit, std::int64_t k) {
     const float* column = own.values() + r;
-    const float limit = own.leaders.best[r] + reach;
     std::int64_t count = 0;
     for (std::int64_t i = 0; i < k; ++i) {
         const float value = column[i * size];
         own.near[count] = {value, static_cast<std::int32_t>(i)};
         count += value < limit;
     }
-    if (count < 2) {  // nobody near, or what float32 does not hold: the best two
+    return count;
+}
+
+// The best clusters of row r of a tile as float32 has it, up to as many as a list holds.
+int listed(Scratch& own, int r, int size, float reach, std::int64_t k, std::int32_t* cluster) {
+    const float best = own.leaders.best[r];
+    own.rest = best + reach;
+    std::int64_t count = list_below(own, r, size, own.rest, k);
+    while (count < std::min<std::int64_t>(fewest, k) && own.rest < nobody) {
+        reach *= wider;  // a row of a wider group than the others
+        own.rest = best + reach > own.rest ? best + reach : nobody;
+        count = list_below(own, r, size, own.rest, k);
+    }
+    if (count < 2) {  // what float32 does not hold: the best two
         cluster[0] = own.leaders.label[r];
         cluster[1] = own.leaders.runner_up[r];
         return k > 1 && cluster[0] != cluster[1] ? 2 : 1;
@@ -84,9 +101,30 @@ int listed(Scratch& own, int r, int size, float reach, std::int64_t k, std::int3
                          own.near.begin() + count, [](const Best& a, const Best& b) {
                              return a.value != b.value ? a.value < b.value : a.cluster < b.cluster;
                          });
+        own.rest = own.near[RowLists::most].value;
         count = RowLists::most;
     }
     for (std::int64_t q = 0; q < count; ++q) cluster[q] = own.near[q].cluster;
+    return static_cast<int>(count);
+}
+
+// The same from costs in float64, which the list needs in any case.
+int listed_exactly(Scratch& own, const PricedCenters& priced, const double* x, double weight,
+                   std::int32_t* cluster) {
+    const std::int64_t k = priced.k;
+    own.exact.resize(padded(k));
+    own.order.resize(k);
+    exact_costs(priced, x, weight, own.exact.data());
+    for (std::int64_t i = 0; i < k; ++i) {
+        own.exact[i] -= priced.prices[i];
+        own.order[i] = static_cast<std::int32_t>(i);
+    }
+    const std::int64_t count = std::min<std::int64_t>(RowLists::most, k);
+    std::partial_sort(own.order.begin(), own.order.begin() + count, own.order.end(),
+                      [&own](std::int32_t a, std::int32_t b) {
+                          return own.exact[a] != own.exact[b] ? own.exact[a] < own.exact[b] : a < b;
+                      });
+    std::copy_n(own.order.begin(), count, cluster);
     return static_cast<int>(count);
 }
 
@@ -115,7 +153,12 @@ RowLists::RowLists(const Points& points, const PricedCenters& priced, int thread
             for (int r = 0; r < filled; ++r) {
                 const std::int64_t j = from + r;
                 std::int32_t* here = cluster.data() + j * most;
-                const int found = listed(own, r, size, reach, k, here);
+                int found = listed(own, r, size, reach, k, here);
+                // groups may be so far from each other that float32 does not see inside of one
+                const double best = own.leaders.best[r], last = own.rest;
+                if (last < nobody &&
+                    packed.error_bound(own.tile.square(r), best, last) > last - best)
+                    found = listed_exactly(own, priced, points.row(j), points.weight(j), here);
                 count[j] = static_cast<std::uint8_t>(found);
                 exact_costs_in(priced, points.row(j), points.weight(j), here, found,
                                cost.data() + j * most);

@@ -5,101 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#include <limits>
-#include <utility>
+#include "distance/registers.hpp"
 
 namespace bckm::BCKM_ISA {
 namespace {
 
 constexpr int block = 8;
-
-#if defined(__GNUC__)
-// Written out: left to itself, the compiler vectorizes over features and spends its time shuffling.
-#if defined(__AVX512F__)
-constexpr int lanes = 8;
-#elif defined(__AVX2__)
-constexpr int lanes = 4;
-#else
-constexpr int lanes = 2;
-#endif
-typedef double Doubles __attribute__((vector_size(lanes * 8)));
-typedef std::int64_t Integers __attribute__((vector_size(lanes * 8)));
-inline Doubles load(const double* p) {
-    Doubles v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
-}
-inline Integers load(const std::int64_t* p) {
-    Integers v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
-}
-inline void store(double* p, Doubles v) { __builtin_memcpy(p, &v, sizeof v); }
-inline void store(std::int64_t* p, Integers v) { __builtin_memcpy(p, &v, sizeof v); }
-inline Doubles all(double v) { return Doubles{} + v; }
-inline Integers all(std::int64_t v) { return Integers{} + v; }
-inline Integers counted() {
-    Integers v;
-    for (int q = 0; q < lanes; ++q) v[q] = q;
-    return v;
-}
-// Lanes in another order: q gets what q ^ half had.
-template <int half, typename Lanes, int... q>
-inline Lanes swapped(Lanes v, std::integer_sequence<int, q...>) {
-    return Lanes{v[q ^ half]...};
-}
-// The least of all lanes, in all lanes.
-template <int half = lanes / 2, typename Lanes> inline Lanes lowest(Lanes v) {
-    const Lanes other = swapped<half>(v, std::make_integer_sequence<int, lanes>());
-    const Lanes less = other < v ? other : v;
-    if constexpr (half == 1) return less;
-    else return lowest<half / 2>(less);
-}
-inline double one_of(Doubles v) { return v[0]; }
-inline std::int64_t one_of(Integers v) { return v[0]; }
-constexpr int float_lanes = 2 * lanes;
-typedef float Floats __attribute__((vector_size(float_lanes * 4)));
-typedef std::int32_t Ints __attribute__((vector_size(float_lanes * 4)));
-inline Floats load(const float* p) {
-    Floats v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
-}
-inline void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
-inline void store(std::int32_t* p, Ints v) { __builtin_memcpy(p, &v, sizeof v); }
-inline Floats every(float v) { return Floats{} + v; }
-inline Ints every(std::int32_t v) { return Ints{} + v; }
-inline Ints counted_ints() {
-    Ints v;
-    for (int q = 0; q < float_lanes; ++q) v[q] = q;
-    return v;
-}
-#define BCKM_UNROLL _Pragma("GCC unroll 8")
-#else
-constexpr int lanes = 1;
-typedef double Doubles;
-typedef std::int64_t Integers;
-inline Doubles load(const double* p) { return *p; }
-inline Integers load(const std::int64_t* p) { return *p; }
-inline void store(double* p, Doubles v) { *p = v; }
-inline void store(std::int64_t* p, Integers v) { *p = v; }
-inline Doubles all(double v) { return v; }
-inline Integers all(std::int64_t v) { return v; }
-inline Integers counted() { return 0; }
-template <typename Lanes> inline Lanes lowest(Lanes v) { return v; }
-inline double one_of(Doubles v) { return v; }
-inline std::int64_t one_of(Integers v) { return v; }
-constexpr int float_lanes = 1;
-typedef float Floats;
-typedef std::int32_t Ints;
-inline Floats load(const float* p) { return *p; }
-inline void store(float* p, Floats v) { *p = v; }
-inline void store(std::int32_t* p, Ints v) { *p = v; }
-inline Floats every(float v) { return v; }
-inline Ints every(std::int32_t v) { return v; }
-inline Ints counted_ints() { return 0; }
-#define BCKM_UNROLL
-#endif
 
 // Costs of `rows` points in `blocks` blocks of clusters, each number added up feature by feature.
 // From differences: |x|^2 - 2xc + |c|^2 would cancel where clusters are tight.
@@ -160,39 +71,6 @@ void costs(const double* const* x, const double* weight, int rows, const double*
     for (; rows > 0; --rows, ++x, ++weight, ++out)
         some_costs<1, blocks_of_one>(x, weight, columns, dims, width, out);
 }
-
-// The least number so far and its place, in lanes that do not wait for each other.
-struct Leading {
-    Doubles value = all(HUGE_VAL);
-    Integers at = all(std::int64_t{-1});
-
-    void offer(Doubles candidate, Integers place) {
-        at = candidate < value ? place : at;
-        value = candidate < value ? candidate : value;
-    }
-
-    static Leading joined(Leading one, const Leading& other) {
-        const auto ahead =
-            (other.value < one.value) | ((other.value == one.value) & (other.at < one.at));
-        one.at = ahead ? other.at : one.at;
-        one.value = ahead ? other.value : one.value;
-        return one;
-    }
-
-    // Of these and one number more.
-    static void offer(Least& out, double candidate, std::int64_t place) {
-        const bool first = candidate == out.value && place < out.at;
-        if (candidate < out.value || first) out = {candidate, place};
-    }
-
-    Least first() const {
-        const Doubles least = lowest(value);
-        // the others are out of the way
-        return {one_of(least), one_of(lowest(value == least ? at : all(furthest)))};
-    }
-
-    static constexpr std::int64_t furthest = std::numeric_limits<std::int64_t>::max();
-};
 
 Least relax(const double* arc, double here, double so_far, const double* price,
             const double* hidden, std::int64_t name, std::int64_t k, double* distance,
@@ -334,11 +212,11 @@ void moves(const double* cost, std::int64_t width, std::int64_t from, std::int64
 void offer(const double* cost, std::int64_t width, std::int32_t name, double here, double* move,
            std::int32_t* top) {
     const double* row = cost + name * width;
-    for (std::int64_t i = 0; i < width; ++i) {
-        const double change = row[i] - here;
-        if (!(change < move[i])) continue;
-        top[i] = name;
-        move[i] = change;
+    for (std::int64_t i = 0; i < width; i += lanes) {  // without branches: nobody can foretell them
+        const Doubles before = load(move + i), change = load(row + i) - here;
+        const auto cheaper = change < before;
+        store(move + i, cheaper ? change : before);
+        store(top + i, narrow(cheaper) ? HalfInts{} + name : load_half(top + i));
     }
 }
 
@@ -448,7 +326,7 @@ void entry(double x, const double* __restrict center, std::int64_t k, double* __
 
 RowLoops row_loops() {
     return {costs,    relax,        decay, least,       nearest,   moves, offer,
-            best_two, group_minima, below, are_numbers, lower_row, entry};
+            best_two, group_minima, below, are_numbers, lower_row, entry, shortest_tree};
 }
 
 }  // namespace bckm::BCKM_ISA

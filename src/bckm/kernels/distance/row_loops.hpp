@@ -16,6 +16,24 @@ struct BestTwo {
     std::int32_t label, runner_up;
 };
 
+// A search for shortest paths between clusters and a hub, from all nodes that have a surplus to
+// those that lack units; see transport/tree_search.hpp.
+struct TreeView {
+    std::int64_t k, width;  // clusters, which come before the hub; whole registers
+    const double* arc;      // (k, width): what moving a unit costs; infinite where there is no arc
+    const double* price;    // (k + 1): an arc from a to b is arc + price[a] - price[b] long
+    const char *to_hub, *from_hub;            // (k): arcs from there, and to there, at no cost
+    const std::int64_t* surplus;              // (k + 1)
+    double *open, *level;                     // (width), scratch: of nodes that are not reached
+    std::int64_t *leaving, *child, *sibling;  // (k + 1), scratch
+    double* distance;                         // (k + 1), out: infinite for nodes not reached
+    std::int64_t* target;                     // (k + 1), out: nodes that lack units, nearest first
+    // in: the last tree, out: this one. How many nodes are reached, in which order (k + 1), and
+    // from which node or -1 (width + 1); in: what the arcs to clusters cost then (k)
+    std::int64_t *reached, *order, *previous;
+    const double* used;
+};
+
 struct RowLoops {
     // out[r][i] = weight[r] * |x[r] - c_i|^2, from the centers in blocks of features,
     // (width / 8, dims, 8); a number does not depend on which rows are computed together
@@ -78,10 +96,24 @@ struct RowLoops {
     // sparse_distances.hpp
     void (*entry)(double x, const double* center, std::int64_t k, double* near, double* high,
                   double* low);
+
+    // Dijkstra's algorithm; of nodes at one distance the first is reached first. Ends when all that
+    // lack units are reached, or all that can be. Returns how many targets there are; `horizon` is
+    // the distance of the last node.
+    std::int64_t (*shortest_tree)(const TreeView& tree, double* horizon);
 };
 
-namespace baseline { RowLoops row_loops(); }
-namespace avx2 { RowLoops row_loops(); }
-namespace avx512 { RowLoops row_loops(); }
+namespace baseline {
+RowLoops row_loops();
+std::int64_t shortest_tree(const TreeView& tree, double* horizon);
+}  // namespace baseline
+namespace avx2 {
+RowLoops row_loops();
+std::int64_t shortest_tree(const TreeView& tree, double* horizon);
+}  // namespace avx2
+namespace avx512 {
+RowLoops row_loops();
+std::int64_t shortest_tree(const TreeView& tree, double* horizon);
+}  // namespace avx512
 
 }  // namespace bckm

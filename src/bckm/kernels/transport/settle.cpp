@@ -11,6 +11,7 @@
 #include "transport/center_prices.hpp"
 #include "transport/dense_arcs.hpp"
 #include "transport/short_arcs.hpp"
+#include "transport/tree_search.hpp"
 
 namespace bckm {
 namespace {
@@ -29,7 +30,7 @@ template <typename Arcs> class Settle {
 public:
     Settle(Arcs& arcs, const PricedCenters& priced)
         : k(priced.k), price(priced.prices, priced.prices + k), arcs(arcs), surplus(k + 1, 0),
-          hub_flow(k, 0), hub_capacity(k, 0), short_arcs(k) {
+          hub_flow(k, 0), hub_capacity(k, 0), tree(k, arcs.width), short_arcs(k) {
         price.push_back(0.0);
     }
 
@@ -82,7 +83,7 @@ public:
                     return arcs.exact_cost_of(a, b);
                 };
                 net.raise_bounds = [this](std::int64_t a, std::int64_t b) {
-                    return arcs.raise_limits(a, b, horizon);
+                    return arcs.raise_limits(a, b, tree.horizon);
                 };
             }
         }
@@ -122,59 +123,34 @@ private:
     // them where there are many clusters: far ones would raise all prices by much, and then few
     // short arcs stay short. False if there is none.
     bool search() {
-        const std::int64_t nodes = padded(k + 1);  // whole registers: those beyond are never near
-        distance.assign(nodes, infinity);
-        previous.assign(nodes, none);
-        used.assign(nodes, 0.0);
-        deficits.clear();
-        queue.clear();
         std::int64_t missing = 0;
-        for (std::int64_t v = 0; v <= k; ++v) {
-            if (surplus[v] > 0) distance[v] = 0.0;
-            missing += surplus[v] < 0;
-        }
+        for (std::int64_t v = 0; v <= k; ++v) missing += surplus[v] < 0;
         if (missing == 0) return false;
-        if constexpr (dense) {
-            search_all_arcs(missing);
-        } else {
-            if (k < many) search_all_arcs(missing);
-            else search_short_arcs(missing);
-            arcs.lowered.clear();
-        }
-        return !deficits.empty();
-    }
-
-    // All arcs from a node in one vectorized loop are quicker than a heap.
-    void search_all_arcs(std::int64_t missing) {
-        const std::int64_t nodes = padded(k + 1);
-        hidden.assign(nodes, 0.0);
-        level.assign(nodes, 0.0);
-        std::copy(price.begin(), price.end(), level.begin());
-        const auto nearest = [=] { return loops.least(distance.data(), hidden.data(), nodes); };
-        for (Least next = nearest(); missing > 0 && next.at >= 0;) {
-            const std::int64_t u = next.at;
-            hidden[u] = infinity;  // a node that was reached keeps its distance: no way is shorter
-            horizon = next.value;
-            missing -= arrive(u);
-            if (u == k) {
-                next = nearest();
-                continue;
-            }
-            next = loops.relax(arcs.from(u), price[u], horizon, level.data(), hidden.data(), u,
-                               arcs.width, distance.data(), previous.data(),
-                               dense ? nullptr : used.data());
-            if (distance[k] + hidden[k] < next.value) next = {distance[k], k};
-        }
+        // all arcs from a node in one vectorized loop are quicker than a heap
+        if (dense || k < many)
+            tree.run(arcs.all(), price.data(), surplus.data(), hub_flow.data(),
+                     hub_capacity.data());
+        else if constexpr (!dense) search_short_arcs(missing);
+        if constexpr (!dense) arcs.lowered.clear();
+        return !tree.targets.empty();
     }
 
     void search_short_arcs(std::int64_t missing) {
+        tree.distance.assign(k + 1, infinity);
+        tree.previous.assign(k + 1, none);
+        tree.used.assign(k + 1, 0.0);
+        tree.targets.clear();
+        queue.clear();
+        for (std::int64_t v = 0; v <= k; ++v)
+            if (surplus[v] > 0) tree.distance[v] = 0.0;
         if (raises != arcs.raises) short_arcs.forget();
         raises = arcs.raises;
         for (const auto pair : arcs.lowered) short_arcs.add(pair);
         reached.assign(k + 1, 0);
         for (std::int64_t v = 0; v <= k; ++v)
-            if (distance[v] == 0.0) enqueue({0.0, v, false});
-        const double length = ahead * horizon;  // of the last search: this one is about as long
+            if (tree.distance[v] == 0.0) enqueue({0.0, v, false});
+        const double length =
+            ahead * tree.horizon;  // of the last search: this one is about as long
         const std::int64_t left = missing / 2;
         while (missing > left && !queue.empty()) {
             std::pop_heap(queue.begin(), queue.end());
@@ -182,9 +158,9 @@ private:
             queue.pop_back();
             const std::int64_t u = next.node;
             if (reached[u] && !next.again) continue;
-            horizon = next.distance;
+            tree.horizon = next.distance;
             if (next.again) {  // from here on, longer arcs matter too
-                short_arcs.list(u, arcs, price, ahead * (horizon - distance[u]));
+                short_arcs.list(u, arcs, price, ahead * (tree.horizon - tree.distance[u]));
                 leave(u);
                 continue;
             }
@@ -205,24 +181,24 @@ private:
         } else if (hub_flow[u] < hub_capacity[u]) {
             relax(u, hub, 0.0);
         }
-        if (surplus[u] < 0) deficits.push_back(u);
+        if (surplus[u] < 0) tree.targets.push_back(u);
         return surplus[u] < 0;
     }
 
     void leave(std::int64_t u) {
         const double* arc = arcs.from(u);
         for (const std::int32_t b : short_arcs.from(u)) relax(u, b, arc[b]);
-        const double next = distance[u] + short_arcs.surely(u, price);
+        const double next = tree.distance[u] + short_arcs.surely(u, price);
         if (next < infinity) enqueue({next, u, true});
     }
 
     void relax(std::int64_t u, std::int64_t v, double arc) {
-        const double length = distance[u] + std::max(0.0, arc + price[u] - price[v]);
-        if (length < distance[v]) {
-            distance[v] = length;
-            previous[v] = u;
-            used[v] = arc;
-            if (!dense && k >= many) enqueue({length, v, false});
+        const double length = tree.distance[u] + std::max(0.0, arc + price[u] - price[v]);
+        if (length < tree.distance[v]) {
+            tree.distance[v] = length;
+            tree.previous[v] = u;
+            tree.used[v] = arc;
+            enqueue({length, v, false});
         }
     }
 
@@ -242,15 +218,15 @@ private:
     }
 
     void raise_prices() {
-        for (std::int64_t v = 0; v <= k; ++v) price[v] += std::min(distance[v], horizon);
-        short_arcs.prices_rose(horizon);
+        for (std::int64_t v = 0; v <= k; ++v) price[v] += std::min(tree.distance[v], tree.horizon);
+        short_arcs.prices_rose(tree.horizon);
     }
 
     // Now that prices are raised, all arcs of the shortest paths have reduced cost zero. One search
     // serves all paths that do not change each other's arcs; the first is always used or refined.
     void augment(SettleResult& out, const std::function<bool()>& stop) {
         out.stopped = stop();
-        for (const std::int64_t target : deficits)
+        for (const std::int64_t target : tree.targets)
             while (!out.stopped && surplus[target] < 0 && push(target)) {
                 ++out.paths;
                 if (out.paths % 64 == 0) out.stopped = stop();
@@ -267,8 +243,8 @@ private:
         hops.clear();
         std::int64_t units = -surplus[target], v = target;
         bool known = true;
-        while (previous[v] != none) {
-            const std::int64_t u = previous[v];
+        while (tree.previous[v] != none) {
+            const std::int64_t u = tree.previous[v];
             Hop hop{u, v, none};
             if (u == hub) {
                 units = std::min(units, hub_flow[v]);
@@ -279,10 +255,10 @@ private:
                 if (hop.fragment == none) return false;  // the sample has left
                 units = 1;
             } else {
-                if (arcs.cost_of(u, v) > used[v]) return false;
+                if (arcs.cost_of(u, v) > tree.used[v]) return false;
                 hop.fragment = arcs.sample(u, v);
                 if (hop.fragment == none) {
-                    arcs.refine(u, v, horizon);
+                    arcs.refine(u, v, tree.horizon);
                     known = false;
                 } else {
                     units = std::min(units, arcs.fragment[hop.fragment].units);
@@ -309,17 +285,13 @@ private:
     std::vector<std::int64_t> surplus;  // (k + 1)
     std::vector<std::int64_t> hub_flow, hub_capacity;
 
+    TreeSearch tree;
     ShortArcs short_arcs;
     std::int64_t raises = 0;
     const RowLoops& loops = row_loops();
-    Lines<double> distance, used, hidden;  // (padded k + 1)
-    Lines<double> level;                   // the prices, during a search of all arcs
     std::vector<char> reached;
     std::vector<Waiting> queue;
-    Lines<std::int64_t> previous;
-    std::vector<std::int64_t> deficits;
     std::vector<Hop> hops;
-    double horizon = 0.0;
 };
 
 // Labels of explicit points, and which of their samples are elsewhere.
@@ -389,7 +361,7 @@ SettleResult settle_few(const Points& points, const PricedCenters& priced, std::
         const std::vector<double> before = network.price;
         const bool priced_at_all =
             std::any_of(before.begin(), before.end(), [](double one) { return one != 0.0; });
-        if (priced_at_all && wrong > points.n / 16) {  // after large moves often worse than none
+        if (priced_at_all && wrong > points.n / 8) {  // after large moves often worse than none
             std::fill(network.price.begin(), network.price.end(), 0.0);
             arcs.choose(network.price);
             if (start_flow() > wrong) {
