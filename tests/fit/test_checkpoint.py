@@ -421,6 +421,10 @@ def _forged(finished, tmp_path, change):
     return tmp_path / "x.bckm"
 
 
+def _trial(tried=(0, 1), at_once=(1,), changes=(1.0,)):
+    return {"tried": np.array(tried), "at_once": np.array(at_once), "changes": np.array(changes)}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -433,9 +437,11 @@ def _forged(finished, tmp_path, change):
         lambda tree: tree["state"].update(n_runs=-1),
         lambda tree: tree["state"].update(start_work="much"),
         lambda tree: tree["state"].update(population=np.array([99])),
-        lambda tree: tree["state"].update(tried=np.array([0, K]), changes=np.ones(1)),
-        lambda tree: tree["state"].update(changes=np.ones(1)),
-        lambda tree: tree["state"].update(tried=np.zeros(2, int), changes=np.full(1, np.inf)),
+        lambda tree: tree["state"].update(_trial(tried=[0, K])),
+        lambda tree: tree["state"].update(_trial(tried=[0])),
+        lambda tree: tree["state"].update(_trial(at_once=[2])),
+        lambda tree: tree["state"].update(_trial(at_once=[1, 1])),
+        lambda tree: tree["state"].update(_trial(changes=[np.inf])),
         lambda tree: tree["state"]["runs"][0].update(labels=tree["state"]["start"] * 0),
         lambda tree: tree["state"]["runs"][0].update(labels=tree["state"]["start"] + 9),
         lambda tree: tree["state"]["runs"][0].update(centers=np.zeros((K, 3))),

@@ -130,6 +130,33 @@ def test_estimates_of_displaced_centers(seed):
     assert found.gaps.reshape(pairs) == pytest.approx(gaps)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_what_it_costs_until_sizes_are_right_again(seed):
+    rng, k, near = np.random.default_rng(seed), 4 + 9 * seed, 0.1
+    left, drawn = (rng.poisson(1.0, (k, k)).astype(float) for _ in range(2))
+    np.fill_diagonal(left, 0)
+    gaps, room = left * rng.random((k, k)), (rng.random(k) < 0.2).astype(float)
+    found = native.settling(left, -drawn, gaps, room, near)
+    number = left + left.T
+    wide = np.maximum(gaps + gaps.T, near * number)
+    borders = np.divide(number**2, 2 * wide, out=np.zeros((k, k)), where=number > 0)
+    each = borders.sum(axis=1)
+    rise = np.linalg.inv(np.diag(each + np.where(room, 1e3, 1.0) * each.mean()) - borders)
+    assert found.left == pytest.approx(0.5 * np.einsum("ia,ab,ib->i", left, rise, left))
+    assert found.drawn == pytest.approx(0.5 * np.einsum("ia,ab,ib->i", drawn, rise, drawn))
+    assert found.both.reshape(k, k) == pytest.approx(-left @ rise @ drawn.T)
+
+
+def test_without_borders_nothing_is_to_settle():
+    nothing = np.zeros((3, 3))
+    found = native.settling(nothing, -np.ones((3, 3)), nothing, np.zeros(3), 1.0)
+    assert not np.any([found.left, found.drawn, *found.both.reshape(3, 3)])
+    with pytest.raises(ValueError, match="as many as clusters"):
+        native.settling(nothing, np.ones((3, 2)), nothing, np.zeros(3), 1.0)
+    with pytest.raises(ValueError, match="above zero"):
+        native.settling(nothing, nothing, nothing, np.zeros(3), 0.0)
+
+
 def alternated(X, k, lower, upper, seconds=1e9, **rule):
     rng = np.random.default_rng(0)
     label = np.zeros(len(X), np.int32)

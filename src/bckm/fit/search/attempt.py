@@ -38,6 +38,7 @@ TRIALS = 8  # displacements that are tried in a run,
 MOST_TRIALS = 60  # and after the same estimate
 # work of a coarse search: at least and at most, for each item, and for each of its costs
 COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 1.2e7, 5e8, 5000.0, 18.0
+TOGETHER = 2  # displacements at once, in those of the last time that helped
 MUCH = 0.01  # relative improvement after which more of them are worth their work
 
 
@@ -131,25 +132,25 @@ class Attempt(Making):
         search, tried = self._search, self._state.tried
         assigner = search.engine.prepare(search.problem)
         best, winning, over = self._state.best, False, False
-        plan, forecast = self._forecast(best, tried)
+        plan, forecast = self._forecast(best, tried, len(best.centers))
         for number in range(MOST_TRIALS):
             if number >= TRIALS and not winning:
                 break
-            pair = forecast.next() if len(tried) < MOST_TRIALS else None
-            if pair is None:
+            pairs = forecast.next() if len(tried) < MOST_TRIALS else None
+            if pairs is None:
                 over = True
                 break
-            run = self._loop(assigner, plan.after(pair), until=worth_no_more(best.cost))
+            run = self._loop(assigner, plan.after(pairs), until=worth_no_more(best.cost))
             if run.status.stopped or run.cost < best.cost * (1 - GAIN):
                 self._state = self._kept(run, assigner)
                 if self._state.stopped:
                     return self._state
                 winning = run.cost < (1 - MUCH) * best.cost
                 best, tried = self._state.best, ()
-                plan, forecast = self._forecast(best)
+                plan, forecast = self._forecast(best, (), TOGETHER * len(pairs))
             else:
                 self._update(n_runs=self._state.n_runs + 1)
-                tried = (*tried, (pair, run.cost - best.cost))
+                tried = (*tried, (pairs, run.cost - best.cost))
                 forecast.learn(*tried[-1])
             winning = winning and len(tried) < LOSSES
             most = search.displacing * (FAR if winning else 1.0)
@@ -159,14 +160,16 @@ class Attempt(Making):
         counters = self._state.counters + assigner.counters
         return replace(self._state, counters=counters, n_stale=stale, tried=tried)
 
-    def _forecast(self, run: Run, tried: Sequence[Trial] = ()) -> tuple[Displacements, Forecast]:
+    def _forecast(
+        self, run: Run, tried: Sequence[Trial], most: int
+    ) -> tuple[Displacements, Forecast]:
         part = self._search.part
         self._count(part.work, Counter())
         labels = run.labels[Part.some(self._search.problem)]
         plan = Displacements.of(part, labels, run.centers, run.prices, run.cost)
-        forecast = Forecast(plan)
-        for pair, change in tried:
-            forecast.learn(pair, change)
+        forecast = Forecast(plan, most)
+        for pairs, change in tried:
+            forecast.learn(pairs, change)
         return plan, forecast
 
     def settle(self) -> State:

@@ -149,15 +149,18 @@ class Picture:
         """Take centers to where others are missing; see `Forecast`."""
         effort += self.work
         (plan, forecast), failed = self._estimated(best), 0
-        while self.work < effort and failed < self._stale and (pair := forecast.next()) is not None:
+        while (
+            self.work < effort and failed < self._stale and (pairs := forecast.next()) is not None
+        ):
             prices = best.prices.copy()
-            prices[pair[0]] = prices[pair[1]]
-            found = self._loop(plan.after(pair), prices, LITTLE, best.cost)
+            for i, j in pairs:
+                prices[i] = prices[j]
+            found = self._loop(plan.after(pairs), prices, LITTLE, best.cost)
             if found.cost < best.cost * (1 - GAIN):
                 best, failed = found, 0
                 plan, forecast = self._estimated(best)
             else:
-                forecast.learn(pair, found.cost - best.cost)
+                forecast.learn(pairs, found.cost - best.cost)
                 failed += 1
         return best
 

@@ -22,7 +22,7 @@ from math import hypot
 
 import numpy as np
 
-from bckm._core.types import BoolArray, FloatArray, IntArray
+from bckm._core.types import FloatArray, IntArray
 from bckm.kernels import native
 from bckm.problem.problem import Problem
 from bckm.problem.structure import Structure
@@ -35,15 +35,14 @@ GAIN = 1e-5  # relative improvement from which a displacement is worth a new est
 # work of an estimate: of a call, of a feature of a point, of a cost, of a feature in it, and of a
 # triple of clusters
 CALL, POINT, COST, FEATURE, TRIPLE = 8e4, 10.0, 11.0, 0.25, 1.0
-# how many points a cluster takes up while its price falls by one, in what borders give it on
-# average: where sizes leave room, and where they do not (others far away help)
-FREE, FIXED = 1e3, 1.0
 UNSURE, NOISE = 0.4, 0.3  # deviation of an estimate, in the spread of all; of all else, in that
+CREDIBLE = 0.6  # share of the cost that several displacements may promise, to be tried at once
 LEAST, EQUAL = 1e-6, 1e-9  # of a spread, and difference that rounding may make, in the cost
 NEAR = 1e-3  # no gap between the two best clusters counts less, in the cost of a point
 
 Pair = tuple[int, int]
-Trial = tuple[Pair, float]  # a displacement, and what it changed
+Pairs = tuple[Pair, ...]
+Trial = tuple[Pairs, float]  # displacements at once, and what they changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +114,7 @@ class Displacements:
     lost: FloatArray
     gained: FloatArray
     both: FloatArray
+    heir: IntArray
     cost: float
 
     @classmethod
@@ -139,66 +139,85 @@ class Displacements:
         left, drawn, gaps = (each.reshape(k, k) for each in (found.left, found.drawn, found.gaps))
         each = cost * part.share / part.size[0]
         if each > 0:
-            free = (part.bounds[0] < part.bounds[1]) & (np.abs(prices) <= EQUAL * each)
-            rise = _price_rises(left + left.T, gaps + gaps.T, NEAR * each, free)
-            by_left, by_drawn = left @ rise, drawn @ rise
-            lost = lost + 0.5 * (by_left * left).sum(axis=1)
-            gained = gained + 0.5 * (by_drawn * drawn).sum(axis=1)
-            both = by_left @ drawn.T
+            room = (part.bounds[0] < part.bounds[1]) & (np.abs(prices) <= EQUAL * each)
+            more = native.settling(left, drawn, gaps, room.astype(np.float64), NEAR * each)
+            lost, gained, both = lost + more.left, gained + more.drawn, more.both.reshape(k, k)
         lost, gained, both = (each / part.share for each in (lost, gained, both))
-        return cls(centers, halves, lost, gained, both, cost)
+        return cls(centers, halves, lost, gained, both, left.argmax(axis=1), cost)
 
-    def after(self, pair: Pair) -> FloatArray:
-        """Centers after a displacement."""
-        centers, (i, j) = self.centers.copy(), pair
-        centers[j], centers[i] = self.halves[:, j]
+    def after(self, pairs: Pairs) -> FloatArray:
+        """Centers after some displacements."""
+        centers = self.centers.copy()
+        for i, j in pairs:
+            centers[j], centers[i] = self.halves[:, j]
         return centers
 
 
-def _price_rises(number: FloatArray, gaps: FloatArray, near: float, free: BoolArray) -> FloatArray:
-    """By how much prices must rise, for each point that a cluster has too many.
-
-    Inverse of how many points leave clusters as prices fall: a Laplacian, but for what clusters
-    take up. At each border lie so many points, spread evenly from no gap to twice the mean.
-    """
-    borders = np.zeros_like(gaps)
-    np.divide(number**2, 2 * np.maximum(gaps, near * number), out=borders, where=number > 0)
-    each = borders.sum(axis=1)
-    leaving = np.diag(each + np.where(free, FREE, FIXED) * each.mean()) - borders
-    return np.asarray(np.linalg.inv(leaving))
-
-
 class Forecast:
-    """Which displacement to try next: by estimates, and by what became of those that were tried.
+    """Which displacements to try next: by estimates, and by what became of those that were tried.
 
     Estimates are off by as much as there is to gain, for the same clusters again and again. So what
     a trial changed beyond what was expected is put down to both of its clusters, to each by how
     unsure its estimate is, and other pairs with one of them are expected to change as much more.
     Next comes the pair that changes least if all goes well, that is, by a standard deviation less
     than expected. (A Gaussian model without covariances.)
+
+    Where many clusters are wrong, that is one trial for each. So at first those that seem to help
+    are tried at once, at most so many, half of them if that was too much, and so on.
+
+    Parameters
+    ----------
+    plan : Displacements
+        Estimates.
+    most : int
+        How many to try at once.
     """
 
-    def __init__(self, plan: Displacements) -> None:
-        terms, few = (plan.lost, plan.gained), LEAST * plan.cost
+    def __init__(self, plan: Displacements, most: int = 1) -> None:
+        terms, few = (plan.lost, plan.gained), LEAST * (plan.cost or 1.0)
         deviation = [UNSURE * max(_spread(term), few) for term in terms]
         self._expected = plan.lost[:, None] + plan.gained + plan.both
         np.fill_diagonal(self._expected, np.inf)
         self._variance = np.stack([np.full(len(plan.lost), one**2) for one in deviation])
         self._noise = (NOISE * min(deviation)) ** 2
         self._well = self._expected - hypot(*deviation)
-        self._equal = EQUAL * plan.cost
+        self._most, self._cost, self._heir = most, plan.cost, plan.heir
 
-    def next(self) -> Pair | None:
-        """The most promising pair of all that were not tried; None if there is none left."""
-        least = self._well.min()
-        if not least < np.inf:
+    def next(self) -> Pairs | None:
+        """The most promising of all that were not tried; None if there is none left."""
+        if self._most > 1 and len(many := self._together()) > 1:
+            return many
+        return None if (pair := self._least(self._well)) is None else (pair,)
+
+    def _together(self) -> Pairs:
+        """Displacements that help, far from each other, and do not promise too much together."""
+        pairs: Pairs = ()
+        expected, left = self._expected.copy(), CREDIBLE * self._cost
+        while len(pairs) < self._most and (pair := self._least(expected)) is not None:
+            left += expected[pair]
+            if not expected[pair] < 0 < left:
+                break
+            pairs = (*pairs, pair)
+            taken = [*pair, self._heir[pair[0]]]
+            expected[taken] = np.inf
+            expected[:, taken] = np.inf
+            expected[self._heir == pair[0]] = np.inf
+        return pairs
+
+    def _least(self, change: FloatArray) -> Pair | None:
+        """The first pair with the least change, but for rounding."""
+        if not (least := change.min()) < np.inf:
             return None
-        i, j = divmod(int((self._well <= least + self._equal).argmax()), len(self._well))
+        i, j = divmod(int((change <= least + EQUAL * self._cost).argmax()), len(change))
         return i, j
 
-    def learn(self, pair: Pair, change: float) -> None:
+    def learn(self, pairs: Pairs, change: float) -> None:
         """Take in what a trial changed."""
-        (i, j), (of_left, of_drawn) = pair, self._variance
+        self._most = len(pairs) // 2
+        if len(pairs) > 1:  # no telling which one
+            return
+        pair, (of_left, of_drawn) = pairs[0], self._variance
+        i, j = pair
         unknown = of_left[i] + of_drawn[j] + self._noise
         beyond = (change - self._expected[pair]) / unknown
         self._expected[pair] = np.inf

@@ -30,8 +30,8 @@ LEAST = 0.03  # for each of them
 # work of annealing: in all, for each item, and not more for each pair of items
 BASE, EACH, EACH_PAIR = 2e8, 3e5, 1.5e4
 FURTHER = 1e8  # at least, in populations after what the default does
-ANNEAL = 1.5  # by default not more than so many times what the engine alone would take,
-LITTLE = 5e7  # unless that is less than this
+ANNEAL = 1.25  # by default not more than so many times what the engine alone would take,
+LITTLE = 4e7  # unless that is less than this
 GAUGE = 0.36  # share of it, after which its steps need not show more of that
 # work that "auto" spends on displaced centers, in that of its starts; less after a coarse search
 DISPLACE, DISPLACE_LESS = 1.0, 0.25

@@ -103,7 +103,8 @@ class State:
             "runs": [_run_tree(run) for run in runs],
             "population": narrow([runs.index(run) for run in self.population.runs]),
             "counters": dict(self.counters),
-            "tried": narrow([pair for pair, _ in self.tried]).ravel(),
+            "tried": narrow([pair for pairs, _ in self.tried for pair in pairs]).ravel(),
+            "at_once": narrow([len(pairs) for pairs, _ in self.tried]),
             "changes": np.array([change for _, change in self.tried]),
             **{name: getattr(self, name) for name in _COUNTS},
             **{name: float(getattr(self, name)) for name in _NUMBERS},
@@ -130,10 +131,12 @@ class State:
 
 def _read_tried(fields: Fields, k: int) -> tuple[Trial, ...]:
     changes = fields.floats("changes", (None,)).tolist()
-    pairs = fields.whole_numbers("tried", 2 * len(changes)).reshape(-1, 2)
+    ends = fields.whole_numbers("at_once", len(changes)).cumsum()
+    pairs = fields.whole_numbers("tried", 2 * int(ends[-1]) if changes else 0).reshape(-1, 2)
     if (pairs >= k).any():
         raise ValueError("it refers to more clusters than there are")
-    return tuple(((i, j), change) for (i, j), change in zip(pairs.tolist(), changes, strict=True))
+    at_once = (tuple((i, j) for i, j in some.tolist()) for some in np.split(pairs, ends)[:-1])
+    return tuple(zip(at_once, changes, strict=True))
 
 
 def _run_tree(run: Run) -> dict[str, Any]:

@@ -8,6 +8,7 @@
 
 #include "moves/displacements.hpp"
 #include "moves/equal_cells.hpp"
+#include "moves/settling.hpp"
 #include "runtime/arrays.hpp"
 #include "runtime/bind.hpp"
 #include "runtime/gil.hpp"
@@ -59,6 +60,16 @@ bckm::DisplacementsResult displacements(const PointsView& points, Matrix centers
     return bckm::displacements(points.view, priced, label.data(), least.data(), most.data());
 }
 
+bckm::Settling settling(Matrix left, Matrix drawn, Matrix gaps, Vector room, double near) {
+    const auto k = static_cast<std::int64_t>(room.size());
+    for (const Matrix& one : {left, drawn, gaps})
+        require(one.shape(0) == room.size() && one.shape(1) == room.size(),
+                "rows and columns must be as many as clusters");
+    require(near > 0.0, "near must be above zero");
+    const bckm::WithoutGil release;
+    return bckm::settling({left.data(), drawn.data(), gaps.data(), room.data(), near}, k);
+}
+
 void add_all(nb::module_& module) {
     using bckm::EqualCells;
     nb::class_<EqualCells>(module, "EqualCells")
@@ -89,6 +100,12 @@ void add_all(nb::module_& module) {
         .def_prop_ro("gaps", column(&DisplacementsResult::gaps));
     module.def("displacements", displacements, "points"_a, "centers"_a, "prices"_a, "label"_a,
                "least"_a, "most"_a);
+    using bckm::Settling;
+    nb::class_<Settling>(module, "Settling")
+        .def_prop_ro("left", column(&Settling::left))
+        .def_prop_ro("drawn", column(&Settling::drawn))
+        .def_prop_ro("both", column(&Settling::both));
+    module.def("settling", settling, "left"_a, "drawn"_a, "gaps"_a, "room"_a, "near"_a);
 }
 
 }  // namespace
