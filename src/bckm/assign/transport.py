@@ -363,6 +363,12 @@ class SmallTransportAssigner(TransportAssigner):
     def _levels(self) -> list[TransportState]:
         return super()._levels()[:1]
 
+    @property
+    def effort(self) -> float:
+        """The same for each step: paths depend on how prices are rounded."""
+        (m, d), k = self.problem.points.shape, self.structure.n_clusters
+        return float(self._n_steps * work_of_few(m, k, k, d))
+
     def _count(self, evaluated: int, paths: int) -> None:
         self._n_steps += 1
         self.counters["looked"] += evaluated

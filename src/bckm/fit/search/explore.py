@@ -15,7 +15,7 @@ import numpy as np
 from bckm._core.deadline import TimeUp
 from bckm._core.status import Status
 from bckm.fit.search.attempt import MOST_TRIALS, Attempt
-from bckm.fit.search.making import SEARCH
+from bckm.fit.search.making import QUICK, SEARCH
 from bckm.fit.search.shared import ANNEALED, Search
 from bckm.fit.search.state import State
 
@@ -91,7 +91,7 @@ def _default_phase(search: Search, state: State) -> Phase:
     each = 0.0 if search.screen_children else state.start_work / len(search.starts.seeds)
     if not search.engine.cheap_step and search.problem.structure.n_items > ANNEALED:
         each = np.inf  # moves alone would take longer than the start
-    if state.search_work + each < SEARCH * state.start_work:
+    if state.search_work + each < SEARCH * max(state.start_work, QUICK):
         return Phase.CHILD
     return Phase.DONE if search.kind == "auto" else Phase.SETTLE
 

@@ -21,6 +21,7 @@ from bckm.fit.seeding import match
 
 LOOPS = 5  # loops that the time left must suffice for, or a child gets none
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
+QUICK = 1e7  # work of starts that are over before anybody looks: search takes as if they took this
 LAST = 2.0  # the same where centers were displaced: moves are the last
 DESCENT = 0.1  # work of moves after annealing, in that of annealing
 SPEED = 5e8  # work of annealing in a second, at least about
@@ -173,10 +174,12 @@ class Making:
         if search.annealing is not None and not search.as_given(state):
             effort = DESCENT * search.effort(state)
         elif search.as_default(state):
-            share = LAST if search.displaces else SEARCH if state.n_drawn else MOVES
-            if search.as_given(state):
-                share = MOVES
-            effort = share * state.start_work - state.search_work
+            share, least = MOVES, 0.0
+            if search.displaces and not search.as_given(state):
+                share = LAST
+            elif state.n_drawn and not search.as_given(state):
+                share, least = SEARCH, QUICK
+            effort = share * max(state.start_work, least) - state.search_work
         deadline = search.limits.deadline
         descent = search.moves(run.labels, run.centers, deadline, effort)
         self._count(descent.work, descent.counts)
