@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 import bckm
 from bckm._core.deadline import Deadline, TimeUp
-from bckm.blocks import attempt, coordinator
+from bckm.blocks import attempt, coordinator, planning
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.coordinator import Coordinator
 from bckm.blocks.labeling import label_block
@@ -355,6 +355,40 @@ def test_equal_rows_at_borders_are_divided_once_prices_can_do_no_better():
     assert step.passes <= 4
     assert step.log[0]["wrong"] > 400
     check(c, centers, step, X, sizes, sizes)
+
+
+def lattice(rng, n):
+    """Groups of lattice points, far from each other."""
+    where, which = np.round(1000 * rng.normal(size=(5, 16))), rng.dirichlet(np.ones(5))
+    return where[rng.choice(5, n, p=which)] + np.round(rng.normal(size=(n, 16)) * ([1, 2] * 8))
+
+
+def counts(rng, n):
+    """Groups of counts, many of them zero."""
+    shape, scale = rng.gamma(0.5, 1.0, (12, 16)), 10 ** rng.uniform(0, 1.5, (12, 16))
+    which = rng.choice(12, n, p=rng.dirichlet(np.ones(12)))
+    return np.floor(rng.gamma(shape[which] + 0.05) * scale[which]) * (rng.random((n, 16)) < 0.6)
+
+
+@compiled
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("kind", [lattice, counts])
+def test_gaps_that_come_in_levels_take_few_looks(kind, seed, monkeypatch):
+    """Between rows at borders and the next ones there was no room: looks went round, unproven."""
+    monkeypatch.setattr(planning, "LITTLE", 2000)
+    monkeypatch.setattr(planning, "EACH", 16)
+    rng, n, k = np.random.default_rng(seed), 30_000, 50
+    X, sizes = kind(rng, n), np.full(k, n // k)
+    c = coordinated(X, sizes, sizes, share=0.2, most=2**14)
+    centers = c.frame.inside(X[:k])
+    step = c.step(centers, np.zeros(k))
+    assert step.passes <= 5
+    check(c, centers, step, X, sizes, sizes)
+    others = coordinated(X, sizes, sizes, share=0.2, most=2**14, ends=[1, 9_999], threads=2)
+    again = others.step(centers, np.zeros(k))
+    assert again.prices.tobytes() == step.prices.tobytes()
+    assert again.means.tobytes() == step.means.tobytes()
 
 
 @compiled

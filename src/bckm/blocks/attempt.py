@@ -51,6 +51,7 @@ ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders tha
 PATHS = 300.0  # or so many in all, which paths bring where they belong
 ENDS = 4  # times that moves may be asked for after looks that bring rows
 FEW = 400.0  # wrong samples that are settled at once: more by paths take long
+TIES = 0.5  # share of the wrong samples, or more, that are at borders: paths divide them soon
 FEWEST = 0.5  # wrong samples per cluster of which only exact models know better
 LACKING = 16.0  # rows near borders for each wrong one, or each cluster, of which there is a model
 HOPELESS = 1.0  # rows that lead to prices so far beyond what others permit are not settled
@@ -171,6 +172,8 @@ class Attempt:
                 model = solved_model(self, seen) if model is None else model
                 wrong = model.left
             wrong = wrong + model.doubt()
+            if not crowded:
+                self.planner.ask_more()
             p = model.model.prices
             ways = [p - last_p]
             if tried.prices is not None:
@@ -362,6 +365,8 @@ class Attempt:
             return None, tried
         model = listed_model(self, seen)
         if model is None:
+            if settling is not None and wrong > FEW and not ties and settling.tied >= TIES * wrong:
+                tried = settling.settled(p, self.deadline)
             return None, tried
         to = model.model.prices
         if settling is not None and settling.beyond(to) <= HOPELESS:
