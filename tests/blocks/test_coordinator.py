@@ -12,7 +12,9 @@ from bckm.blocks import attempt, coordinator, planning
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.coordinator import Coordinator
 from bckm.blocks.labeling import label_block
+from bckm.blocks.modeling import solved_model
 from bckm.blocks.pairs import Pairs
+from bckm.blocks.planning import Plan
 from bckm.blocks.settling import Settling
 from bckm.blocks.step import Memory
 from bckm.kernels import missing
@@ -355,6 +357,29 @@ def test_equal_rows_at_borders_are_divided_once_prices_can_do_no_better():
     assert step.passes <= 4
     assert step.log[0]["wrong"] > 400
     check(c, centers, step, X, sizes, sizes)
+
+
+@compiled
+@pytest.mark.parametrize("away", [10, 100])
+def test_what_rows_of_a_look_cannot_tell_is_asked_of_the_sample(away):
+    """A cluster far from all others has too many samples, and not one of them came."""
+    rng, n, k = np.random.default_rng(0), 20_000, 20
+    near = 995 + 20 * (-1) ** np.arange(k - 1)
+    X = rng.normal(size=(n, 4))
+    X[near.sum() :] = away + 0.01 * X[near.sum() :]
+    sizes = np.append(near, n - near.sum())
+    c = coordinated(X, sizes, sizes, share=0.2)
+    centers = c.frame.inside(X[np.append(np.arange(k - 1), n - 1)])
+    prices = c.step(centers, np.zeros(k)).prices
+    sizes = np.full(k, n // k)
+    c = coordinated(X, sizes, sizes, share=0.2)
+    trial = attempt.Attempt(c.task, centers, Deadline())
+    limit = 0.1 * cdist(centers, centers).min(where=~np.eye(k, dtype=bool), initial=1)
+    plan = Plan(np.full((k, k), limit), np.full(k, limit))
+    seen = trial.look(prices, plan, 0)
+    assert not trial.lacks(seen)
+    model = solved_model(trial, seen)
+    assert model.model.state.infeasibility < 0.1 * seen.infeasibility
 
 
 def lattice(rng, n):
