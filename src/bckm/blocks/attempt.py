@@ -97,6 +97,7 @@ class Attempt:
         self.log: list[dict[str, Any]] = []
         self.looks = 0  # before those that bring rows
         self.ends = ENDS  # how often moves may still be asked for, after these
+        self.levels = False  # whether many wrong samples of the last look are at borders
         self.sampled: RowModel | None = None  # where the step began
         self.best: Best | None = None  # if no labels were found that are proven
 
@@ -173,7 +174,7 @@ class Attempt:
                 wrong = model.left
             wrong = wrong + model.doubt()
             if not crowded:
-                self.planner.ask_more()
+                self.planner.ask_more(levels=self.levels)
             p = model.model.prices
             ways = [p - last_p]
             if tried.prices is not None:
@@ -359,13 +360,14 @@ class Attempt:
             tried = settling.settled(p, self.deadline)
             if isinstance(tried, Settled):
                 return None, tried
+        self.levels = settling is not None and wrong > FEW and settling.tied >= TIES * wrong
         if wrong <= FEWEST * self.k or missing or fell or self.sample.alike:
             if settling is not None and wrong > FEW and not ties:
                 tried = settling.settled(p, self.deadline)
             return None, tried
         model = listed_model(self, seen)
         if model is None:
-            if settling is not None and wrong > FEW and not ties and settling.tied >= TIES * wrong:
+            if settling is not None and self.levels and not ties:
                 tried = settling.settled(p, self.deadline)
             return None, tried
         to = model.model.prices
