@@ -398,19 +398,20 @@ def counts(rng, n):
 @compiled
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("most", [2**13, 2**14])
 @pytest.mark.parametrize("kind", [lattice, counts])
-def test_gaps_that_come_in_levels_take_few_looks(kind, seed, monkeypatch):
+def test_gaps_that_come_in_levels_take_few_looks(kind, most, seed, monkeypatch):
     """Between rows at borders and the next ones there was no room: looks went round, unproven."""
     monkeypatch.setattr(planning, "LITTLE", 2000)
     monkeypatch.setattr(planning, "EACH", 16)
     rng, n, k = np.random.default_rng(seed), 30_000, 50
     X, sizes = kind(rng, n), np.full(k, n // k)
-    c = coordinated(X, sizes, sizes, share=0.2, most=2**14)
+    c = coordinated(X, sizes, sizes, share=0.2, most=most)
     centers = c.frame.inside(X[:k])
     step = c.step(centers, np.zeros(k))
     assert step.passes <= 5
     check(c, centers, step, X, sizes, sizes)
-    others = coordinated(X, sizes, sizes, share=0.2, most=2**14, ends=[1, 9_999], threads=2)
+    others = coordinated(X, sizes, sizes, share=0.2, most=most, ends=[1, 9_999], threads=2)
     again = others.step(centers, np.zeros(k))
     assert again.prices.tobytes() == step.prices.tobytes()
     assert again.means.tobytes() == step.means.tobytes()
