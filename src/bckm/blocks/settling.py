@@ -158,8 +158,12 @@ class Settling:
     def tied(self) -> int:
         """How many of the returned samples are at a border."""
         question = self.question
-        gap = see(self.points, question.centers, question.prices, self.threads).gap
-        return int(self.number @ (gap <= TIED))
+        tied = 0
+        for part in blocks(len(self.points), self.k):  # what they take together would add up
+            points = self.points[part]
+            gap = see(points, question.centers, question.prices, self.threads).gap
+            tied += int(self.number[part] @ (gap <= TIED))
+        return tied
 
     def settled(self, prices: FloatArray, deadline: Deadline) -> Settled | Short:
         """Settle, beginning with given prices."""
