@@ -8,11 +8,13 @@ from scipy.spatial.distance import cdist
 
 import bckm
 from bckm._core.deadline import Deadline, TimeUp
-from bckm.blocks import attempt, coordinator
+from bckm.blocks import attempt, coordinator, planning
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.coordinator import Coordinator
 from bckm.blocks.labeling import label_block
+from bckm.blocks.modeling import solved_model
 from bckm.blocks.pairs import Pairs
+from bckm.blocks.planning import Plan
 from bckm.blocks.settling import Settling
 from bckm.blocks.step import Memory
 from bckm.kernels import missing
@@ -355,6 +357,64 @@ def test_equal_rows_at_borders_are_divided_once_prices_can_do_no_better():
     assert step.passes <= 4
     assert step.log[0]["wrong"] > 400
     check(c, centers, step, X, sizes, sizes)
+
+
+@compiled
+@pytest.mark.parametrize("away", [10, 100])
+def test_what_rows_of_a_look_cannot_tell_is_asked_of_the_sample(away):
+    """A cluster far from all others has too many samples, and not one of them came."""
+    rng, n, k = np.random.default_rng(0), 20_000, 20
+    near = 995 + 20 * (-1) ** np.arange(k - 1)
+    X = rng.normal(size=(n, 4))
+    X[near.sum() :] = away + 0.01 * X[near.sum() :]
+    sizes = np.append(near, n - near.sum())
+    c = coordinated(X, sizes, sizes, share=0.2)
+    centers = c.frame.inside(X[np.append(np.arange(k - 1), n - 1)])
+    prices = c.step(centers, np.zeros(k)).prices
+    sizes = np.full(k, n // k)
+    c = coordinated(X, sizes, sizes, share=0.2)
+    trial = attempt.Attempt(c.task, centers, Deadline())
+    limit = 0.1 * cdist(centers, centers).min(where=~np.eye(k, dtype=bool), initial=1)
+    plan = Plan(np.full((k, k), limit), np.full(k, limit))
+    seen = trial.look(prices, plan, 0)
+    assert not trial.lacks(seen)
+    model = solved_model(trial, seen)
+    assert model.model.state.infeasibility < 0.1 * seen.infeasibility
+
+
+def lattice(rng, n):
+    """Groups of lattice points, far from each other."""
+    where, which = np.round(1000 * rng.normal(size=(5, 16))), rng.dirichlet(np.ones(5))
+    return where[rng.choice(5, n, p=which)] + np.round(rng.normal(size=(n, 16)) * ([1, 2] * 8))
+
+
+def counts(rng, n):
+    """Groups of counts, many of them zero."""
+    shape, scale = rng.gamma(0.5, 1.0, (12, 16)), 10 ** rng.uniform(0, 1.5, (12, 16))
+    which = rng.choice(12, n, p=rng.dirichlet(np.ones(12)))
+    return np.floor(rng.gamma(shape[which] + 0.05) * scale[which]) * (rng.random((n, 16)) < 0.6)
+
+
+@compiled
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("most", [2**13, 2**14])
+@pytest.mark.parametrize("kind", [lattice, counts])
+def test_gaps_that_come_in_levels_take_few_looks(kind, most, seed, monkeypatch):
+    """Between rows at borders and the next ones there was no room: looks went round, unproven."""
+    monkeypatch.setattr(planning, "LITTLE", 2000)
+    monkeypatch.setattr(planning, "EACH", 16)
+    rng, n, k = np.random.default_rng(seed), 30_000, 50
+    X, sizes = kind(rng, n), np.full(k, n // k)
+    c = coordinated(X, sizes, sizes, share=0.2, most=most)
+    centers = c.frame.inside(X[:k])
+    step = c.step(centers, np.zeros(k))
+    assert step.passes <= 5
+    check(c, centers, step, X, sizes, sizes)
+    others = coordinated(X, sizes, sizes, share=0.2, most=most, ends=[1, 9_999], threads=2)
+    again = others.step(centers, np.zeros(k))
+    assert again.prices.tobytes() == step.prices.tobytes()
+    assert again.means.tobytes() == step.means.tobytes()
 
 
 @compiled

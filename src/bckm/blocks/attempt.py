@@ -51,6 +51,7 @@ ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders tha
 PATHS = 300.0  # or so many in all, which paths bring where they belong
 ENDS = 4  # times that moves may be asked for after looks that bring rows
 FEW = 400.0  # wrong samples that are settled at once: more by paths take long
+TIES = 0.5  # share of the wrong samples, or more, that are at borders: paths divide them soon
 FEWEST = 0.5  # wrong samples per cluster of which only exact models know better
 LACKING = 16.0  # rows near borders for each wrong one, or each cluster, of which there is a model
 HOPELESS = 1.0  # rows that lead to prices so far beyond what others permit are not settled
@@ -96,6 +97,7 @@ class Attempt:
         self.log: list[dict[str, Any]] = []
         self.looks = 0  # before those that bring rows
         self.ends = ENDS  # how often moves may still be asked for, after these
+        self.levels = False  # whether many wrong samples of the last look are at borders
         self.sampled: RowModel | None = None  # where the step began
         self.best: Best | None = None  # if no labels were found that are proven
 
@@ -171,6 +173,8 @@ class Attempt:
                 model = solved_model(self, seen) if model is None else model
                 wrong = model.left
             wrong = wrong + model.doubt()
+            if not crowded:
+                self.planner.ask_more(levels=self.levels)
             p = model.model.prices
             ways = [p - last_p]
             if tried.prices is not None:
@@ -356,12 +360,15 @@ class Attempt:
             tried = settling.settled(p, self.deadline)
             if isinstance(tried, Settled):
                 return None, tried
+        self.levels = settling is not None and wrong > FEW and settling.tied >= TIES * wrong
         if wrong <= FEWEST * self.k or missing or fell or self.sample.alike:
             if settling is not None and wrong > FEW and not ties:
                 tried = settling.settled(p, self.deadline)
             return None, tried
         model = listed_model(self, seen)
         if model is None:
+            if settling is not None and self.levels and not ties:
+                tried = settling.settled(p, self.deadline)
             return None, tried
         to = model.model.prices
         if settling is not None and settling.beyond(to) <= HOPELESS:

@@ -21,6 +21,7 @@ LISTS, HALF = 3, 0.5  # times that rows are listed, while each leaves no more of
 STRAYS = 0.25  # share of the wrong samples that lists may leave, or be too short for
 FINISHED, PATHED = 0.02, 2.0  # share that they may leave without paths; so many for each cluster
 # are brought where they belong by these
+SHORT = 0.1  # share that rows of a look alone may leave: those that are too many did not come
 UNSEEN = 0.1  # share of the wrong samples that may move although the look told nothing of them
 
 
@@ -55,7 +56,7 @@ def solved_model(attempt: Attempt, seen: Seen) -> Model:
         model = attempt.near(seen, listed=False)
         model.solve(attempt.centers, attempt.deadline)
         unseen, left = _unseen(attempt, seen, model.model.prices), model.model.state.infeasibility
-        if unseen <= UNSEEN * seen.infeasibility and left <= HALF * seen.infeasibility:
+        if unseen <= UNSEEN * seen.infeasibility and left <= SHORT * seen.infeasibility:
             return model
     model = attempt.gathered(seen)
     model.solve(attempt.centers, attempt.deadline)

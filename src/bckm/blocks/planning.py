@@ -23,6 +23,8 @@ PART, LITTLE, EACH = 24, 2**15, 128  # of all rows are returned, but so many, in
 QUICK, QUICK_EACH = 2**14, 24  # the same where looks take less time than what follows them
 ALL = 2**12  # so few rows are all returned
 MANY = 32  # the budget is not below one of so many that a message may hold
+MORE = 2.0  # times as many rows, where they did not suffice
+FULL = 0.8  # of a message: as many rows as it may be asked for
 TELLING = 32  # points that tell a ratio
 TINY = 4.0  # the least limit, in roundings: samples exactly at a border
 LOST = 1e-6  # the same where no look will do
@@ -64,12 +66,24 @@ class Planner:
         if quick:
             self.budget = min(self.budget, max(QUICK, QUICK_EACH * len(centers)))
         self.drawn = self.budget  # rows from beyond
+        self.share = 0.5  # of it, where there is no room for all
+        self.was_cut = False  # whether limits are smaller than they should be
         self.tiny = TINY
 
     def ask_less(self) -> None:
         """There were more rows than a message may hold."""
-        self.budget = max(self.budget / 2, self.most / MANY)
+        self.budget, self.share = max(self.budget / 2, self.most / MANY), 0.5
         self.tiny /= FINER
+
+    def ask_more(self, *, levels: bool) -> None:
+        """The rows that came did not suffice: more, if there was not enough room for all.
+
+        `levels`: gaps come in levels, and the next one has many rows.
+        """
+        if levels and self.was_cut and self.budget >= self.most / 2:
+            self.budget, self.share = FULL * self.most, 1.0
+        elif self.was_cut:
+            self.budget = self.drawn = max(self.budget, min(self.most / 2, MORE * self.budget))
 
     @property
     def is_lost(self) -> bool:
@@ -103,8 +117,9 @@ class Planner:
         predicted = float(few.number[ratio <= 1].sum())
         if predicted > self.different / 2 and self.different <= self.most / 2:
             return Plan.everything(k)
-        if predicted > self.budget:
-            limit *= _share(ratio, few.number, self.budget / 2)
+        self.was_cut = predicted > self.budget
+        if self.was_cut:
+            limit *= _share(ratio, few.number, self.share * self.budget)
             np.maximum(limit, least, out=limit)
         gone = pairs.ways(prices, farthest, ways)
         if (gone > limit).any():

@@ -19,7 +19,7 @@ from bckm.assign import ENGINES
 from bckm.assign.transport_state import ROUNDING, SizeBounds, TransportState, newton
 from bckm.blocks import price_range, whole_sums
 from bckm.blocks.answer import Answer
-from bckm.blocks.look import best_labels
+from bckm.blocks.look import best_labels, see
 from bckm.blocks.pairs import Pairs
 from bckm.blocks.question import Question
 from bckm.constraints import Constraints
@@ -153,6 +153,17 @@ class Settling:
             self.rest,
             rounding_of_gaps(question.centers, question.prices),
         )
+
+    @property
+    def tied(self) -> int:
+        """How many of the returned samples are at a border."""
+        question = self.question
+        tied = 0
+        for part in blocks(len(self.points), self.k):  # what they take together would add up
+            points = self.points[part]
+            gap = see(points, question.centers, question.prices, self.threads).gap
+            tied += int(self.number[part] @ (gap <= TIED))
+        return tied
 
     def settled(self, prices: FloatArray, deadline: Deadline) -> Settled | Short:
         """Settle, beginning with given prices."""
