@@ -101,17 +101,12 @@ class TransportAssigner(Assigner):
         assignment = self._finish(state, centers, start, deadline)
         rounding = self._rounding(state, assignment.cost - assignment.bound)
         for _ in range(AGAIN):  # prices that were very large leave rounding behind: from here again
-            if (
-                assignment.prices is None
-                or assignment.cost - assignment.bound <= EXACT * assignment.cost
-            ):
+            gap = assignment.cost - assignment.bound
+            if assignment.prices is None or gap <= EXACT * assignment.cost:
                 break
             state.evaluate(centers, assignment.prices, deadline)
             again = self._finish(state, centers, start, deadline)
-            if (
-                again.prices is None
-                or again.cost - again.bound >= assignment.cost - assignment.bound
-            ):
+            if again.prices is None or again.cost - again.bound >= gap:
                 break
             assignment, rounding = again, self._rounding(state, again.cost - again.bound)
         self._count(state.evaluated - evaluated, self.counters["paths"] - paths)

@@ -37,7 +37,7 @@ CHILD = 3e5  # work of a child beyond its moves and steps
 TRIALS = 8  # displacements that are tried in a run,
 MOST_TRIALS = 60  # and after the same estimate
 # work of a coarse search: at least and at most, for each item, and for each of its costs
-COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 1.2e7, 5e8, 5000.0, 18.0
+COARSE, MOST_COARSE, COARSE_ITEM, COARSE_COST = 1.5e7, 6e8, 6200.0, 22.0
 TOGETHER = 2  # displacements at once, in those of the last time that helped
 MUCH = 0.01  # relative improvement after which more of them are worth their work
 

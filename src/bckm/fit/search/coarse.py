@@ -34,7 +34,7 @@ SEEN, SEEN_EACH = 20_000, 500  # items that are looked at, in all and for each c
 EQUAL = 1e-9  # relative difference that rounding may make
 GAIN = 1e-4  # relative improvement from which a displacement is worth a new estimate
 SAME = 3e-4  # relative difference of two starts that found the same
-STALE = 12, 40  # trials in a row that find nothing better, after which a picture is done
+STALE = 12, 120  # trials in a row that find nothing better, after which a picture is done
 STEPS, HOPE = 100, 1.0  # of a loop, at most; steps like the last one that a trial may still need
 MEAN, SEED = 8.0, 4e4  # work of a feature in a mean, and of choosing a center
 

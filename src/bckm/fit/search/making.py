@@ -22,7 +22,7 @@ from bckm.fit.seeding import match
 LOOPS = 5  # loops that the time left must suffice for, or a child gets none
 MOVES, SEARCH = 0.7, 1.8  # work that "auto" spends on moves, and in all, in that of its starts
 QUICK = 1e7  # work of starts that are over before anybody looks: search takes as if they took this
-LAST = 2.0  # the same where centers were displaced: moves are the last
+LAST = 1.0  # the same where centers were displaced: moves are the last
 DESCENT = 0.1  # work of moves after annealing, in that of annealing
 SPEED = 5e8  # work of annealing in a second, at least about
 
