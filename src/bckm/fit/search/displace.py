@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import hypot
 
 import numpy as np
 
@@ -35,7 +34,9 @@ GAIN = 1e-5  # relative improvement from which a displacement is worth a new est
 # work of an estimate: of a call, of a feature of a point, of a cost, of a feature in it, and of a
 # triple of clusters
 CALL, POINT, COST, FEATURE, TRIPLE = 8e4, 10.0, 11.0, 0.25, 1.0
-UNSURE, NOISE = 0.4, 0.3  # deviation of an estimate, in the spread of all; of all else, in that
+# deviation of an estimate, in the spread of all or in twice its distance from their middle; of all
+# else, in the least of these
+UNSURE, OUTLIER, NOISE = 0.4, 2.0, 0.3
 CREDIBLE = 0.6  # share of the cost that several displacements may promise, to be tried at once
 LEAST, EQUAL = 1e-6, 1e-9  # of a spread, and difference that rounding may make, in the cost
 NEAR = 1e-3  # no gap between the two best clusters counts less, in the cost of a point
@@ -174,13 +175,13 @@ class Forecast:
     """
 
     def __init__(self, plan: Displacements, most: int = 1) -> None:
-        terms, few = (plan.lost, plan.gained), LEAST * (plan.cost or 1.0)
-        deviation = [UNSURE * max(_spread(term), few) for term in terms]
+        few = LEAST * (plan.cost or 1.0)
+        deviation = np.stack([_unsure(term, few) for term in (plan.lost, plan.gained)])
         self._expected = plan.lost[:, None] + plan.gained + plan.both
         np.fill_diagonal(self._expected, np.inf)
-        self._variance = np.stack([np.full(len(plan.lost), one**2) for one in deviation])
-        self._noise = (NOISE * min(deviation)) ** 2
-        self._well = self._expected - hypot(*deviation)
+        self._variance = np.square(deviation)
+        self._noise = (NOISE * float(deviation.min())) ** 2
+        self._well = self._expected - np.sqrt(np.add.outer(*self._variance))
         self._most, self._cost, self._heir = most, plan.cost, plan.heir
 
     def next(self) -> Pairs | None:
@@ -229,11 +230,15 @@ class Forecast:
         self._well[:, j] = self._expected[:, j] - np.sqrt(of_left + of_drawn[j])
 
 
-def _spread(estimates: FloatArray) -> float:
-    """Distance of the quartiles of all that are finite."""
+def _unsure(estimates: FloatArray, least: float) -> FloatArray:
+    """How far off each may be: as all spread between the quartiles, or as it lies off itself."""
     finite = np.sort(estimates[np.isfinite(estimates)])
-    quarter = len(finite) // 4
-    return float(finite[-1 - quarter] - finite[quarter]) if len(finite) else 0.0
+    if not len(finite):
+        return np.full(len(estimates), least)
+    quarter, middle = len(finite) // 4, finite[len(finite) // 2]
+    spread = max(finite[-1 - quarter] - finite[quarter], least)
+    away = np.where(np.isfinite(estimates), np.abs(estimates - middle), 0.0)
+    return np.asarray(UNSURE * np.maximum(spread, OUTLIER * away))
 
 
 def tight_bounds(s: Structure) -> tuple[IntArray, IntArray]:
