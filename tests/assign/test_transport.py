@@ -18,6 +18,7 @@ from bckm.assign.choose import choose
 from bckm.assign.transport import SmallTransportAssigner
 from bckm.assign.transport_state import SizeBounds, TransportState, newton
 from bckm.feasibility import feasible_start
+from bckm.fit.lloyd import Limits, alternate
 from bckm.problem.problem import Problem
 from tests.support import exact_costs as exactly
 from tests.support.transport import check, draw, optimum, slots
@@ -314,3 +315,15 @@ def test_large_prices_cost_no_digits_of_the_bound(seed, few, monkeypatch):
     cost, price = exactly.costs(problem.points, centers), [Fraction(p) for p in found.prices]
     best = sum(min(c - p for c, p in zip(row, price, strict=True)) for row in cost)
     assert Fraction(found.bound) <= best + n // k * sum(price)  # the dual value, in fractions
+
+
+@pytest.mark.parametrize(("n", "k", "d"), [(50, 3, 2), (214, 7, 9), (1000, 20, 2), (2000, 20, 4)])
+def test_effort_of_few_points_is_about_what_is_counted(n, k, d):
+    """A search goes by effort: were it far more, small problems would search for long."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, d)) + 3 * rng.normal(size=(k, d))[rng.integers(k, size=n)]
+    problem = Problem.build(X, k, Constraints(size_min=n // k // 2, size_max=2 * n // k))
+    assigner = ENGINES["transport"]().prepare(problem)
+    limits = Limits(300, 1e-4, Deadline())
+    alternate(problem, assigner, problem.centers_in(X[:k]), np.arange(n) % k, limits)
+    assert 0.5 < assigner.effort / assigner.work < 2

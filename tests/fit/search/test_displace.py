@@ -120,6 +120,19 @@ def test_learning_finds_what_estimates_miss():
     assert np.mean(with_learning) < np.mean(without) - 0.5
 
 
+def test_a_promise_far_beyond_the_others_is_not_believed_for_long():
+    rng = np.random.default_rng(5)
+    plan = drawn_plan(rng, 20)
+    plan.gained[7] = -40.0  # as little true as that of any other
+    forecast, to = Forecast(plan), []
+    for _ in range(8):
+        (pair,) = forecast.next()
+        to.append(pair[1])
+        forecast.learn((pair,), 1.0)
+    assert to[0] == 7
+    assert to.count(7) < 4
+
+
 def pairs_that_help(cost, k=20):
     """Each even cluster is to go to the next one, which is its heir, for 10 to 19."""
     lost = np.where(np.arange(k) % 2, 100.0, 0.0)

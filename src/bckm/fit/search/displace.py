@@ -138,10 +138,10 @@ class Displacements:
         lost, gained, both = found.lost, found.gained, np.zeros((k, k))
         gained[(halves[0] == halves[1]).all(axis=1)] = np.inf
         left, drawn, gaps = (each.reshape(k, k) for each in (found.left, found.drawn, found.gaps))
-        each = cost * part.share / part.size[0]
-        if each > 0:
-            room = (part.bounds[0] < part.bounds[1]) & (np.abs(prices) <= EQUAL * each)
-            more = native.settling(left, drawn, gaps, room.astype(np.float64), NEAR * each)
+        mean = cost * part.share / part.size[0]
+        if mean > 0:
+            room = (part.bounds[0] < part.bounds[1]) & (np.abs(prices) <= EQUAL * mean)
+            more = native.settling(left, drawn, gaps, room.astype(np.float64), NEAR * mean)
             lost, gained, both = lost + more.left, gained + more.drawn, more.both.reshape(k, k)
         lost, gained, both = (each / part.share for each in (lost, gained, both))
         return cls(centers, halves, lost, gained, both, left.argmax(axis=1), cost)
