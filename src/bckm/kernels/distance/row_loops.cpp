@@ -74,7 +74,7 @@ void costs(const double* const* x, const double* weight, int rows, const double*
 
 Least relax(const double* arc, double here, double so_far, const double* price,
             const double* hidden, std::int64_t name, std::int64_t k, double* distance,
-            std::int64_t* from, double* used) {
+            std::int64_t* from) {
     if (k < lanes) {
         Least out{HUGE_VAL, -1};
         for (std::int64_t i = 0; i < k; ++i) {
@@ -83,7 +83,6 @@ Least relax(const double* arc, double here, double so_far, const double* price,
             if (length < distance[i]) {
                 distance[i] = length;
                 from[i] = name;
-                if (used) used[i] = arc[i];
             }
             Leading::offer(out, distance[i] + hidden[i], i);
         }
@@ -92,13 +91,12 @@ Least relax(const double* arc, double here, double so_far, const double* price,
     Leading leading;
     // the second step may begin within the first: done twice, nothing changes
     for (std::int64_t i = 0; i < k; i += i > 0 || k % lanes == 0 ? lanes : k % lanes) {
-        const Doubles cost = load(arc + i), before = load(distance + i);
-        const Doubles reduced = cost + here - load(price + i);
+        const Doubles before = load(distance + i);
+        const Doubles reduced = load(arc + i) + here - load(price + i);
         const Doubles length = so_far + (reduced > 0.0 ? reduced : all(0.0));
         const auto nearer = length < before;
         const Doubles now = nearer ? length : before;
         store(from + i, nearer ? all(name) : load(from + i));
-        if (used) store(used + i, nearer ? cost : load(used + i));
         store(distance + i, now);
         leading.offer(now + load(hidden + i), counted() + i);
     }

@@ -41,12 +41,11 @@ struct RowLoops {
                   std::int64_t dims, std::int64_t width, double* const* out);
 
     // A node of a search for shortest paths is left: distance[i] = min(distance[i], so_far +
-    // max(0, arc[i] + here - price[i])); where that is lower, from[i] = name and used[i] = arc[i],
-    // unless `used` is null.
-    // Returns the least of distance[i] + hidden[i]: where to go next
+    // max(0, arc[i] + here - price[i])); where that is lower, from[i] = name. Returns the least of
+    // distance[i] + hidden[i]: where to go next
     Least (*relax)(const double* arc, double here, double so_far, const double* price,
                    const double* hidden, std::int64_t name, std::int64_t k, double* distance,
-                   std::int64_t* from, double* used);
+                   std::int64_t* from);
 
     // slack[j] -= fixed[label[j]] + slope[label[j]] * radius[j] (without radius: fixed alone), and
     // a little more than all roundings here

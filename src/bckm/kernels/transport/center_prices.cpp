@@ -89,8 +89,7 @@ Lines<double> permitted(AllArcs& arcs, const std::vector<double>& price, std::in
         }
         seen[u] = infinity;
         next = loops.relax(falling ? arcs.to(u) : arcs.from(u), signed_price[u], next.value,
-                           signed_price.data(), seen.data(), u, nodes, length.data(), from.data(),
-                           nullptr);
+                           signed_price.data(), seen.data(), u, nodes, length.data(), from.data());
     }
     return length;
 }

@@ -24,7 +24,7 @@ std::vector<double> permitted_rise(const double* length, std::int64_t nodes, std
         const std::int64_t u = next.at;
         hidden[u] = infinity;
         next = row_loops().relax(length + u * nodes, price[u], next.value, price.data(),
-                                 hidden.data(), u, nodes, way.data(), from.data(), nullptr);
+                                 hidden.data(), u, nodes, way.data(), from.data());
     }
     return way;
 }
