@@ -34,9 +34,9 @@ class Case:
 
     @property
     def other(self):
-        """All other clusters of each, (k, k - 1)."""
+        """All other clusters of each, increasing, (k, k - 1)."""
         each = np.arange(self.k)
-        return (each[:, None] + each[1:]).astype(np.int32) % self.k
+        return (each[1:] - (each[1:] <= each[:, None])).astype(np.int32)
 
     def paths(self, limit):
         """Paths, and limits of all pairs, (k, k)."""
@@ -71,7 +71,7 @@ class Case:
             paths.raise_limits(np.take_along_axis(limits, other, axis=1))
             self.add(paths, self.gap <= limits[self.label])
             assert asks < 1000
-        return self.prices + paths.prices, paths.sizes, asks
+        return paths.prices, paths.sizes, asks
 
     def optimum(self):
         """What the best labels within the bounds cost, by an assignment to single seats."""

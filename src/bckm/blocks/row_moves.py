@@ -121,8 +121,8 @@ def settled_prices(
         paths.raise_limits(limit)
         add(more)
     state.log[-1].update(asks=asks, paths=paths.found)
-    held, prices = paths.sizes, question.prices + paths.prices
+    held, prices = paths.sizes, paths.prices
     # those between their bounds cost nothing, but for rounding
-    tiny = np.abs(prices) <= ROUNDING * np.abs(paths.prices).max(initial=0.0)
+    tiny = np.abs(prices) <= ROUNDING * np.abs(prices).max(initial=0.0)
     prices[tiny & (held > lower) & (held < upper)] = 0.0
     return np.where(lower == 0, np.minimum(prices, 0.0), prices)

@@ -237,9 +237,10 @@ struct PathsView {
 
     PathsView(Matrix centers_, Vector prices_, Integers units, Integers lower, Integers upper,
               Others other, Matrix limit)
-        : centers(centers_), prices(prices_), priced(made(centers, prices)),
-          paths(priced, {values(units), values(lower), values(upper)}, checked(other, limit),
-                limit.data(), static_cast<std::int64_t>(other.shape(1))) {}
+        : centers(centers_), prices(prices_), others(other), priced(made(centers, prices)),
+          arcs(priced, checked(other, limit), limit.data(),
+               static_cast<std::int64_t>(other.shape(1))),
+          paths(priced, {values(units), values(lower), values(upper)}, arcs) {}
 
     const std::int32_t* checked(const Others& other, const Matrix& limit) const {
         const std::size_t k = centers.shape(0), m = other.shape(1);
@@ -248,8 +249,9 @@ struct PathsView {
         for (std::size_t pair = 0; pair < k * m; ++pair) {
             const std::int32_t b = other.data()[pair];
             require(b >= 0 && b < static_cast<std::int32_t>(k) &&
-                        b != static_cast<std::int32_t>(pair / m),
-                    "other clusters");
+                        b != static_cast<std::int32_t>(pair / m) &&
+                        (pair % m == 0 || b > other.data()[pair - 1]),
+                    "other clusters, increasing");
         }
         return other.data();
     }
@@ -269,7 +271,7 @@ struct PathsView {
     void check_clusters(const Indices<std::int32_t>& cluster) const {
         bool good = true;
         for (std::size_t j = 0; j < cluster.shape(0); ++j)
-            good &= cluster.data()[j] >= 0 && cluster.data()[j] < paths.k;
+            good &= cluster.data()[j] >= 0 && cluster.data()[j] < arcs.k;
         require(good, "clusters that there are");
     }
 
@@ -284,7 +286,7 @@ struct PathsView {
         check_clusters(label);
         kept.push_back(nb::cast(rows));
         kept.push_back(nb::cast(origin));
-        paths.add_rows(bckm::RowPaths::Rows<Real>{rows.data(), number.data(), label.data(),
+        arcs.add_rows(bckm::ListedArcs::Rows<Real>{rows.data(), number.data(), label.data(),
                                                   static_cast<std::int64_t>(rows.shape(0)),
                                                   origin.data(), scale});
     }
@@ -294,7 +296,7 @@ struct PathsView {
                 "a row, a cluster and a cost each");
         check_clusters(cluster);
         const bckm::WithoutGil release;
-        paths.add_moves(number.data(), cluster.data(), cost.data(),
+        arcs.add_moves(number.data(), cluster.data(), cost.data(),
                         static_cast<std::int64_t>(number.shape(0)));
     }
 
@@ -307,18 +309,18 @@ struct PathsView {
     }
 
     void raise(Matrix limit) {
-        require(limit.shape(0) == static_cast<std::size_t>(paths.k) &&
-                    limit.shape(1) == static_cast<std::size_t>(paths.m),
+        require(limit.shape(0) == static_cast<std::size_t>(arcs.k) &&
+                    limit.shape(1) == static_cast<std::size_t>(arcs.m),
                 "one limit per pair");
-        paths.raise(limit.data());
+        arcs.raise(limit.data());
     }
 
     Array<std::uint8_t> asked() const {
-        return as_array(paths.asked(),
-                        {static_cast<std::size_t>(paths.k), static_cast<std::size_t>(paths.m)});
+        return as_array(std::vector<std::uint8_t>(arcs.asked().begin(), arcs.asked().end()),
+                        {static_cast<std::size_t>(arcs.k), static_cast<std::size_t>(arcs.m)});
     }
 
-    Column<double> added() const { return shown(paths.prices()); }
+    Column<double> reached() const { return shown(paths.prices()); }
     Column<std::int64_t> sizes() const { return shown(paths.sizes()); }
 
     template <class T> static Column<T> shown(std::vector<T>&& values) {
@@ -328,7 +330,9 @@ struct PathsView {
 
     Matrix centers;
     Vector prices;
+    Others others;
     bckm::PricedCenters priced;
+    bckm::ListedArcs arcs;
     bckm::RowPaths paths;
     std::vector<nb::object> kept;  // what the paths have views of
 };
@@ -523,7 +527,7 @@ void bckm::add_blocks(nb::module_& module) {
         .def("run", &PathsView::run, "searches"_a)
         .def("raise_limits", &PathsView::raise, "limit"_a)
         .def_prop_ro("asked", &PathsView::asked, owned)
-        .def_prop_ro("prices", &PathsView::added, owned)
+        .def_prop_ro("prices", &PathsView::reached, owned)
         .def_prop_ro("sizes", &PathsView::sizes, owned)
         .def_prop_ro("found", [](const PathsView& view) { return view.paths.paths(); });
     module.def("cheapest_moves", ::cheapest_moves, "points"_a, "centers"_a, "which"_a, "cluster"_a,

@@ -55,6 +55,7 @@ public:
     std::int32_t sample(std::int64_t a, std::int64_t b) const { return top[a * width + b]; }
     const double* all() const { return move.data(); }           // (k, width)
     const std::int32_t* samples() const { return top.data(); }  // (k, width)
+    std::int64_t units_of(std::int32_t f) const { return fragment[f].units; }
     std::int64_t rows() const { return static_cast<std::int64_t>(row_point.size()); }
 
     const std::int64_t k, width;

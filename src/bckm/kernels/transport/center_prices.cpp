@@ -104,13 +104,40 @@ double least_exact(const double* value, const std::vector<double>& shift, const 
     }
 }
 
+// The node whose price stays.
+std::int64_t still_of(const Network& net) {
+    const bool free = std::any_of(net.hub_capacity, net.hub_capacity + net.k,
+                                  [](std::int64_t room) { return room > 0; });
+    return free ? net.k : 0;
+}
+
+// Moves each price to the middle of what the others permit, a few times.
+void to_middles(AllArcs& arcs, std::int64_t most_rounds, std::int64_t still,
+                std::vector<double>& price) {
+    const auto nodes = static_cast<std::int64_t>(price.size());
+    std::vector<double> minus(nodes);
+    for (std::int64_t v = 0; v < nodes; ++v) minus[v] = -price[v];
+    const std::int64_t rounds =
+        std::clamp<std::int64_t>(round_work / (nodes * nodes), fewest_rounds, most_rounds);
+    for (std::int64_t round = 0; round < rounds; ++round)
+        for (std::int64_t v = 0; v + 1 < nodes; ++v) {
+            if (v == still) continue;
+            const double rise =
+                least_exact(arcs.to(v), price, [&](std::int64_t a) { return arcs.tighten(a, v); }) -
+                price[v];
+            const double fall = least_exact(arcs.from(v), minus,
+                                            [&](std::int64_t b) { return arcs.tighten(v, b); }) +
+                                price[v];
+            if (!(rise < infinity && fall < infinity)) continue;
+            price[v] += 0.5 * (std::max(0.0, rise) - std::max(0.0, fall));
+            minus[v] = -price[v];
+        }
+}
+
 }  // namespace
 
-bool center_prices(const Network& net, std::vector<double>& price) {
-    const std::int64_t k = net.k, nodes = k + 1;
-    const bool free =
-        std::any_of(net.hub_capacity, net.hub_capacity + k, [](std::int64_t r) { return r > 0; });
-    const std::int64_t still = free ? k : 0;  // the node whose price stays
+bool center_prices(const Network& net, std::vector<double>& price, double* room) {
+    const std::int64_t nodes = net.k + 1, still = still_of(net);
     AllArcs arcs(net);
     const Lines<double> up = permitted(arcs, price, still, false);
     if (up.empty()) return false;
@@ -123,26 +150,18 @@ bool center_prices(const Network& net, std::vector<double>& price) {
     for (std::int64_t v = 0; v < nodes; ++v)
         price[v] += 0.5 * (std::min(up[v], most) - std::min(down[v], most));
 
-    // the middle of two corners may still lie on an edge: so each price is moved to the middle of
-    // what the others permit, a few times
-    std::vector<double> minus(nodes);
-    for (std::int64_t v = 0; v < nodes; ++v) minus[v] = -price[v];
-    const std::int64_t rounds =
-        std::clamp<std::int64_t>(round_work / (nodes * nodes), fewest_rounds, net.rounds);
-    for (std::int64_t round = 0; round < rounds; ++round)
-        for (std::int64_t v = 0; v < k; ++v) {
-            if (v == still) continue;
-            const double rise =
-                least_exact(arcs.to(v), price, [&](std::int64_t a) { return arcs.tighten(a, v); }) -
-                price[v];
-            const double fall = least_exact(arcs.from(v), minus,
-                                            [&](std::int64_t b) { return arcs.tighten(v, b); }) +
-                                price[v];
-            if (!(rise < infinity && fall < infinity)) continue;
-            price[v] += 0.5 * (std::max(0.0, rise) - std::max(0.0, fall));
-            minus[v] = -price[v];
-        }
+    if (room) *room = infinity;
+    for (std::int64_t v = 0; room && v < nodes; ++v)
+        if (v != still && up[v] + down[v] > 0.0) *room = std::min(*room, (up[v] + down[v]) / 2);
+
+    // the middle of two corners may still lie on an edge
+    to_middles(arcs, net.rounds, still, price);
     return true;
+}
+
+void even_prices(const Network& net, std::vector<double>& price) {
+    AllArcs arcs(net);
+    to_middles(arcs, net.rounds, still_of(net), price);
 }
 
 }  // namespace bckm

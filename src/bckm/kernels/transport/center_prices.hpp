@@ -26,7 +26,11 @@ struct Network {
 // own cluster, and `predict` gives them the same label. Bounds below the moves narrow the range by
 // what the way there left unknown; with `exact_move` the middle follows from costs and labels
 // alone, however prices came there. False if bounds were raised, and nothing else: try again. The
-// last entry of `price` is the hub's.
-bool center_prices(const Network& network, std::vector<double>& price);
+// last entry of `price` is the hub's. `room`, where it is asked for, is half of the narrowest range
+// that has a middle.
+bool center_prices(const Network& network, std::vector<double>& price, double* room = nullptr);
+
+// The last part of that: each price to the middle of what the others permit, a few times.
+void even_prices(const Network& network, std::vector<double>& price);
 
 }  // namespace bckm

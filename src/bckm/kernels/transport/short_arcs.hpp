@@ -6,8 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "transport/arcs.hpp"
-
 namespace bckm {
 
 // Most pairs of clusters are far apart, and paths are short. So each cluster lists the arcs whose
@@ -26,6 +24,7 @@ public:
     const std::vector<std::int32_t>& from(std::int64_t u) const { return of_[u].to; }
 
     // Lists the arcs from u up to a length, or up to that of some neighbors if this is longer.
+    template <class Arcs>
     void list(std::int64_t u, const Arcs& arcs, const std::vector<double>& price, double length) {
         if (!(first_ >= 0.0)) first_ = some_length(arcs, price);
         Cluster& one = of_[u];
@@ -44,7 +43,7 @@ public:
     }
 
     // An arc has become cheaper.
-    void add(Arcs::Pair pair) {
+    template <class Pair> void add(const Pair& pair) {
         char& flag = is_listed_[pair.from * k_ + pair.to];
         if (!flag) of_[pair.from].to.push_back(pair.to);
         flag = 1;
@@ -63,6 +62,7 @@ private:
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
     // Such that clusters have some neighbors on average, from a part of the arcs.
+    template <class Arcs>
     double some_length(const Arcs& arcs, const std::vector<double>& price) const {
         constexpr std::int64_t neighbors = 8, most = 20000;
         std::vector<double> some;
