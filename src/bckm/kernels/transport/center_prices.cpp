@@ -10,6 +10,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t fewest_rounds = 2, round_work = 2000000;
+constexpr double rounding = 1e-12;  // of the range of prices
 
 // All arcs between nodes, including the hub, by where they begin and by where they end.
 class AllArcs {
@@ -150,9 +151,13 @@ bool center_prices(const Network& net, std::vector<double>& price, double* room)
     for (std::int64_t v = 0; v < nodes; ++v)
         price[v] += 0.5 * (std::min(up[v], most) - std::min(down[v], most));
 
-    if (room) *room = infinity;
-    for (std::int64_t v = 0; room && v < nodes; ++v)
-        if (v != still && up[v] + down[v] > 0.0) *room = std::min(*room, (up[v] + down[v]) / 2);
+    if (room) {
+        const auto [least, largest] = std::minmax_element(price.begin(), price.end());
+        const double none = rounding * (*largest - *least);  // the price is fixed
+        *room = infinity;
+        for (std::int64_t v = 0; v < nodes; ++v)
+            if (up[v] + down[v] > none) *room = std::min(*room, (up[v] + down[v]) / 2);
+    }
 
     // the middle of two corners may still lie on an edge
     to_middles(arcs, net.rounds, still, price);
