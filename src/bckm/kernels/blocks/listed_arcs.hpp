@@ -109,9 +109,10 @@ private:
     std::vector<double> limit_, before_;  // (k, m); the last `raise`
     std::vector<char> asked_;             // (k, m)
     std::int64_t asks_ = 0;
-    std::vector<std::vector<Move>> listed_;  // (k, m), heaps; rows that have left are still in there
-    Lines<double> move_;                     // (k, width): the cheapest move, or the limit
-    std::vector<std::int32_t> top_;          // (k, width): its row
+    std::vector<std::vector<Move>>
+        listed_;                     // (k, m), heaps; rows that have left are still in there
+    Lines<double> move_;             // (k, width): the cheapest move, or the limit
+    std::vector<std::int32_t> top_;  // (k, width): its row
     std::vector<Row> rows_;
     std::vector<Batch> batches_;
     std::unordered_map<std::int64_t, std::int32_t> row_of_;

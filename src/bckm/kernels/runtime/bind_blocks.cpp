@@ -287,8 +287,8 @@ struct PathsView {
         kept.push_back(nb::cast(rows));
         kept.push_back(nb::cast(origin));
         arcs.add_rows(bckm::ListedArcs::Rows<Real>{rows.data(), number.data(), label.data(),
-                                                  static_cast<std::int64_t>(rows.shape(0)),
-                                                  origin.data(), scale});
+                                                   static_cast<std::int64_t>(rows.shape(0)),
+                                                   origin.data(), scale});
     }
 
     void add_moves(Integers number, Indices<std::int32_t> cluster, Vector cost) {
@@ -297,7 +297,7 @@ struct PathsView {
         check_clusters(cluster);
         const bckm::WithoutGil release;
         arcs.add_moves(number.data(), cluster.data(), cost.data(),
-                        static_cast<std::int64_t>(number.shape(0)));
+                       static_cast<std::int64_t>(number.shape(0)));
     }
 
     int run(std::int64_t searches) {

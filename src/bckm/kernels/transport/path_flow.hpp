@@ -1,4 +1,5 @@
-// Successive shortest paths over arcs between clusters: what `settle` and `RowPaths` have in common.
+// Successive shortest paths over arcs between clusters: what `settle` and `RowPaths` have in
+// common.
 #pragma once
 
 #include <algorithm>
@@ -160,7 +161,7 @@ private:
     static constexpr double infinity = std::numeric_limits<double>::infinity();
     static constexpr std::int32_t none = Arcs::none;
     static constexpr std::int64_t many = 256;  // clusters, from which lists of short arcs pay off
-    static constexpr double ahead = 4.0;  // arcs are listed up to so many times what is needed
+    static constexpr double ahead = 4.0;       // arcs are listed up to so many times what is needed
 
     void search_short_arcs(std::int64_t missing) {
         tree.distance.assign(k + 1, infinity);
