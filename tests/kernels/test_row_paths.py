@@ -32,44 +32,48 @@ class Case:
     def k(self):
         return len(self.centers)
 
-    @property
-    def other(self):
-        """All other clusters of each, increasing, (k, k - 1)."""
-        each = np.arange(self.k)
-        return (each[1:] - (each[1:] <= each[:, None])).astype(np.int32)
-
     def paths(self, limit):
-        """Paths, and limits of all pairs, (k, k)."""
-        counts, limits = np.bincount(self.label, minlength=self.k), np.full((self.k, self.k), limit)
-        of_pairs = np.take_along_axis(limits, self.other.astype(np.int64), axis=1)
+        """Paths, and the limits of all clusters, (k,)."""
+        counts, limits = np.bincount(self.label, minlength=self.k), np.full(self.k, limit)
         bounds = (counts, self.lower, self.upper)
-        return native.RowPaths(self.centers, self.prices, *bounds, self.other, of_pairs), limits
+        return native.RowPaths(self.centers, self.prices, *bounds, limits), limits
 
     def add(self, paths, near):
         row, cluster = np.nonzero(near & (np.arange(self.k) != self.label[:, None]))
-        rows = np.unique(row)
+        rows, place = np.unique(row, return_inverse=True)
         origin = np.zeros(3)
         paths.add_rows(np.ascontiguousarray(self.X[rows]), rows, self.label[rows], origin, 1.0)
-        paths.add_moves(row, cluster.astype(np.int32), self.gap[row, cluster])
+        paths.add_moves(place, cluster.astype(np.int32), self.gap[row, cluster])
 
-    def settled(self, limit, more):
-        """Prices in the end, and how often more was asked for."""
+    def near(self, limits):
+        """Which moves cost at most the limits of the clusters where they begin."""
+        return self.gap <= limits[self.label][:, None]
+
+    def raised(self, limits, asked, more):
+        """Limits that let so many moves more through where they were asked for."""
+        out = limits.copy()
+        for a in np.flatnonzero(asked):
+            gaps = np.sort(np.delete(self.gap[self.label == a], a, axis=1), axis=None)
+            beyond = gaps[gaps > limits[a]]
+            out[a] = beyond[more - 1] if beyond.size >= more else np.inf
+        return out
+
+    def settled(self, limit, more, *, again=True):
+        """Prices in the end, and how often more was asked for; with `again` all moves come each
+        time, or else those that are new."""
         paths, limits = self.paths(limit)
-        self.add(paths, self.gap <= limits[self.label])
-        asks, other = 0, self.other.astype(np.int64)
+        self.add(paths, self.near(limits))
+        asks = 0
         while (found := paths.run(50)) != SETTLED:
             assert found != STUCK
             if found != ASKING:
                 continue
             asks += 1
             assert paths.asked.any()
-            for a, j in np.argwhere(paths.asked > 0):
-                b = other[a, j]
-                gaps = np.sort(self.gap[self.label == a][:, b])
-                beyond = gaps[gaps > limits[a, b]]
-                limits[a, b] = beyond[more - 1] if beyond.size >= more else np.inf
-            paths.raise_limits(np.take_along_axis(limits, other, axis=1))
-            self.add(paths, self.gap <= limits[self.label])
+            before, limits = limits, self.raised(limits, paths.asked, more)
+            paths.raise_limits(limits)
+            assert not paths.asked.any()
+            self.add(paths, self.near(limits) & ~(self.near(before) & (not again)))
             assert asks < 1000
         return paths.prices, paths.sizes, asks
 
@@ -108,12 +112,57 @@ def test_prices_prove_the_best_labels(seed):
 
 
 def test_prices_that_are_given_are_where_it_begins():
-    """The same end from other prices."""
+    """The same end from other prices, but for what limits hide."""
     case, other = Case(1, 90, 5), Case(1, 90, 5, prices=0.05)
-    ends = [one.settled(0.05, 3)[0] for one in (case, other)]
-    assert np.allclose(*(end - end.mean() for end in ends), atol=2e-3)
+    for limit, hidden in ((np.inf, 1e-12), (0.05, 5e-3)):
+        ends = [one.settled(limit, 3)[0] for one in (case, other)]
+        assert np.allclose(*(end - end.mean() for end in ends), rtol=0, atol=hidden)
     labels = [(case.costs - end).argmin(axis=1) for end in ends]
     assert np.array_equal(*labels)
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_limits_are_raised_as_often_as_it_takes(again):
+    """Few moves at a time, of rows that came before and others."""
+    case = Case(7, 150, 6)
+    prices, sizes, asks = case.settled(1e-3, 2, again=again)
+    assert asks > 3
+    label = (case.costs - prices).argmin(axis=1)
+    assert np.array_equal(np.bincount(label, minlength=case.k), sizes)
+    cost = case.costs[np.arange(label.size), label].sum()
+    assert cost == pytest.approx(case.optimum(), rel=1e-12)
+
+
+def test_rows_that_come_again_are_the_same_rows():
+    """Whether old moves come once more or not, paths are the same to the last bit."""
+    case = Case(8, 150, 6)
+    ends = [case.settled(1e-3, 3, again=again) for again in (True, False)]
+    assert ends[0][2] == ends[1][2] > 1
+    assert np.allclose(ends[0][0], ends[1][0], rtol=0, atol=1e-12)
+    # nor do they change where they are: labels of known rows are not read
+    paths, limits = case.paths(np.inf)
+    case.add(paths, case.near(limits))
+    rows = np.arange(len(case.X))
+    paths.add_rows(case.X, rows, np.zeros(rows.size, np.int32), np.zeros(3), 1.0)
+    assert paths.run(1000) == SETTLED
+    value = case.costs - paths.prices
+    assert np.array_equal(np.bincount(value.argmin(axis=1), minlength=case.k), paths.sizes)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("loose", [0, 1])
+def test_many_clusters(loose):
+    """Where only short arcs are looked at, nobody is at a border either."""
+    case = Case(9, 520, 260, loose=loose)
+    prices, sizes, _ = case.settled(2.0, 100)
+    value = case.costs - prices
+    label, order = value.argmin(axis=1), np.sort(value, axis=1)
+    assert np.array_equal(np.bincount(label, minlength=case.k), sizes)
+    assert (sizes >= case.lower).all()
+    assert (sizes <= case.upper).all()
+    cost = case.costs[np.arange(label.size), label].sum()
+    assert cost == pytest.approx(case.optimum(), rel=1e-12)
+    assert (order[:, 1] - order[:, 0]).min() > 1e-9
 
 
 def test_too_few_samples_are_told():
@@ -121,7 +170,7 @@ def test_too_few_samples_are_told():
     case = Case(2, 30, 3)
     case.lower = case.upper = np.array([20, 20, 20])
     paths, limits = case.paths(np.inf)
-    case.add(paths, case.gap <= limits[case.label])
+    case.add(paths, case.near(limits))
     assert paths.run(1000) == STUCK
 
 
@@ -148,15 +197,21 @@ def test_what_does_not_fit_is_refused():
         paths.add_rows(case.X, row, case.label, none, 1.0)
     with pytest.raises(ValueError, match="clusters that there are"):
         paths.add_rows(case.X[:1], row, np.array([3], np.int32), none, 1.0)
+    with pytest.raises(ValueError, match="increasing"):
+        paths.add_rows(case.X[:2], np.array([4, 4]), case.label[:2], none, 1.0)
+    with pytest.raises(ValueError, match="places of the last rows"):
+        paths.add_moves(row, np.array([1], np.int32), np.zeros(1))  # there are none
+    paths.add_rows(case.X[:2], np.array([4, 6]), case.label[:2], none, 1.0)
+    for place in (-1, 2):
+        with pytest.raises(ValueError, match="places of the last rows"):
+            paths.add_moves(np.array([place]), np.array([1], np.int32), np.zeros(1))
     with pytest.raises(ValueError, match="clusters that there are"):
         paths.add_moves(row, np.array([-1], np.int32), np.zeros(1))
-    with pytest.raises(ValueError, match="one limit per pair"):
-        paths.raise_limits(np.ones((2, 2)))
-    bounds, limits = (case.lower, case.upper), np.ones((3, 2))
+    with pytest.raises(ValueError, match="one limit per cluster"):
+        paths.raise_limits(np.ones(2))
+    bounds, limits = (case.lower, case.upper), np.ones(3)
     with pytest.raises(ValueError, match="one size and two bounds"):
-        native.RowPaths(case.centers, case.prices, row, *bounds, case.other, limits)
+        native.RowPaths(case.centers, case.prices, row, *bounds, limits)
     sizes = (np.array([20, 0, 0]), *bounds)
-    with pytest.raises(ValueError, match="a limit of each"):
-        native.RowPaths(case.centers, case.prices, *sizes, case.other, limits[:2])
-    with pytest.raises(ValueError, match="other clusters"):
-        native.RowPaths(case.centers, case.prices, *sizes, case.other - 1, limits)
+    with pytest.raises(ValueError, match="one limit per cluster"):
+        native.RowPaths(case.centers, case.prices, *sizes, limits[:2])

@@ -1,17 +1,34 @@
 #include "blocks/listed_arcs.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace bckm {
 
-ListedArcs::ListedArcs(const PricedCenters& priced, const std::int32_t* other, const double* limit,
-                       std::int64_t m_)
-    : k(priced.k), m(m_), width(padded(k)), priced_(priced), other_(other),
-      limit_(limit, limit + k * m), before_(k * m, -infinity), asked_(k * m, 0), listed_(k * m),
-      move_(k * width, infinity), top_(k * width, none), arrived_(k) {
-    for (std::int64_t a = 0; a < k; ++a)
-        for (std::int64_t j = a * m; j < (a + 1) * m; ++j) update(a, other[j]);
-    lowered.clear();
+namespace {
+
+// The same moves in the order of a key below `end`; those with equal keys stay in order. Where each
+// key begins goes to `begin`, (end + 1).
+template <class Move, class Key>
+std::vector<Move> by_key(const std::vector<Move>& moves, std::int64_t end, const Key& key,
+                         std::vector<std::int64_t>& begin) {
+    begin.assign(end + 2, 0);
+    for (const Move& one : moves) ++begin[key(one) + 2];
+    for (std::int64_t i = 1; i < end; ++i) begin[i + 1] += begin[i];
+    std::vector<Move> out(moves.size());
+    for (const Move& one : moves) out[begin[key(one) + 1]++] = one;
+    begin.pop_back();
+    return out;
+}
+
+}  // namespace
+
+ListedArcs::ListedArcs(const PricedCenters& priced, const double* limit)
+    : k(priced.k), width(padded(k)), priced_(priced), limit_(limit, limit + k),
+      before_(k, -infinity), asked_(k, 0), move_(k * width, infinity), top_(k * width, none),
+      arrived_(k) {
+    for (std::int64_t a = 0; a < k; ++a) show_limit(a);
 }
 
 template <class Real> void ListedArcs::add_rows(const Rows<Real>& rows) {
@@ -20,58 +37,93 @@ template <class Real> void ListedArcs::add_rows(const Rows<Real>& rows) {
     else batch.large = rows.data;
     batches_.push_back(batch);
     const auto number = static_cast<std::int32_t>(batches_.size() - 1);
-    row_of_.reserve(row_of_.size() + rows.count);
+    const std::size_t before = known_.size();
+    row_at_.resize(rows.count);
     for (std::int64_t j = 0; j < rows.count; ++j) {
-        const auto next = static_cast<std::int32_t>(rows_.size());
-        if (row_of_.emplace(rows.number[j], next).second)
-            rows_.push_back({rows.label[j], none, number, j});
+        const Known one{rows.number[j], static_cast<std::int32_t>(rows_.size())};
+        const auto last = known_.begin() + static_cast<std::ptrdiff_t>(before);
+        const auto found = std::lower_bound(known_.begin(), last, one);
+        if (found != last && found->number == one.number) {
+            row_at_[j] = found->row;
+            continue;
+        }
+        row_at_[j] = one.row;
+        known_.push_back(one);
+        rows_.push_back({rows.label[j], none, number, static_cast<std::int32_t>(j)});
     }
+    std::inplace_merge(known_.begin(), known_.begin() + static_cast<std::ptrdiff_t>(before),
+                       known_.end());
 }
 template void ListedArcs::add_rows(const Rows<float>&);
 template void ListedArcs::add_rows(const Rows<double>&);
 
-std::int64_t ListedArcs::place_of(std::int64_t a, std::int64_t b) const {
-    const std::int32_t *first = other_ + a * m, *last = first + m;
-    const std::int32_t* found = std::lower_bound(first, last, static_cast<std::int32_t>(b));
-    return found != last && *found == b ? found - other_ : none;
+bool ListedArcs::is_news(const Row& row, std::int32_t cluster, double cost) const {
+    return row.costs == none && row.label != cluster && cost > before_[row.label] &&
+           cost <= limit_[row.label];
 }
 
-double ListedArcs::limit_of(std::int64_t a, std::int64_t b) const {
-    const std::int64_t pair = place_of(a, b);
-    return pair == none ? infinity : limit_[pair] + added(a, b);
-}
-
-void ListedArcs::add_moves(const std::int64_t* number, const std::int32_t* cluster,
+void ListedArcs::add_moves(const std::int64_t* place, const std::int32_t* cluster,
                            const double* cost, std::int64_t count) {
-    std::int64_t last = none;  // moves of a row come together
-    std::int32_t at = none;
+    std::vector<Move> news;
+    news.reserve(count);
     for (std::int64_t e = 0; e < count; ++e) {
-        if (at == none || number[e] != last) {
-            const auto found = row_of_.find(number[e]);
-            at = found == row_of_.end() ? none : found->second;
-            last = number[e];
-        }
-        if (at == none) continue;
+        const std::int32_t at = row_at_[place[e]];
         const Row& row = rows_[at];
-        if (row.costs != none || row.label == cluster[e]) continue;
-        const std::int64_t pair = place_of(row.label, cluster[e]);
-        if (pair == none || cost[e] <= before_[pair] || cost[e] > limit_[pair]) continue;
-        const double whole = std::max(0.0, cost[e]) + added(row.label, cluster[e]);
-        std::vector<Move>& heap = listed_[pair];
-        heap.push_back({whole, at});
-        std::push_heap(heap.begin(), heap.end());
-        const std::int64_t arc = row.label * width + cluster[e];
-        if (top_[arc] != none && whole >= move_[arc]) continue;
-        if (whole < move_[arc]) lowered.push_back({row.label, cluster[e]});
-        move_[arc] = whole;
-        top_[arc] = at;
+        if (is_news(row, cluster[e], cost[e]))
+            news.push_back({std::max(0.0, cost[e]) + added(row.label, cluster[e]), at, cluster[e]});
     }
+    listings_.push_back(sorted(std::move(news)));
+    show(listings_.back());
 }
 
-void ListedArcs::refine(std::int64_t a, std::int64_t b, double) {
-    const std::int64_t pair = place_of(a, b);
-    asks_ += !asked_[pair];
-    asked_[pair] = 1;
+ListedArcs::Listing ListedArcs::sorted(std::vector<Move>&& moves) const {
+    Listing out;
+    moves = by_key(moves, k, [](const Move& one) { return one.to; }, out.begin);
+    moves = by_key(moves, k, [&](const Move& one) { return rows_[one.row].label; }, out.begin);
+    for (std::int64_t a = 0; a < k; ++a)
+        for (auto first = moves.begin() + out.begin[a];
+             first != moves.begin() + out.begin[a + 1];) {
+            const auto last = std::find_if(first, moves.begin() + out.begin[a + 1],
+                                           [&](const Move& one) { return one.to != first->to; });
+            std::sort(first, last);
+            first = last;
+        }
+    out.moves = std::move(moves);
+    return out;
+}
+
+void ListedArcs::show(const Listing& listing) {
+    for (std::int32_t a = 0; a < k; ++a) {
+        std::int32_t last = none;
+        for (std::int64_t e = listing.begin[a]; e < listing.begin[a + 1]; ++e) {
+            const Move& one = listing.moves[e];
+            const std::int64_t arc = a * width + one.to;
+            const bool is_first = one.to != last;
+            last = one.to;
+            if (!is_first || (top_[arc] != none && one.cost >= move_[arc])) continue;
+            if (one.cost < move_[arc]) lowered.push_back({a, one.to});
+            move_[arc] = one.cost;
+            top_[arc] = one.row;
+        }
+    }
+    if (listings_.size() > 1) return;
+    lowered.clear();  // all are new
+    ++raises;
+}
+
+void ListedArcs::show_limit(std::int64_t a) {
+    double* move = move_.data() + a * width;
+    const std::int32_t* top = top_.data() + a * width;
+    const double limit = limit_[a], *prices = priced_.prices, here = prices[a];
+    for (std::int64_t b = 0; b < k; ++b)
+        move[b] = top[b] == none ? limit + (prices[b] - here) : move[b];
+    move[a] = infinity;
+    for (const std::int32_t row : arrived_[a]) offer(a, row);
+}
+
+void ListedArcs::refine(std::int64_t a, std::int64_t, double) {
+    asks_ += !asked_[a];
+    asked_[a] = 1;
 }
 
 void ListedArcs::ask_no_more() {
@@ -80,12 +132,12 @@ void ListedArcs::ask_no_more() {
 }
 
 void ListedArcs::raise(const double* limit) {
-    for (std::int64_t a = 0; a < k; ++a)
-        for (std::int64_t pair = a * m; pair < (a + 1) * m; ++pair) {
-            before_[pair] = limit_[pair];
-            limit_[pair] = std::max(limit_[pair], limit[pair]);
-            if (limit_[pair] > before_[pair]) update(a, other_[pair]);
-        }
+    before_ = limit_;
+    for (std::int64_t a = 0; a < k; ++a) {
+        if (!(limit[a] > limit_[a])) continue;
+        limit_[a] = limit[a];
+        show_limit(a);
+    }
     ask_no_more();
 }
 
@@ -108,42 +160,50 @@ const double* ListedArcs::all_costs(std::int32_t row) {
     return costs_[one.costs].data();
 }
 
+ListedArcs::Move ListedArcs::cheapest(std::int64_t a, std::int64_t b) const {
+    Move best{infinity, none, static_cast<std::int32_t>(b)};
+    for (const Listing& listing : listings_) {
+        const Move* last = listing.moves.data() + listing.begin[a + 1];
+        const Move* one =
+            std::lower_bound(listing.moves.data() + listing.begin[a], last, b,
+                             [](const Move& move, std::int64_t to) { return move.to < to; });
+        while (one != last && one->to == b && rows_[one->row].label != a) ++one;
+        if (one != last && one->to == b && *one < best) best = *one;
+    }
+    return best;
+}
+
 void ListedArcs::update(std::int64_t a, std::int64_t b) {
-    const std::int64_t pair = place_of(a, b), arc = a * width + b;
-    double least = infinity;
-    std::int32_t row = none;
-    if (pair != none) {
-        std::vector<Move>& heap = listed_[pair];
-        while (!heap.empty() && rows_[heap.front().row].label != a) {
-            std::pop_heap(heap.begin(), heap.end());
-            heap.pop_back();
-        }
-        if (!heap.empty()) {
-            least = heap.front().cost;
-            row = heap.front().row;
-        }
+    Move best = cheapest(a, b);
+    for (const std::int32_t row : arrived_[a]) {
+        const double* cost = costs_[rows_[row].costs].data();
+        const Move one{cost[b] - cost[a], row, best.to};
+        if (one < best) best = one;
     }
-    for (const std::int32_t one : arrived_[a]) {
-        const double* cost = costs_[rows_[one].costs].data();
-        const double move = cost[b] - cost[a];
-        if (move < least || (move == least && one < row)) {
-            least = move;
-            row = one;
-        }
-    }
-    const double limit = limit_of(a, b);
-    if (row == none || least > limit) {
-        least = limit;
-        row = none;
-    }
-    if (least < move_[arc])
-        lowered.push_back({static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)});
+    const double limit = limit_[a] + added(a, b);
+    const std::int64_t arc = a * width + b;
+    const bool is_virtual = best.row == none || best.cost > limit;
+    const double least = is_virtual ? limit : best.cost;
+    if (least < move_[arc]) lowered.push_back({static_cast<std::int32_t>(a), best.to});
     move_[arc] = least;
-    top_[arc] = row;
+    top_[arc] = is_virtual ? none : best.row;
+}
+
+void ListedArcs::offer(std::int64_t a, std::int32_t row) {
+    const double* cost = costs_[rows_[row].costs].data();
+    double* move = move_.data() + a * width;
+    std::int32_t* top = top_.data() + a * width;
+    for (std::int32_t b = 0; b < k; ++b) {
+        const double here = cost[b] - cost[a];
+        if (here > move[b] || (here == move[b] && top[b] != none) || b == a) continue;
+        if (here < move[b]) lowered.push_back({static_cast<std::int32_t>(a), b});
+        move[b] = here;
+        top[b] = row;
+    }
 }
 
 void ListedArcs::transfer(std::int32_t row, std::int32_t to, std::int64_t) {
-    const double* cost = all_costs(row);
+    all_costs(row);
     const std::int32_t from = rows_[row].label;
     rows_[row].label = to;
     auto& left = arrived_[from];
@@ -151,17 +211,7 @@ void ListedArcs::transfer(std::int32_t row, std::int32_t to, std::int64_t) {
     for (std::int64_t b = 0; b < k; ++b)
         if (top_[from * width + b] == row) update(from, b);
     arrived_[to].push_back(row);
-    double* move = move_.data() + to * width;
-    std::int32_t* top = top_.data() + to * width;
-    for (std::int32_t b = 0; b < k; ++b) {
-        const double here = cost[b] - cost[to];
-        if (here < move[b] || (here == move[b] && top[b] == none)) {
-            if (b == to) continue;
-            if (here < move[b]) lowered.push_back({to, b});
-            move[b] = here;
-            top[b] = row;
-        }
-    }
+    offer(to, row);
 }
 
 }  // namespace bckm

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <unordered_map>
 #include <vector>
 
 #include "distance/exact_costs.hpp"
@@ -12,21 +11,19 @@
 namespace bckm {
 
 // Moving a row of cost c from cluster a to b is an arc of cost c_b - c_a; the arc (a, b) is that of
-// the cheapest row in a. For each pair of clusters all moves are listed that cost at most its
+// the cheapest row in a. For each cluster all moves of its rows are listed that cost at most its
 // *limit*, so no other one costs less. Where none is listed the arc is *virtual*: its cost is the
-// limit. Rows that have moved know what they cost everywhere, and all others go to some clusters
-// only, `other`.
+// limit. Rows that have moved know what they cost everywhere.
 class ListedArcs {
 public:
     static constexpr std::int32_t none = -1;  // no row: the arc is virtual or does not exist
 
-    // `limit` (k, m) says up to which cost more than in their own clusters, prices included, rows
-    // were listed. Centers, prices and `other` (k, m), which is increasing, must outlive this.
-    ListedArcs(const PricedCenters& priced, const std::int32_t* other, const double* limit,
-               std::int64_t m);
+    // `limit` (k,) says up to which cost more than in their own clusters, prices included, rows
+    // were listed. Centers and prices must outlive this.
+    ListedArcs(const PricedCenters& priced, const double* limit);
 
-    // Rows by their numbers, with their features in the units of the centers as (row - origin) *
-    // scale. They are kept as views.
+    // Rows by their numbers, which are increasing, with their features in the units of the centers
+    // as (row - origin) * scale. These are kept as views. Rows that are known stay as they are.
     template <class Real> struct Rows {
         const Real* data;
         const std::int64_t* number;
@@ -37,17 +34,21 @@ public:
     };
     template <class Real> void add_rows(const Rows<Real>& rows);
 
-    // Moves of rows that were added, and what they cost more, prices included. Those below the
-    // limits before `raise` are known.
-    void add_moves(const std::int64_t* number, const std::int32_t* cluster, const double* cost,
+    // Rows of the last batch.
+    std::int64_t last_rows() const { return static_cast<std::int64_t>(row_at_.size()); }
+
+    // Moves of rows of the last batch, by their places there, and what they cost more, prices
+    // included. Those below the limits before `raise` are known.
+    void add_moves(const std::int64_t* place, const std::int32_t* cluster, const double* cost,
                    std::int64_t count);
 
-    // Asks for moves beyond the limit of a pair.
+    // Asks for moves beyond the limit of a.
     void refine(std::int64_t a, std::int64_t b, double horizon);
+    bool is_asked(std::int64_t a) const { return asked_[a] != 0; }
     bool is_asking() const { return asks_ > 0; }
-    const std::vector<char>& asked() const { return asked_; }  // (k, m)
+    const std::vector<char>& asked() const { return asked_; }  // (k,)
     void ask_no_more();
-    // The limits up to which moves have been listed, (k, m); `add_moves` follows.
+    // The limits up to which moves have been listed, (k,); rows and moves follow.
     void raise(const double* limit);
 
     const double* from(std::int64_t a) const { return move_.data() + a * width; }  // (width,)
@@ -62,11 +63,11 @@ public:
 
     void transfer(std::int32_t row, std::int32_t to, std::int64_t units);
 
-    const std::int64_t k, m, width;
+    const std::int64_t k, width;
     struct Pair {
         std::int32_t from, to;
     };
-    std::int64_t raises = 0;    // arcs become dearer one by one
+    std::int64_t raises = 0;    // how often many arcs have changed at once
     std::vector<Pair> lowered;  // arcs that have become cheaper
 
 private:
@@ -74,17 +75,25 @@ private:
 
     struct Move {
         double cost;
-        std::int32_t row;
-        // so that the heap has the cheapest first
+        std::int32_t row, to;
         bool operator<(const Move& other) const {
-            return cost != other.cost ? cost > other.cost : row > other.row;
+            return cost != other.cost ? cost < other.cost : row < other.row;
         }
+    };
+    // Moves that came together, by where they begin, where they lead to and what they cost.
+    struct Listing {
+        std::vector<Move> moves;
+        std::vector<std::int64_t> begin;  // (k + 1)
     };
     struct Row {
         std::int32_t label;
         std::int32_t costs;  // place of all its costs, once it has moved
-        std::int32_t batch;
-        std::int64_t place;
+        std::int32_t batch, place;
+    };
+    struct Known {
+        std::int64_t number;
+        std::int32_t row;
+        bool operator<(const Known& other) const { return number < other.number; }
     };
     struct Batch {
         const float* small;
@@ -96,26 +105,31 @@ private:
     double added(std::int64_t a, std::int64_t b) const {
         return priced_.prices[b] - priced_.prices[a];
     }
-    // The place of a pair among the others of a, or none.
-    std::int64_t place_of(std::int64_t a, std::int64_t b) const;
-    // What the cheapest move that is not listed costs at least.
-    double limit_of(std::int64_t a, std::int64_t b) const;
+    bool is_news(const Row& row, std::int32_t cluster, double cost) const;
+    Listing sorted(std::vector<Move>&& moves) const;
+    // The limit of a where no row is known.
+    void show_limit(std::int64_t a);
+    // Makes the cheapest listed moves arcs.
+    void show(const Listing& listing);
     const double* all_costs(std::int32_t row);
+    // The cheapest listed move of rows that have not left.
+    Move cheapest(std::int64_t a, std::int64_t b) const;
     // Finds an arc anew.
     void update(std::int64_t a, std::int64_t b);
+    // The arcs from a become those of a row in a where that is cheaper.
+    void offer(std::int64_t a, std::int32_t row);
 
     const PricedCenters& priced_;
-    const std::int32_t* other_;
-    std::vector<double> limit_, before_;  // (k, m); the last `raise`
-    std::vector<char> asked_;             // (k, m)
+    std::vector<double> limit_, before_;  // (k,); the last `raise`
+    std::vector<char> asked_;             // (k,)
     std::int64_t asks_ = 0;
-    std::vector<std::vector<Move>>
-        listed_;                     // (k, m), heaps; rows that have left are still in there
+    std::vector<Listing> listings_;  // rows that have left are still in there
     Lines<double> move_;             // (k, width): the cheapest move, or the limit
     std::vector<std::int32_t> top_;  // (k, width): its row
     std::vector<Row> rows_;
     std::vector<Batch> batches_;
-    std::unordered_map<std::int64_t, std::int32_t> row_of_;
+    std::vector<Known> known_;                        // all rows, by their numbers
+    std::vector<std::int32_t> row_at_;                // the row of each place of the last batch
     std::vector<std::vector<double>> costs_;          // of rows that have moved
     std::vector<std::vector<std::int32_t>> arrived_;  // (k,): rows that are in another cluster now
 };

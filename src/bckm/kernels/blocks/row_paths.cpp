@@ -1,6 +1,7 @@
 #include "blocks/row_paths.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <utility>
 
@@ -11,8 +12,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double ahead = 3.0;    // times the longest path: moves of such paths are asked for, too
 constexpr double enough = 1e-3;  // of the room of the narrowest price, for each row
 constexpr double tight = 1e-9;   // of the range of prices: less room is none
-constexpr int rounds = 40, halvings = 40;  // in which room is looked for
-constexpr std::int64_t sweeps = 6;  // in which prices go to the middle of what the others permit
+constexpr int halvings = 40;     // in which room is looked for
+constexpr std::int64_t sweeps = 6;  // in which prices go to the middle of what others permit
+constexpr std::int64_t many = 256;  // clusters, among which only short arcs are looked at
+constexpr std::int64_t neighbors = 16, some = 20000;  // of a cluster; pairs that are looked at
 
 bool never() { return false; }
 
@@ -29,7 +32,7 @@ void RowPaths::ask_ahead() {
         const double distance = flow_.tree.distance[a], horizon = flow_.tree.horizon;
         if (!(distance <= horizon)) continue;
         const double near = ahead * horizon - distance - price[a];
-        for (std::int64_t b = 0; b < arcs_.k; ++b)
+        for (std::int64_t b = 0; b < arcs_.k && !arcs_.is_asked(a); ++b)
             if (arcs_.is_virtual(a, b) && arcs_.cost_of(a, b) - price[b] <= near)
                 arcs_.refine(a, b, horizon);
     }
@@ -51,60 +54,79 @@ RowPaths::State RowPaths::run(std::int64_t searches) {
     return flow_.wrong() == 0 ? State::settled : State::working;
 }
 
-// Arcs that are at most so long, prices included.
-std::vector<RowPaths::Arc> RowPaths::short_arcs(double most) const {
-    std::vector<Arc> arcs;
+double RowPaths::some_length() const {
+    if (arcs_.k < many) return infinity;
+    const std::vector<double>& price = flow_.price;
+    const std::int64_t pairs = arcs_.k * arcs_.k,
+                       skip = std::max<std::int64_t>(1, pairs / some) | 1;
+    std::vector<double> length;
+    for (std::int64_t pair = 0; pair < pairs; pair += skip) {
+        const std::int64_t a = pair / arcs_.k, b = pair % arcs_.k;
+        if (a != b) length.push_back(arcs_.cost_of(a, b) + price[a] - price[b]);
+    }
+    const auto rank = static_cast<std::ptrdiff_t>(length.size()) * neighbors / arcs_.k;
+    std::nth_element(length.begin(), length.begin() + rank, length.end());
+    return length[rank] > 0.0 ? length[rank] : infinity;
+}
+
+NearArcs RowPaths::short_arcs(double most) const {
+    std::vector<NearArcs::Arc> near;
     const auto hub = static_cast<std::int32_t>(arcs_.k);
     const std::vector<double>& price = flow_.price;
     for (std::int32_t a = 0; a < hub; ++a) {
-        const double* move = arcs_.from(a);
+        const double *move = arcs_.from(a), here = price[a];
         for (std::int32_t b = 0; b < hub; ++b)
-            if (move[b] + price[a] - price[b] <= most && move[b] < infinity)
-                arcs.push_back({a, b, move[b], arcs_.sample(a, b) != ListedArcs::none});
-        if (flow_.hub_flow[a] < flow_.hub_capacity[a] && price[a] - price[hub] <= most)
-            arcs.push_back({a, hub, 0.0, false});
-        if (flow_.hub_flow[a] > 0 && price[hub] - price[a] <= most)
-            arcs.push_back({hub, a, 0.0, false});
+            if (move[b] + here - price[b] <= most && move[b] < infinity)
+                near.push_back({a, b, move[b], arcs_.sample(a, b) != ListedArcs::none, true});
+        if (flow_.hub_flow[a] < flow_.hub_capacity[a] && here - price[hub] <= most)
+            near.push_back({a, hub, 0.0, false, false});
+        if (flow_.hub_flow[a] > 0 && price[hub] - here <= most)
+            near.push_back({hub, a, 0.0, false, false});
     }
-    return arcs;
+    return {arcs_.k + 1, std::move(near), most};
 }
 
-// Lowers prices until each row has some room to where it would go; false if there is none.
-bool RowPaths::leave_room(double room) {
-    std::vector<double> there(flow_.price);
-    // nothing falls by more than the room of all rows of a path
-    const std::vector<Arc> arcs = short_arcs(room * static_cast<double>(arcs_.k + 2));
-    for (int round = 0; round < rounds; ++round) {
-        bool moved = false;
-        for (const Arc& arc : arcs) {
-            const double most = there[arc.from] + arc.length - (arc.is_row ? room : 0.0);
-            if (there[arc.to] > most) there[arc.to] = most, moved = true;
-        }
-        if (!moved) {
-            flow_.price = std::move(there);
-            return true;
-        }
+double RowPaths::range() const {
+    const auto [least, largest] =
+        std::minmax_element(flow_.price.begin(), flow_.price.begin() + arcs_.k);
+    return *largest - *least;
+}
+
+double RowPaths::room_of_pairs(const NearArcs& near) const {
+    const double fixed = tight * range();
+    double narrowest = infinity;
+    for (const NearArcs::Arc& arc : near.all()) {
+        if (!arc.needs_room) continue;
+        const double both = arc.cost + arcs_.cost_of(arc.to, arc.from);
+        if (both > fixed) narrowest = std::min(narrowest, both);
     }
-    return false;
+    return narrowest / 4;
+}
+
+// Some room for each row, as much as there is, and more where there is more.
+void RowPaths::spread(const NearArcs& near, double room) {
+    std::vector<double>& price = flow_.price;
+    const auto is_narrow = [&](const NearArcs::Arc& arc) {
+        return arc.is_row && NearArcs::length(arc, price) <= enough * room;
+    };
+    if (!(room < infinity) || std::none_of(near.all().begin(), near.all().end(), is_narrow)) return;
+    for (int halved = 0; halved < halvings && !near.leave_room(room, price); ++halved) room /= 2;
+    near.even(sweeps, arcs_.k, price);
+}
+
+void RowPaths::ask_for_room(const NearArcs& near) {
+    const double least = tight * range();
+    for (const NearArcs::Arc& arc : near.all())
+        if (arc.needs_room && !arc.is_row && NearArcs::length(arc, flow_.price) <= least)
+            arcs_.refine(arc.from, arc.to, 0.0);
 }
 
 bool RowPaths::center() {
     double room = infinity;
-    center_prices(flow_.network(sweeps), flow_.price, &room);
-    // the middle of two corners may lie on an edge: some room for each row, as much as there is
-    const auto is_row = [](const Arc& arc) { return arc.is_row; };
-    const std::vector<Arc> narrow =
-        room < infinity ? short_arcs(enough * room) : std::vector<Arc>();
-    if (std::any_of(narrow.begin(), narrow.end(), is_row)) {
-        for (int halved = 0; halved < halvings && !leave_room(room); ++halved) room /= 2;
-        even_prices(flow_.network(sweeps), flow_.price);
-    }
-    // where a limit leaves no room, more has to be known
-    const auto [least, largest] =
-        std::minmax_element(flow_.price.begin(), flow_.price.begin() + arcs_.k);
-    for (const Arc& arc : short_arcs(tight * (*largest - *least)))
-        if (arc.to < arcs_.k && arc.from < arcs_.k && !arc.is_row)
-            arcs_.refine(arc.from, arc.to, 0.0);
+    if (arcs_.k < many) center_prices(flow_.network(sweeps), flow_.price, &room);
+    const NearArcs near = short_arcs(some_length());
+    spread(near, std::min(room, room_of_pairs(near)));
+    ask_for_room(near);
     return !arcs_.is_asking();
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "blocks/listed_arcs.hpp"
+#include "blocks/near_arcs.hpp"
 #include "transport/path_flow.hpp"
 
 namespace bckm {
@@ -34,15 +35,19 @@ public:
     std::int64_t paths() const { return found_.paths; }
 
 private:
-    struct Arc {
-        std::int32_t from, to;
-        double length;
-        bool is_row;
-    };
-    std::vector<Arc> short_arcs(double most) const;
-    bool leave_room(double room);
+    // Arcs between clusters are that long if each is to have some neighbors.
+    double some_length() const;
+    // Arcs that are at most so long, prices included.
+    NearArcs short_arcs(double most) const;
+    // Half of what the narrowest pair of clusters has between its rows.
+    double room_of_pairs(const NearArcs& near) const;
+    void spread(const NearArcs& near, double room);
+    // Asks where a limit leaves no room.
+    void ask_for_room(const NearArcs& near);
     // Moves that will be asked for next, where paths are a little longer.
     void ask_ahead();
+
+    double range() const;  // of prices
 
     ListedArcs& arcs_;
     PathFlow<ListedArcs> flow_;

@@ -233,27 +233,15 @@ struct TableView {
 };
 
 struct PathsView {
-    using Others = TableView::Others;
-
     PathsView(Matrix centers_, Vector prices_, Integers units, Integers lower, Integers upper,
-              Others other, Matrix limit)
-        : centers(centers_), prices(prices_), others(other), priced(made(centers, prices)),
-          arcs(priced, checked(other, limit), limit.data(),
-               static_cast<std::int64_t>(other.shape(1))),
+              Vector limit)
+        : centers(centers_), prices(prices_), priced(made(centers, prices)),
+          arcs(priced, checked(limit)),
           paths(priced, {values(units), values(lower), values(upper)}, arcs) {}
 
-    const std::int32_t* checked(const Others& other, const Matrix& limit) const {
-        const std::size_t k = centers.shape(0), m = other.shape(1);
-        require(other.shape(0) == k && limit.shape(0) == k && limit.shape(1) == m,
-                "others of each cluster, and a limit of each");
-        for (std::size_t pair = 0; pair < k * m; ++pair) {
-            const std::int32_t b = other.data()[pair];
-            require(b >= 0 && b < static_cast<std::int32_t>(k) &&
-                        b != static_cast<std::int32_t>(pair / m) &&
-                        (pair % m == 0 || b > other.data()[pair - 1]),
-                    "other clusters, increasing");
-        }
-        return other.data();
+    const double* checked(const Vector& limit) const {
+        require(limit.shape(0) == centers.shape(0), "one limit per cluster");
+        return limit.data();
     }
 
     static bckm::PricedCenters made(const Matrix& centers, const Vector& prices) {
@@ -283,6 +271,10 @@ struct PathsView {
                 "rows and origin must have the features of the centers");
         require(number.shape(0) == rows.shape(0) && label.shape(0) == rows.shape(0),
                 "one number and one label per row");
+        bool good = true;
+        for (std::size_t j = 1; j < number.shape(0); ++j)
+            good &= number.data()[j - 1] < number.data()[j];
+        require(good, "numbers must be increasing");
         check_clusters(label);
         kept.push_back(nb::cast(rows));
         kept.push_back(nb::cast(origin));
@@ -291,13 +283,17 @@ struct PathsView {
                                                    origin.data(), scale});
     }
 
-    void add_moves(Integers number, Indices<std::int32_t> cluster, Vector cost) {
-        require(number.shape(0) == cluster.shape(0) && number.shape(0) == cost.shape(0),
+    void add_moves(Integers place, Indices<std::int32_t> cluster, Vector cost) {
+        require(place.shape(0) == cluster.shape(0) && place.shape(0) == cost.shape(0),
                 "a row, a cluster and a cost each");
+        bool good = true;
+        for (std::size_t j = 0; j < place.shape(0); ++j)
+            good &= place.data()[j] >= 0 && place.data()[j] < arcs.last_rows();
+        require(good, "places of the last rows");
         check_clusters(cluster);
         const bckm::WithoutGil release;
-        arcs.add_moves(number.data(), cluster.data(), cost.data(),
-                       static_cast<std::int64_t>(number.shape(0)));
+        arcs.add_moves(place.data(), cluster.data(), cost.data(),
+                       static_cast<std::int64_t>(place.shape(0)));
     }
 
     int run(std::int64_t searches) {
@@ -308,16 +304,10 @@ struct PathsView {
         return static_cast<int>(found);
     }
 
-    void raise(Matrix limit) {
-        require(limit.shape(0) == static_cast<std::size_t>(arcs.k) &&
-                    limit.shape(1) == static_cast<std::size_t>(arcs.m),
-                "one limit per pair");
-        arcs.raise(limit.data());
-    }
+    void raise(Vector limit) { arcs.raise(checked(limit)); }
 
-    Array<std::uint8_t> asked() const {
-        return as_array(std::vector<std::uint8_t>(arcs.asked().begin(), arcs.asked().end()),
-                        {static_cast<std::size_t>(arcs.k), static_cast<std::size_t>(arcs.m)});
+    Column<std::uint8_t> asked() const {
+        return shown(std::vector<std::uint8_t>(arcs.asked().begin(), arcs.asked().end()));
     }
 
     Column<double> reached() const { return shown(paths.prices()); }
@@ -330,7 +320,6 @@ struct PathsView {
 
     Matrix centers;
     Vector prices;
-    Others others;
     bckm::PricedCenters priced;
     bckm::ListedArcs arcs;
     bckm::RowPaths paths;
@@ -517,13 +506,13 @@ void bckm::add_blocks(nb::module_& module) {
         .def("moves", &TableView::moves, "prices"_a)
         .def_prop_ro("limits", &TableView::limits, owned);
     nb::class_<PathsView>(module, "RowPaths")
-        .def(nb::init<Matrix, Vector, Integers, Integers, Integers, PathsView::Others, Matrix>(),
-             "centers"_a, "prices"_a, "units"_a, "lower"_a, "upper"_a, "other"_a, "limit"_a)
+        .def(nb::init<Matrix, Vector, Integers, Integers, Integers, Vector>(), "centers"_a,
+             "prices"_a, "units"_a, "lower"_a, "upper"_a, "limit"_a)
         .def("add_rows", &PathsView::add_rows<float>, "rows"_a.noconvert(), "number"_a, "label"_a,
              "origin"_a, "scale"_a)
         .def("add_rows", &PathsView::add_rows<double>, "rows"_a.noconvert(), "number"_a, "label"_a,
              "origin"_a, "scale"_a)
-        .def("add_moves", &PathsView::add_moves, "number"_a, "cluster"_a, "cost"_a)
+        .def("add_moves", &PathsView::add_moves, "place"_a, "cluster"_a, "cost"_a)
         .def("run", &PathsView::run, "searches"_a)
         .def("raise_limits", &PathsView::raise, "limit"_a)
         .def_prop_ro("asked", &PathsView::asked, owned)

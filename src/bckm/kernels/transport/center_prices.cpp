@@ -164,9 +164,4 @@ bool center_prices(const Network& net, std::vector<double>& price, double* room)
     return true;
 }
 
-void even_prices(const Network& net, std::vector<double>& price) {
-    AllArcs arcs(net);
-    to_middles(arcs, net.rounds, still_of(net), price);
-}
-
 }  // namespace bckm

@@ -30,7 +30,4 @@ struct Network {
 // that has a middle.
 bool center_prices(const Network& network, std::vector<double>& price, double* room = nullptr);
 
-// The last part of that: each price to the middle of what the others permit, a few times.
-void even_prices(const Network& network, std::vector<double>& price);
-
 }  // namespace bckm
