@@ -84,7 +84,7 @@ pure: $(VENV)/.dev-installed  # the tests without the compiled kernels
 SANITIZE := build/sanitize
 DRIVERS := $(addprefix tests/,problem/test_cliques.py feasibility/test_whole_samples.py \
   assign/test_linked_transport.py assign/test_sums.py blocks/test_look.py \
-  blocks/test_gap_counts.py fit/search/test_annealing.py fit/search/test_local_search.py)
+  fit/search/test_annealing.py fit/search/test_local_search.py)
 PACKAGES := python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 LIBRARY = $$($${CXX:-g++} -print-file-name=$(1))
 sanitize: $(VENV)/.dev-installed

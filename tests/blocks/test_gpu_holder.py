@@ -8,14 +8,16 @@ import pytest
 import bckm
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign.transport_state import SizeBounds
-from bckm.blocks import attempt, gap_counts, label_exceptions, looking
+from bckm.blocks import label_exceptions, row_moves
 from bckm.blocks.array_holder import ArrayHolder
-from bckm.blocks.gap_counts import GapCounts, others_of, top_of
 from bckm.blocks.gpu import holder as gpu
 from bckm.blocks.gpu.arrays import gpu_holder
 from bckm.blocks.labeling import Ties
 from bckm.blocks.looking import LookState
 from bckm.blocks.question import Listed
+from bckm.blocks.soft_prices import SoftPrices
+from bckm.blocks.survey import sampled
+from bckm.kernels import missing
 from tests.support import numpy_passes
 from tests.support.device_problems import check_result, device_problem
 from tests.support.looks import drawn_labeling, drawn_question, same
@@ -191,82 +193,172 @@ def test_a_look_that_brought_rows_may_be_the_last():
     assert np.array_equal(holder.count(labeling), answer.counts)
 
 
+class Gaps:
+    """What rows cost more in other clusters than in their own, at a question."""
+
+    def __init__(self, X, question):
+        points = question.frame.inside(X)
+        value = np.square(points[:, None] - question.centers).sum(axis=2) - question.prices
+        self.X, self.own = X, value.argmin(axis=1)
+        self.gap = value - value.min(axis=1)[:, None]
+        self.size = np.bincount(self.own, minlength=question.k)
+
+    def rows_within(self, limit):
+        """How many rows of each pair cost at most so much, (k, k)."""
+        k = len(limit)
+        return np.stack([(self.gap <= limit[a])[self.own == a].sum(axis=0) for a in range(k)])
+
+    def check(self, moves, limit):
+        """All moves up to limits of pairs are told, and no others."""
+        near = self.gap <= limit[self.own]
+        near[np.arange(len(near)), self.own] = False
+        row, cluster = np.nonzero(near)
+        number = moves.number[moves.place]
+        order = np.lexsort((moves.cluster, number))
+        assert np.array_equal(number[order], row)
+        assert np.array_equal(moves.cluster[order], cluster)
+        np.testing.assert_allclose(moves.cost[order], self.gap[row, cluster], 1e-9, 1e-12)
+        assert np.array_equal(moves.number, np.unique(row))
+        assert np.array_equal(moves.rows, self.X[moves.number])
+        assert np.array_equal(moves.label, self.own[moves.number])
+
+
 @pytest.mark.parametrize("chunk", [2**24, 1000])
-def test_rows_are_counted_and_listed_by_what_they_cost_more(chunk, monkeypatch):
-    """Counts of each pair and bin, and all moves up to limits: none is missing."""
+def test_limits_have_as_many_rows_as_were_asked_for(chunk, monkeypatch):
+    monkeypatch.setattr(gpu, "CHUNK", chunk)
+    X, rng = rows_of("blobs"), np.random.default_rng(0)
+    question, apart = drawn_question(X, 11), ~np.eye(11, dtype=bool)
+    holder, gaps = gpu_holder(DeviceArray(X)), Gaps(X, question)
+    holder.look(question)
+    goal = np.ceil(1.2 * gaps.size[:, None] * rng.random((11, 11)) ** 3 + 1e-9)
+    limit = holder.limits(goal, shorter=False)
+    there = apart & (goal <= gaps.size[:, None])
+    assert np.isinf(limit[~there]).all()
+    assert (apart & ~there).any()
+    # rounding may leave the last of them out, or let the next one in
+    fewer, more = (gaps.rows_within(limit * (1 + away)) for away in (-1e-9, 1e-9))
+    assert (fewer < goal)[there].all()
+    assert (more >= goal)[there].all()
+    # or as many on the way by other clusters
+    short = holder.limits(goal, shorter=True)
+    by_one = (limit[:, :, None] + limit[None]).min(axis=1)
+    shortest = np.where(apart, limit, 0.0)
+    for by in range(11):
+        shortest = np.minimum(shortest, shortest[:, by, None] + shortest[by])
+    rounding = 1e-12 * limit[there].max()
+    assert (short <= np.minimum(limit, by_one) + rounding)[apart].all()
+    assert (short >= shortest - rounding)[apart].all()
+    assert (short < 0.9 * limit)[there].any()
+    assert np.isinf(np.diag(short)).all()
+
+
+@pytest.mark.parametrize("chunk", [2**24, 1000])
+def test_all_moves_within_limits_are_told(chunk, monkeypatch):
+    """None is missing, and only their rows cross the bus."""
     monkeypatch.setattr(gpu, "CHUNK", chunk)
     X, rng = rows_of("blobs"), np.random.default_rng(0)
     question = drawn_question(X, 11)
-    holder = gpu_holder(DeviceArray(X))
-    answer = holder.look(replace(question, draw=0))
-    points = question.frame.inside(X)
-    value = np.square(points[:, None] - question.centers).sum(axis=2) - question.prices
-    own = value.argmin(axis=1)
-    other = others_of(question.centers, question.prices, question.centers)
-    gap = np.take_along_axis(value - value.min(axis=1)[:, None], other[own].astype(int), axis=1)
-    top = top_of(question.centers, question.prices, answer.farthest, other)
-    assert gap.max() <= top
-    shift = np.where(rng.random(other.shape) < 0.5, 0.1 * top * rng.random(other.shape), 0.0)
-    gaps = GapCounts(other, holder.gaps(question, other, shift, top), shift, top)
-    ends = np.insert(gaps.ends, 0, -np.inf)
-    for a in range(11):
-        for j in range(10):
-            expected = np.histogram(gap[own == a, j] - shift[a, j], ends)[0]
-            assert np.abs(gaps.count[a, j] - expected).sum() <= 2  # at an end
-            held = np.flatnonzero(gaps.count[a, j])
-            assert held.size == 0 or gaps.first()[a, j] <= gap[own == a, j].min() * (1 + 1e-6)
-    limit = np.quantile(gap, 0.01) * rng.random(other.shape)
-    moves = holder.moves(question, gaps, limit)
-    row, j = np.nonzero(gap <= limit[own])
-    assert np.array_equal(moves.of, row)
-    assert np.array_equal(moves.cluster, other[own[row], j])
-    assert np.array_equal(moves.number, np.unique(row))
-    assert np.array_equal(moves.label, own[moves.number])
-    assert np.array_equal(moves.rows, X[moves.number])
-    np.testing.assert_allclose(moves.cost, gap[row, j], rtol=1e-9, atol=1e-12)
+    holder, gaps = gpu_holder(DeviceArray(X)), Gaps(X, question)
+    holder.look(question)
+    holder.limits(np.ones((11, 11)), shorter=False)
+    limit = np.quantile(gaps.gap, 0.15) * rng.uniform(-0.3, 1, (11, 11))
+    limit[3] = -1.0
+    np.fill_diagonal(limit, np.inf)
+    crossed, received = holder._passes.crossed, holder.received
+    moves = holder.moves(limit)
+    gaps.check(moves, limit)
+    assert 0 < moves.number.size < moves.place.size
+    assert moves.number.size < 0.5 * len(X)
+    assert holder._passes.crossed - crossed == moves.number.size
+    assert holder.received - received == moves.nbytes
+    none = holder.moves(np.full((11, 11), -1.0))
+    assert none.number.size == none.place.size == 0
 
 
-def test_a_look_tells_which_rows_it_moved():
-    X = rows_of("blobs")
+def test_pairs_are_those_of_the_last_look():
+    X, goal = rows_of("blobs"), np.full((11, 11), 5.0)
     question, holder = drawn_question(X, 11), gpu_holder(DeviceArray(X))
-    holder.look(replace(question, draw=0))
-    before = holder._last.label[0].hidden.copy()
-    assert holder.moved().pair.size == 0
-    went = 0.3 * np.random.default_rng(0).normal(size=11)
-    holder.look(replace(question, prices=question.prices + went, draw=1))
-    after = holder._last.label[0].hidden
-    pairs = np.bincount(before * 11 + after, minlength=121)
-    pairs[:: 11 + 1] = 0
-    flow = holder.moved()
-    assert np.array_equal(flow.pair, np.flatnonzero(pairs))
-    assert np.array_equal(flow.rows, pairs[flow.pair])
-    assert flow.rows.sum() > 10
+    for price in (question.prices, 0.5 * question.prices):
+        question = replace(question, prices=price, draw=question.draw + 1)
+        holder.look(question)
+        limit = (1 + 1e-12) * holder.limits(goal, shorter=False)
+        Gaps(X, question).check(holder.moves(limit), limit)
 
 
-def test_what_looks_have_moved_is_learned(monkeypatch):
-    """Shares below one go into the next model, and pairs that were met into the next counts."""
-    shares, met = [], []
-    table, others = GapCounts.table, looking.others_of
+def test_pairs_know_the_sums_of_all_rows_and_which_moved(monkeypatch):
+    """In chunks, too: what looks at the same centers have moved adds up, and begins anew."""
+    monkeypatch.setattr(gpu, "CHUNK", 1000)
+    told, pairs = [], numpy_passes.CupyPasses.pairs
 
-    def watched(self, many, prices, units, threads, share=None):
-        shares.append(1.0 if share is None else share.min())
-        return table(self, many, prices, units, threads, share)
+    def watched(self, tally, met):
+        told.append((tally, met))
+        return pairs(self, tally, met)
 
-    def chosen(*args):
-        met.append(args[-1].pair.size)
-        return others(*args)
+    monkeypatch.setattr(numpy_passes.CupyPasses, "pairs", watched)
+    X, rng = rows_of("blobs"), np.random.default_rng(0)
+    question, holder = drawn_question(X, 11), gpu_holder(DeviceArray(X))
+    own, moved = [], np.zeros(121, int)
+    for draw in range(3):
+        went = 0.3 * np.abs(question.prices).max() * rng.normal(size=11)
+        question = replace(question, prices=question.prices + went, draw=draw)
+        answer = holder.look(question)
+        own.append(Gaps(X, question).own)
+        if draw:
+            moved += np.bincount(11 * own[-2] + own[-1], minlength=121)
+        holder.limits(np.ones((11, 11)), shorter=True)
+    moved[::12] = 0
+    assert moved.sum() > 100
+    tally, met = told[-1]
+    assert told[0][1] is None
+    assert np.array_equal(np.ravel(met), moved)
+    assert np.array_equal(tally.counts, answer.counts)
+    assert np.array_equal(tally.high, answer.high)
+    assert np.array_equal(tally.farthest, answer.farthest)
+    holder.look(drawn_question(X, 11, seed=1))
+    holder.limits(np.ones((11, 11)), shorter=True)
+    assert told[-1][1] is None
 
-    monkeypatch.setattr(gap_counts, "OTHERS", 14)
-    monkeypatch.setattr(attempt, "FAR", 1.0)  # no sample is asked: there is a way to go
-    monkeypatch.setattr(GapCounts, "table", watched)
-    monkeypatch.setattr(looking, "others_of", chosen)
-    X = rows_of("blobs", d=5, n=15_000)
-    rules = bckm.Constraints(size_min=750, size_max=750)
-    result = bckm.assign_to(DeviceArray(X), X[:20], rules)
+
+@pytest.mark.parametrize("chunk", [2**24, 1000])
+def test_rows_that_lead_to_prices_are_drawn_once(chunk, monkeypatch):
+    """Where all of them are not too many: those; else as many for few clusters as for some."""
+    monkeypatch.setattr(gpu, "CHUNK", chunk)
+    X = rows_of("blobs", dtype=np.float32)
+    assert np.array_equal(gpu_holder(DeviceArray(X)).soft_rows(9).rows, X)
+    monkeypatch.setattr(gpu, "SOFT", 1000)
+    monkeypatch.setattr(gpu, "SOFT_EACH", 100)
+    monkeypatch.setattr(gpu, "PAIRS", 900)
+    holder = gpu_holder(DeviceArray(X))
+    few, number = holder.soft_rows(9), np.arange(len(X))
+    expected = X[sampled(number, 1000 / len(X), gpu.SOFT_SEED)]
+    assert np.array_equal(few.rows, expected)
+    assert few.size == len(expected)
+    assert holder.soft_rows(10) is few
+    assert holder.soft_rows(30).size > 2 * few.size
+    assert holder.soft_rows(31) is None
+    assert holder._passes.crossed == 0
+
+
+def test_steps_learn_what_some_rows_have_above_their_share(monkeypatch):
+    """The first step knows nothing; the later ones ask the rows for what the last one has left."""
+    lessons, lead = [], SoftPrices.lead
+
+    def watched(self, prices, lesson, deadline):
+        lessons.append((self.rows.size, lesson))
+        return lead(self, prices, lesson, deadline)
+
+    monkeypatch.setattr(gpu, "SOFT", 2000)
+    monkeypatch.setattr(SoftPrices, "lead", watched)
+    X = rows_of("blobs", d=5, n=20_000)
+    rules = bckm.Constraints(size_min=2000, size_max=2000)
+    result = bckm.kmeans(DeviceArray(X), 10, rules, random_state=0, n_init=1, max_iter=4)
+    assert (result.sizes == 2000).all()
     assert result.gap <= 1e-9
-    assert shares[0] == 1
-    assert min(shares) < 1
-    assert max(met) > 0
+    assert len(lessons) >= 3
+    assert not lessons[0][1].any()
+    for size, lesson in lessons[1:]:
+        assert 1800 < size < 2200
+        assert 0 < np.abs(lesson).sum() < 0.3 * size
 
 
 def test_a_row_at_a_border_is_not_left_to_rounding():
@@ -283,13 +375,52 @@ def test_a_row_at_a_border_is_not_left_to_rounding():
     assert not holder.tied(1e-9)
 
 
-@pytest.mark.parametrize("room", [0, 40, 400])
+@pytest.mark.skipif(missing != "", reason="without kernels")
+@pytest.mark.parametrize("room", [0, 10, 150])
 def test_moves_that_are_too_many_are_asked_for_again(room, monkeypatch):
     """Fewer at a time, or by the way of all holders: proven in any case."""
     monkeypatch.setattr(numpy_passes.CupyPasses, "room", room)
+    asked, moves = [], gpu.GpuHolder.moves
+
+    def watched(self, limit):
+        found = moves(self, limit)
+        asked.append((self._last, limit, found))
+        return found
+
+    monkeypatch.setattr(gpu.GpuHolder, "moves", watched)
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(9000, 4)) + 6 * rng.integers(4, size=(9000, 1))).astype(np.float32)
     rules = bckm.Constraints(size_min=750, size_max=750)
     result = bckm.assign_to(DeviceArray(X), X[::750].astype(float), rules)
     assert (result.sizes == 750).all()
     assert result.gap <= 1e-9
+    (look, limit, found), (next_look, less, _), *_ = asked
+    assert found is None
+    assert next_look is look
+    assert (less <= limit).all()
+    assert (less < limit).any()
+    told = [found for _, _, found in asked if found is not None and found.place.size]
+    assert bool(told) == (room == 150)
+    assert all(found.place.size <= room for found in told)
+
+
+@pytest.mark.skipif(missing != "", reason="without kernels")
+def test_pairs_that_paths_need_are_asked_for(monkeypatch):
+    """Few moves are listed at first, and more of some pairs until all sizes are right."""
+    asked, moves = [], gpu.GpuHolder.moves
+
+    def watched(self, limit):
+        asked.append((limit >= 0).mean())
+        return moves(self, limit)
+
+    monkeypatch.setattr(row_moves, "EACH", 1.0)
+    monkeypatch.setattr(row_moves, "PER_WRONG", 0.05)
+    monkeypatch.setattr(gpu.GpuHolder, "moves", watched)
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(3000, 4)) + 30 * rng.integers(4, size=(3000, 1))).astype(np.float32)
+    rules = bckm.Constraints(size_min=250, size_max=250)
+    result = bckm.assign_to(DeviceArray(X), X[::250].astype(float), rules)
+    assert (result.sizes == 250).all()
+    assert result.gap <= 1e-9
+    assert asked[0] == 1
+    assert 0 < min(asked) < 0.5

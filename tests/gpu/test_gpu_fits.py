@@ -89,6 +89,23 @@ def test_wide_and_many(d, k):
     assert result.gap <= 1e-9
 
 
+@pytest.mark.parametrize(("k", "room"), [(20, 0.0), (20, 0.1), (200, 0.1)])
+def test_groups_far_apart_and_clusters_that_are_empty_at_first(k, room):
+    """Rows that lead to prices, moves within groups, and more of pairs between them."""
+    n, rng = 100_003, np.random.default_rng(k)
+    group = rng.choice(9, n, p=rng.dirichlet(np.ones(9)))
+    X = (30 * rng.normal(size=(9, 6))[group] + rng.normal(size=(n, 6))).astype(np.float32)
+    centers = X[rng.choice(n, k, replace=False)].astype(np.float64)
+    centers[-2:] = np.add.outer([10.0, 100.0], X.max(axis=0))
+    least, most = int(n / k * (1 - room)), int(n / k * (1 + room)) + 1
+    rules = bckm.Constraints(size_min=least, size_max=most)
+    result = bckm.assign_to(cp.asarray(X), centers, rules)
+    sizes = np.bincount(result.labels.get(), minlength=k)
+    assert least <= sizes.min() <= sizes.max() <= most
+    assert result.gap <= 1e-9
+    assert result.assignment_status is bckm.Status.OPTIMAL
+
+
 @pytest.mark.parametrize("share", [0.3, 0.999])
 def test_masses_of_copies(share):
     """Most rows are one: sizes divide its samples among clusters by their numbers."""

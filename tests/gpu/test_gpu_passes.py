@@ -8,7 +8,7 @@ import pytest
 
 from bckm._core.rounding import UNIT
 from bckm.blocks import look, whole_sums
-from bckm.blocks.gap_counts import GapCounts, others_of, top_of
+from bckm.blocks.gpu import cupy_pairs, cupy_soft
 from bckm.blocks.gpu.cupy_passes import CupyPasses
 from bckm.blocks.survey import survey
 from tests.support import numpy_passes
@@ -237,77 +237,398 @@ def test_other_types_are_read_chunk_by_chunk():
     assert CupyPasses(columns, X.dtype).plain(columns[3:9], X.dtype).flags.c_contiguous
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("d", [1, 5, 16, 65])
-def test_moves(d, kind):
-    """Moves up to limits of pairs, as in NumPy, or a few more; in order, at the same cost."""
-    X, k = rows_of(20_011, d, kind, np.float64, seed=d), 23
-    question = drawn_question(X, k, seed=d)
-    passes, rows, label, _ = seen_by(X, question)
+def twin_of(X, question, label, slack):
+    """The same in plain NumPy: passes that were asked, rows, labels and slacks."""
     plain = numpy_passes.CupyPasses(numpy_passes.DeviceArray(X), X.dtype)
     plain.ask(question, X.dtype)
-    other = others_of(question.centers, question.prices, question.centers)
-    top = top_of(question.centers, question.prices, passes.tally(rows, label).farthest, other)
-    rng = np.random.default_rng(d)
-    limit = 0.01 * top * rng.uniform(-0.3, 1, other.shape)
-    limit[0, 0] = np.inf
-    counts = passes.counted(label, k)
-    gaps = GapCounts(
-        other,
-        np.zeros((1, 1, 1), np.uint32),
-        0.001 * top * rng.uniform(-1, 1, other.shape).clip(0),
-        top,
-    )
-    found = passes.moves(rows, label, counts, gaps, limit)
-    hidden = numpy_passes.DeviceArray(label.get())
-    expected = plain.moves(numpy_passes.DeviceArray(X), hidden, counts, gaps, limit)
-    keys = [one[0] * 100 + one[1] for one in (found, expected)]
-    assert (np.diff(keys[0]) > 0).all()
-    assert np.setdiff1d(keys[1], keys[0]).size == 0
-    assert keys[0].size <= 10 + 1.1 * keys[1].size
-    _, a, b = np.intersect1d(*keys, return_indices=True)
-    np.testing.assert_allclose(found[2][a], expected[2][b], rtol=1e-6, atol=1e-12)
+    return plain, *(numpy_passes.DeviceArray(one) for one in (X, label.get(), slack.get()))
+
+
+def check_told(told, n, k):
+    """Moves are in the order of rows and clusters, each of them once; returned are its numbers."""
+    index, place, cluster, cost = told
+    assert (np.diff(index) > 0).all()
+    assert index.size == 0 or (index[0] >= 0 and index[-1] < n)
+    keys = index[place] * k + cluster
+    assert (np.diff(keys) > 0).all()
+    assert cost.shape == keys.shape
+    assert (cost >= 0).all()
+    return keys
+
+
+def in_pairs(X, question, cuts=(), met=None):
+    """What rows cost more in others, on the device and in NumPy, in chunks."""
+    passes, rows, label, slack = seen_by(X, question)
+    plain, *hidden = twin_of(X, question, label, slack)
+    tally = passes.tally(rows, label)
+    found, expected = passes.pairs(tally, met), plain.pairs(tally, None)
+    expected.other = found.other
+    begin = 0
+    for end in (*cuts, len(X)):
+        part = slice(begin, end)
+        counts = passes.counted(label[part], question.k)
+        found.add(passes.plain(rows[part], X.dtype), label[part], counts)
+        expected.add(hidden[0][part], hidden[1][part], counts)
+        begin = end
+    return found, expected
+
+
+def drawn_goal(counts, shape, seed):
+    """How many rows of each pair: few, some, and more than there are."""
+    rng = np.random.default_rng(seed)
+    goal = np.ceil(0.3 * counts[:, None] * rng.random(shape) ** 2)
+    goal = np.where(rng.random(shape) < 0.2, 1.0, goal)
+    goal = np.where(rng.random(shape) < 0.1, counts[:, None] + 1.0, goal)
+    return np.maximum(goal, 1.0)
+
+
+def check_pairs(X, question, seed, cuts=(), smooth=False):
+    """Limits lie in the bins of the rows that were asked for; moves are those up to limits."""
+    k, d = question.k, X.shape[1]
+    found, expected = in_pairs(X, question, cuts)
+    other = found.other
+    assert (np.diff(other, axis=1) > 0).all()
+    assert (other != np.arange(k)[:, None]).all()
+    gap, own = (np.concatenate(one) for one in zip(*expected.chunks, strict=True))
+    goal = drawn_goal(np.bincount(own, minlength=k), other.shape, seed)
+    limit = found.limits(goal, shorter=False)
+    assert np.array_equal(found.limits(goal, shorter=False), limit)
+    exact = expected.limits(goal, shorter=False)
+    assert np.array_equal(np.isinf(limit), np.isinf(exact))
+    noise = (1e-5 if d <= 200 else 1e-4) * found._top
+    assert gap.max() <= found._top
+    some = np.isfinite(exact)
+    # two bins for each power of two: an end is at most 1.5 times the one before
+    assert (limit <= 1.5 * exact + 2 * noise)[some].all()
+    assert (limit >= exact / 1.5 - 2 * noise)[some].all()
+    asked = zip(range(k), other, limit, strict=True)
+    many = np.array([(gap[own == a][:, b] <= most).sum(axis=0) for a, b, most in asked])
+    assert (many >= 1)[some].all()
+    enough = some & (goal >= 32)
+    if smooth and enough.any():  # between the ends of a bin rows are taken to lie evenly
+        assert 0.5 <= np.median(many[enough] / goal[enough]) <= 2
+    check_shorter(found, goal, limit)
+    # moves
+    few = np.where(np.random.default_rng(seed).random(limit.shape) < 0.3, -1.0, limit)
+    few = np.where(some, few, -1.0)
+    for chunk, (chunk_gap, _) in enumerate(expected.chunks):
+        told = found.moves(chunk, few)
+        keys, n = check_told(told, len(chunk_gap), k), len(chunk_gap)
+        fewer, more = (
+            expected.moves(chunk, np.where(few >= 0, few + away, -1.0)) for away in (-noise, noise)
+        )
+        assert np.setdiff1d(check_told(fewer, n, k), keys).size == 0
+        assert np.setdiff1d(keys, check_told(more, n, k)).size == 0
+        if d <= 65:  # the limit that lists is higher by more than float32 is wrong by
+            same = check_told(expected.moves(chunk, few), n, k)
+            assert np.setdiff1d(same, keys).size == 0
+        _, a, b = np.intersect1d(keys, check_told(more, n, k), return_indices=True)
+        np.testing.assert_allclose(told[3][a], more[3][b], rtol=1e-6, atol=1e-11)
+    return found, goal, limit
+
+
+def check_shorter(found, goal, limit):
+    """At most the sum on the way by another cluster, and no less than the shortest way."""
+    k, noise = len(limit), cupy_pairs.NOISE * found._top  # which is added at the end
+
+    def table(values):
+        whole = np.full((k, k), np.inf)
+        np.put_along_axis(whole, found.other, values, axis=1)
+        return whole
+
+    direct, short = table(limit - noise), table(found.limits(goal, shorter=True) - noise)
+    shortest = np.where(np.eye(k, dtype=bool), 0.0, direct)
+    by_one = np.full((k, k), np.inf)
+    for by in range(k):
+        by_one = np.minimum(by_one, direct[:, by, None] + direct[by])
+        shortest = np.minimum(shortest, shortest[:, by, None] + shortest[by])
+    mine = np.zeros((k, k), bool)
+    np.put_along_axis(mine, found.other, values=True, axis=1)
+    rounding = 1e-9 * found._top
+    assert (short <= np.minimum(direct, by_one) + rounding)[mine].all()
+    assert (short >= shortest - rounding)[mine].all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("d", FEATURES)
-def test_counts_of_gaps(d, dtype):
-    """As in NumPy, but for rows at the ends of bins; the same however rows are cut into chunks."""
-    X = rows_of(30_011, d, "blobs", dtype, seed=d)
-    question = drawn_question(X, 23, seed=d)
+def test_pairs_of_any_features(d, dtype):
+    for kind in ("blobs", "uniform", "far"):
+        X = rows_of(9001 if d < 200 else 3001, d, kind, dtype, seed=d)
+        # where features are many, gaps of a pair are almost equal: in a bin or two
+        check_pairs(X, drawn_question(X, 23, seed=d), d, smooth=d <= 9)
+
+
+@pytest.mark.parametrize("k", [2, 3, 33, 300])
+def test_pairs_of_any_clusters(k):
+    for kind in KINDS:
+        X = rows_of(9001, 5, kind, np.float32, seed=k)
+        check_pairs(X, drawn_question(X, k, seed=k), k)
+
+
+@pytest.mark.parametrize("d", [64, 65, 200, 1024])
+def test_as_many_others_as_there_is_room_for(d):
+    """Bins and differences of all of them fit into the memory of a block, whatever the features."""
+    X = rows_of(3001, d, "blobs", np.float32)
+    found, *_ = check_pairs(X, drawn_question(X, 200), 0)
+    assert 16 <= found.other.shape[1] <= cupy_pairs.OTHERS
+
+
+def test_others_are_those_that_rows_have_met_and_the_nearest():
+    X, k = rows_of(9001, 5, "blobs", np.float32), 300
+    question = drawn_question(X, k)
     passes, rows, label, _ = seen_by(X, question)
-    centers, prices = question.centers, question.prices
-    farthest = passes.tally(rows, label).farthest
-    other = others_of(centers, prices, centers)
-    top = top_of(centers, prices, farthest, other)
-    counts = passes.counted(label, 23)
-    shift = 0.001 * top * np.random.default_rng(d).uniform(-1, 1, other.shape).clip(0)
-    found = passes.gaps(rows, label, counts, other, shift, top, None).get()
-    plain = numpy_passes.CupyPasses(numpy_passes.DeviceArray(X), X.dtype)
-    plain.ask(question, X.dtype)
-    hidden = [numpy_passes.DeviceArray(one) for one in (X, label.get())]
-    expected = plain.gaps(*hidden, counts, other, shift, top, None).get()
-    assert np.array_equal(found.sum(axis=2), expected.sum(axis=2))
-    apart = np.abs(found.astype(np.int64) - expected).sum()
-    assert apart <= 2 + 1e-3 * expected.sum()
-    both = None
-    for a, b in ((0, 7), (7, 20_000), (20_000, None)):
-        counts = passes.counted(label[a:b], 23)
-        both = passes.gaps(rows[a:b], label[a:b], counts, other, shift, top, both)
-    assert np.array_equal(both.get(), found)
+    met = np.zeros((k, k), np.uint32)
+    met[7, [3, 250]] = 2
+    met[299, 7] = 1
+    found, _ = in_pairs(X, question, met=cp.asarray(met))
+    plain, _ = in_pairs(X, question)
+    tally, centers = passes.tally(rows, label), question.centers
+    means = whole_sums.as_means(tally.high, tally.low, tally.counts)
+    means = np.where(tally.counts[:, None] > 0, means, centers)
+    cost = np.square(centers).sum(axis=1) - question.prices - 2 * means @ centers.T
+    np.fill_diagonal(cost, np.inf)
+    nearest = np.sort(np.argsort(cost, axis=1)[:, : plain.other.shape[1]], axis=1)
+    assert np.mean(plain.other == nearest) > 0.999  # float32 decides
+    assert np.isin([3, 250, 299], found.other[7]).all()
+    for a in (3, 250, 299):
+        assert 7 in found.other[a]
+    same = np.setdiff1d(np.arange(k), [3, 7, 250, 299])
+    assert np.array_equal(found.other[same], plain.other[same])
 
 
-@pytest.mark.parametrize("k", [60, 3000])
-def test_rows_that_moved_between_pairs(k):
-    """As in NumPy; of very many pairs nothing is told."""
-    before, after = np.random.default_rng(0).integers(0, k, (2, 5000)).astype(np.int32)
-    index = np.arange(0, 5000, 7, dtype=np.int32)
-    X = rows_of(5000, 2, "blobs", np.float32)
-    passes, *_ = seen_by(X, drawn_question(X, 3))
-    plain = numpy_passes.CupyPasses(numpy_passes.DeviceArray(X), X.dtype)
-    arrays = (before[index], after, index)
-    found = passes.flow(*map(cp.asarray, arrays), k)
-    expected = plain.flow(*map(numpy_passes.DeviceArray, arrays), k)
-    some = slice(0 if k == 3000 else None)
-    assert np.array_equal(found.pair, expected.pair[some])
-    assert np.array_equal(found.rows, expected.rows[some])
+@pytest.mark.parametrize("k", [11, 300])
+def test_rows_that_have_met(k):
+    X, rng = rows_of(5000, 2, "blobs", np.float32), np.random.default_rng(0)
+    passes, *_ = seen_by(X, drawn_question(X, k))
+    table, expected = None, np.zeros((k, k), int)
+    for n in (0, 700, 1):
+        label = rng.integers(k, size=5000).astype(np.int32)
+        index = np.sort(rng.choice(5000, n, replace=False)).astype(np.int32)
+        before = rng.integers(k, size=n).astype(np.int32)
+        table = passes.met(table, *(cp.asarray(one) for one in (before, label, index)))
+        np.add.at(expected, (before, label[index]), 1)
+        assert np.array_equal(table.get(), expected)
+
+
+def test_limits_of_pairs_do_not_depend_on_chunks():
+    """Nor moves, chunk by chunk."""
+    X = rows_of(50_021, 9, "blobs", np.float32)
+    question = drawn_question(X, 29)
+    one, _, limit = check_pairs(X, question, 0)
+    parts, _, same = check_pairs(X, question, 0, cuts=(1, 7000, 7001, 30_000))
+    assert np.array_equal(same, limit)
+    few = np.where(np.isfinite(limit), limit, -1.0)
+    whole = check_told(one.moves(0, few), len(X), question.k)
+    keys = [
+        check_told(parts.moves(chunk, few), len(X), question.k) + begin * question.k
+        for chunk, begin in enumerate((0, 1, 7000, 7001, 30_000))
+    ]
+    assert np.array_equal(np.concatenate(keys), whole)
+
+
+def test_moves_of_pairs_that_are_too_many_are_not_told(monkeypatch):
+    X = rows_of(5000, 3, "blobs", np.float32)
+    found, *_ = check_pairs(X, drawn_question(X, 11), 0)
+    limit = np.full(found.other.shape, np.inf)
+    keys = check_told(found.moves(0, limit), len(X), 11)
+    assert keys.size == 10 * len(X)
+    monkeypatch.setattr(cupy_pairs, "TOLD", keys.size)
+    assert np.array_equal(check_told(found.moves(0, limit), len(X), 11), keys)
+    monkeypatch.setattr(cupy_pairs, "TOLD", keys.size - 1)
+    assert found.moves(0, limit) is None
+
+
+@pytest.mark.parametrize("spread", [1e4, 1e6])
+def test_pairs_that_are_not_asked_for_are_not_told(spread):
+    """However far centers are: no limit of -1 becomes one that is not negative."""
+    X = rows_of(3000, 3, "blobs", np.float32)
+    question = drawn_question(X, 11)
+    centers = question.centers.copy()
+    centers[-1] += spread
+    found, _ = in_pairs(X, replace(question, centers=centers))
+    assert found.moves(0, np.full((11, 10), -1.0))[1].size == 0
+
+
+# ---- rows that lead to prices ----
+
+BEST, LEAST_SHARE, WIDEST = 8, 1e-3, 12.0  # as in soft.cu
+
+
+def values_of(X, question):
+    """|c|^2 - 2 x c - price of each row and cluster."""
+    points, centers = question.frame.inside(X), question.centers
+    return np.square(centers).sum(axis=1) - question.prices - 2 * points @ centers.T
+
+
+def listed_of(soft, n, k):
+    """Values of the clusters that are listed, infinite elsewhere; and where those of parts are."""
+    value, cluster = soft._value.get(), soft._cluster.get().astype(int)
+    listed, of_part = np.full((n, k), np.inf), np.zeros((n, k), bool)
+    for lane, (those, at) in enumerate(zip(value, cluster, strict=True)):
+        row = np.flatnonzero(those < 1e38)
+        listed[row, at[row]] = those[row]
+        of_part[row, at[row]] |= lane >= cupy_soft.LANES
+    return listed, of_part
+
+
+class Spread:
+    """Rows shared among the clusters that are listed, in NumPy; `value` (n, k) at some prices."""
+
+    def __init__(self, value, of_part, temperature):
+        k = value.shape[1]
+        order = np.sort(value, axis=1)
+        far = (value - order[:, :1]) / temperature
+        top = value <= order[:, min(BEST, k) - 1 :][:, :1]
+        share = np.where((top | of_part) & (far < WIDEST), np.exp(-np.minimum(far, 50)), 0.0)
+        total = share.sum(axis=1)
+        share /= total[:, None]
+        self.soft = float((order[:, 0] - temperature * np.log(total)).sum())
+        self.hard, self.shared = float(order[:, 0].sum()), share.sum(axis=0)
+        self.units = np.bincount(value.argmin(axis=1), minlength=k)
+        joined = np.where(top & (share >= LEAST_SHARE), share, 0.0)
+        edge, others = joined.T @ joined, np.zeros((k, k))
+        rest = np.where(~top & (share >= LEAST_SHARE), share * (1 - share), 0.0)
+        np.add.at(others, value.argmin(axis=1), rest)
+        self.edge = (edge + others + others.T) / temperature
+        np.fill_diagonal(self.edge, 0.0)
+
+
+SHAPES = ((3, 2), (16, 8), (5, 9), (1, 40), (16, 100), (7, 160), (8, 161), (130, 300), (64, 1000))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("d", "k"), SHAPES)
+def test_listed_clusters(d, k, dtype):
+    """The best one, and the best of each part, are listed; no value is wrong."""
+    n = max(3001, k)
+    X = rows_of(n, d, "uniform", dtype, seed=k)
+    question = drawn_question(X, k, seed=k)
+    passes, rows, _, _ = seen_by(X, question)
+    half = n // 2
+    soft = passes.soft_rows([(rows[:half], np.arange(half)), (rows[half:], np.arange(n - half))])
+    assert soft.size == n
+    listing = soft.list(question)
+    value, (listed, _) = values_of(X, question), listed_of(soft, n, k)
+    noise = 1e-6 + 1e-5 * np.abs(value).max()
+    ok = np.isfinite(listed)
+    assert np.abs(listed - value)[ok].max() <= noise
+    best = np.sort(value, axis=1)
+    assert np.abs(listed.min(axis=1) - best[:, 0]).max() <= noise
+    order = cupy_soft.parts_of(question.centers)
+    assert np.array_equal(np.sort(order), np.arange(k))
+    for begin in range(0, k, cupy_soft.part_of(k)):
+        part = order[begin : begin + cupy_soft.part_of(k)]
+        here = listed[:, part].min(axis=1)
+        assert np.abs(here - value[:, part].min(axis=1)).max() <= noise
+    few = slice(None, None, max(1, n // cupy_soft.SOME))
+    assert np.abs(listing.gaps - (best[few, 1] - best[few, 0])).max() <= 2 * noise
+    # so are the second best, and most of the third; what is not listed costs more than `reach`
+    known = np.take_along_axis(ok, np.argsort(value, axis=1)[:, 1:3], axis=1).mean(axis=0)
+    assert known[0] > 0.999
+    assert known[-1] > 0.8
+    unlisted = np.where(ok, np.inf, value).min(axis=1) - best[:, 0]
+    assert np.median(unlisted) >= listing.reach - 2 * noise
+    share = ok[:: max(1, n // cupy_soft.FEW)].mean(axis=0)
+    np.testing.assert_allclose(listing.known, share, atol=1e-9)  # each row counts once
+    again = soft.list(question)
+    assert np.array_equal(again.gaps, listing.gaps)
+    assert again.reach == listing.reach
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("d", "k"), SHAPES)
+def test_softened_dual_and_steps(d, k, dtype):
+    """Sums, curvature and steps as in NumPy, from the same lists; the same bits when repeated."""
+    n, rng = max(5003, k), np.random.default_rng(k)
+    X = rows_of(n, d, "uniform", dtype, seed=k)
+    question = drawn_question(X, k, seed=k)
+    passes, rows, _, _ = seen_by(X, question)
+    soft = passes.soft_rows([(rows, np.arange(n))])
+    temperature = float(np.quantile(soft.list(question).gaps, 0.2))
+    prices = question.prices + temperature * rng.normal(size=k)
+    listed, of_part = listed_of(soft, n, k)
+    value = listed - (prices - question.prices).astype(np.float32)
+    found = soft.soften(prices, temperature)
+    # no row is left out of the curvature: fewer than would be enough lie near borders
+    assert n < cupy_soft.BORDERING
+    heats = temperature * cupy_soft.HOTTER ** np.arange(cupy_soft.HEATS)
+    spreads = [Spread(value, of_part, one) for one in heats]
+    expected = spreads[0]
+    scale = float(np.abs(value[np.isfinite(value)]).max()) * n
+    assert abs(found.soft - expected.soft) <= 1e-5 * scale
+    assert abs(found.hard - expected.hard) <= 1e-5 * scale
+    np.testing.assert_allclose(found.shared, expected.shared, rtol=1e-3, atol=1e-4 * n)
+    assert abs(found.shared.sum() - n) <= 1e-6 * n
+    assert found.units.sum() == n
+    assert np.abs(found.units - expected.units).sum() <= 2 + 1e-3 * n  # at a border
+    # the most of all temperatures, since few rows that lie near a border do not tell enough
+    curvature = np.maximum.reduce([one.edge for one in spreads])
+    weight = found._weight.get().astype(np.float64)
+    assert np.array_equal(weight, weight.T)
+    assert np.abs(weight - curvature).max() <= 1e-3 * curvature.max()
+    # a step, and how much of the gradient a move takes
+    gradient, active = rng.normal(size=k), rng.random(k) < 0.9
+    active[:2] = True
+    degree, here = weight.sum(axis=1), np.flatnonzero(active)
+    for damping in (1e-3, 1.0):
+        matrix = np.diag(degree + damping * (degree + degree.mean())) - weight
+        step = np.zeros(k)
+        step[here] = np.linalg.solve(matrix[np.ix_(here, here)], gradient[here])
+        mine = found.step(gradient, active, damping)
+        if k <= cupy_soft.DIRECTLY:
+            assert np.abs(mine - step).max() <= 1e-9 * np.abs(step).max()
+        assert not mine[~active].any()
+        left, all_of_it = (
+            np.sqrt((np.square(one) / np.diag(matrix))[here].sum())
+            for one in (matrix @ mine - gradient, gradient)
+        )
+        assert left <= 2 * cupy_soft.ACCURACY * all_of_it
+        assert np.array_equal(found.step(gradient, active, damping), mine)
+    pulled = degree * step - weight @ step
+    assert np.abs(found.pull(step) - pulled).max() <= 1e-9 * np.abs(degree * step).max()
+    again = soft.soften(prices, temperature)
+    assert (again.soft, again.hard) == (found.soft, found.hard)
+    assert np.array_equal(again.shared, found.shared)
+    assert np.array_equal(again.units, found.units)
+    assert bool((again._weight == found._weight).all())
+
+
+@pytest.mark.parametrize("k", [5, 200])
+def test_no_step_where_no_row_is_near_a_border(k):
+    """Each row is at a center, and others are far: nothing is known of the curvature."""
+    X = np.repeat(np.arange(k, dtype=np.float32)[:, None], 20, axis=0)
+    question = replace(drawn_question(X, k), prices=np.zeros(k))
+    question = replace(question, centers=question.frame.inside(X[::20]))
+    passes, rows, _, _ = seen_by(X, question)
+    soft = passes.soft_rows([(rows, np.arange(len(X)))])
+    soft.list(question)
+    found = soft.soften(question.prices, 1e-30)
+    assert np.array_equal(found.units, np.full(k, 20))
+    assert np.array_equal(found.shared, np.full(k, 20))
+    assert found.step(np.ones(k), np.ones(k, bool), 1e-3) is None
+
+
+@pytest.mark.parametrize("k", [40, 300])
+def test_one_of_many_rows_tells_of_borders(k, monkeypatch):
+    """Of rows near borders some are enough: the curvature is about the same."""
+    X = rows_of(200_003, 5, "uniform", np.float32)
+    question = drawn_question(X, k)
+    passes, rows, _, _ = seen_by(X, question)
+    soft = passes.soft_rows([(rows, np.arange(len(X)))])
+    temperature = float(np.quantile(soft.list(question).gaps, 0.5))
+    some = soft.soften(question.prices, temperature)
+    monkeypatch.setattr(cupy_soft, "BORDERING", 2**30)
+    all_rows = soft.soften(question.prices, temperature)
+    assert some.soft == all_rows.soft
+    assert np.array_equal(some.shared, all_rows.shared)
+    mine, whole = some._weight.get(), all_rows._weight.get()
+    assert not np.array_equal(mine, whole)
+    much = whole > 0.1 * whole.max()
+    assert 0.8 < np.median(mine[much] / whole[much]) < 1.25
+
+
+def test_rows_that_lead_to_prices_are_those_of_their_chunks():
+    X = rows_of(3000, 4, "blobs", np.float64)
+    passes, rows, _, _ = seen_by(X, drawn_question(X, 5))
+    parts = [(rows[:1000], np.array([0, 7, 999])), (rows[1000:], np.array([3, 1999]))]
+    assert np.array_equal(passes.soft_rows(parts)._rows.get(), X[[0, 7, 999, 1003, 2999]])

@@ -8,7 +8,6 @@ import pytest
 
 import bckm
 from bckm.blocks.borders import bin_ends
-from bckm.blocks.gap_counts import GapCounts, others_of
 from bckm.blocks.gpu.cupy_passes import CupyPasses
 from tests.gpu.test_gpu_passes import check_best
 from tests.support.device_problems import check_result, device_problem
@@ -33,17 +32,13 @@ def test_every_kernel(d, dtype):
     assert passes.slacks(label, slack, 11).sum() <= len(X)
     depth = np.full(11, bin_ends()[-1])
     assert passes.bordering(rows, label, slack, 5, depth, 0)[0].size <= len(X)
-    other, counts = (
-        others_of(question.centers, question.prices, question.centers),
-        passes.counted(label, 11),
-    )
-    assert (
-        passes.gaps(rows, label, counts, other, 0 * other.astype(float), 1e3, None).sum()
-        == len(X) * other.shape[1]
-    )
-    limit = np.full(other.shape, 1.0)
-    gaps = GapCounts(other, np.zeros((1, 1, 1), np.uint32), 0 * limit, 1e3)
-    assert passes.moves(rows, label, counts, gaps, limit)[0].size <= 11 * len(X)
+    pairs = passes.pairs(passes.tally(rows, label), None)
+    for part in (slice(0, 300), slice(300, None)):
+        pairs.add(passes.plain(rows[part], X.dtype), label[part], passes.counted(label[part], 11))
+    limit = pairs.limits(np.full((11, 10), 3.0), shorter=True)
+    assert (limit > 0).all()
+    for chunk in (0, 1):
+        assert 0 < pairs.moves(chunk, limit)[1].size <= 10 * len(X)
     went = 0.1 * np.random.default_rng(d).normal(size=11)
     question = replace(question, prices=question.prices + went)
     passes.ask(question, X.dtype)
@@ -51,13 +46,36 @@ def test_every_kernel(d, dtype):
     check_best(X, question, label, slack)
     if len(index):
         assert passes.moved(rows, label, index, before).counts.sum() == 0
-        assert passes.flow(before, label, index, 11).rows.sum() == len(index)
+        met = passes.met(None, before, label, index)
+        assert int(met.sum()) == len(index)
+        assert passes.pairs(passes.tally(rows, label), met).other.shape == (11, 10)
     assert passes.counted(label, 11).sum() == len(X)
     assert passes.sampled(rows, 5, 0.3, 1).size < len(X)
     assert passes.within(slack, 1e30).size <= len(X)
     found = passes.empty(rows, X.dtype, 11)
     passes.distances(rows, question.centers, found)
     assert bool(cp.isfinite(found).all())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("d", "k"), [(1, 2), (3, 11), (17, 33), (65, 161), (130, 300)])
+def test_every_kernel_of_rows_that_lead_to_prices(d, k, dtype):
+    """Steps by elimination, and by conjugate gradients where clusters are many."""
+    X = np.ascontiguousarray(drawn_rows(0, 777, d, "uniform", d), dtype)
+    question, rows = drawn_question(X, k, seed=d), cp.asarray(X)
+    soft = CupyPasses(rows, X.dtype).soft_rows([(rows[:500], np.arange(0, 500, 2))])
+    assert soft.size == 250
+    listing = soft.list(question)
+    assert (listing.gaps >= 0).all()
+    assert listing.reach >= 0
+    found = soft.soften(question.prices, float(np.quantile(listing.gaps, 0.3)))
+    assert abs(found.shared.sum() - 250) < 1e-3
+    assert found.units.sum() == 250
+    assert found.soft <= found.hard
+    gradient = found.shared - 250 / k
+    step = found.step(gradient, np.ones(k, bool), 1e-3)
+    assert gradient @ step > 0
+    assert step @ found.pull(step) >= 0
 
 
 @pytest.mark.parametrize("seed", [2, 3, 5, 7])

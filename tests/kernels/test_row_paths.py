@@ -33,8 +33,8 @@ class Case:
         return len(self.centers)
 
     def paths(self, limit):
-        """Paths, and the limits of all clusters, (k,)."""
-        counts, limits = np.bincount(self.label, minlength=self.k), np.full(self.k, limit)
+        """Paths, and the limits of all pairs, (k, k)."""
+        counts, limits = np.bincount(self.label, minlength=self.k), np.full((self.k, self.k), limit)
         bounds = (counts, self.lower, self.upper)
         return native.RowPaths(self.centers, self.prices, *bounds, limits), limits
 
@@ -46,16 +46,16 @@ class Case:
         paths.add_moves(place, cluster.astype(np.int32), self.gap[row, cluster])
 
     def near(self, limits):
-        """Which moves cost at most the limits of the clusters where they begin."""
-        return self.gap <= limits[self.label][:, None]
+        """Which moves cost at most the limits of their pairs."""
+        return self.gap <= limits[self.label]
 
     def raised(self, limits, asked, more):
         """Limits that let so many moves more through where they were asked for."""
         out = limits.copy()
-        for a in np.flatnonzero(asked):
-            gaps = np.sort(np.delete(self.gap[self.label == a], a, axis=1), axis=None)
-            beyond = gaps[gaps > limits[a]]
-            out[a] = beyond[more - 1] if beyond.size >= more else np.inf
+        for a, b in np.argwhere(asked):
+            gaps = np.sort(self.gap[self.label == a, b])
+            beyond = gaps[gaps > limits[a, b]]
+            out[a, b] = beyond[more - 1] if beyond.size >= more else np.inf
         return out
 
     def settled(self, limit, more, *, again=True):
@@ -207,11 +207,11 @@ def test_what_does_not_fit_is_refused():
             paths.add_moves(np.array([place]), np.array([1], np.int32), np.zeros(1))
     with pytest.raises(ValueError, match="clusters that there are"):
         paths.add_moves(row, np.array([-1], np.int32), np.zeros(1))
-    with pytest.raises(ValueError, match="one limit per cluster"):
-        paths.raise_limits(np.ones(2))
-    bounds, limits = (case.lower, case.upper), np.ones(3)
+    with pytest.raises(ValueError, match="one limit per pair"):
+        paths.raise_limits(np.ones((2, 3)))
+    bounds, limits = (case.lower, case.upper), np.ones((3, 3))
     with pytest.raises(ValueError, match="one size and two bounds"):
         native.RowPaths(case.centers, case.prices, row, *bounds, limits)
     sizes = (np.array([20, 0, 0]), *bounds)
-    with pytest.raises(ValueError, match="one limit per cluster"):
+    with pytest.raises(ValueError, match="one limit per pair"):
         native.RowPaths(case.centers, case.prices, *sizes, limits[:2])

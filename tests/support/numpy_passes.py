@@ -17,13 +17,11 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import Drawn, levels
-from bckm.blocks.gap_counts import BINS as BINS_OF_GAPS
-from bckm.blocks.gap_counts import Flow, GapCounts
-from bckm.blocks.gap_counts import bin_of as gap_bin
 from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.look import as_float32_below, best_labels, scan
 from bckm.blocks.question import Question
 from bckm.blocks.settling import rounding_of_gaps
+from bckm.blocks.soft_prices import Listing
 from bckm.blocks.survey import sampled
 
 
@@ -202,62 +200,18 @@ class CupyPasses:
         gap = [f.gap.astype(np.float32) for f in found] or [np.empty(0, np.float32)]
         return np.concatenate(best), np.concatenate(second), np.concatenate(gap)
 
-    def _gaps(self, rows: np.ndarray, label: np.ndarray) -> np.ndarray:
-        """What all clusters cost more than the own one, (m, k)."""
-        question = self.question
-        value = squared_distances(question.frame.inside(rows), question.centers) - question.prices
-        return np.maximum(value - value[np.arange(len(rows)), label][:, None], 0.0)
+    def soft_rows(self, parts: Any) -> SoftRows:
+        return SoftRows(np.concatenate([rows.hidden[at] for rows, at in parts]))
 
-    def gaps(
-        self,
-        rows: DeviceArray,
-        label: DeviceArray,
-        counts: Any,
-        other: Any,
-        shift: Any,
-        top: float,
-        found: Any,
-    ) -> DeviceArray:
-        k, m = other.shape
-        assert np.array_equal(counts, np.bincount(label.hidden, minlength=k))
-        held = np.zeros(k * m * BINS_OF_GAPS, np.int64) if found is None else found.hidden.ravel()
-        for begin in range(0, len(rows), 2**16):
-            own = label.hidden[begin : begin + 2**16]
-            gap = self._gaps(rows.hidden[begin : begin + 2**16], own)
-            gap = np.take_along_axis(gap, other[own].astype(np.int64), axis=1)
-            place = gap_bin(gap - shift[own], top)
-            pair = own[:, None].astype(np.int64) * m + np.arange(m)
-            held = held + np.bincount((pair * BINS_OF_GAPS + place).ravel(), minlength=held.size)
-        return DeviceArray(held.reshape(k, m, BINS_OF_GAPS).astype(np.uint32))
-
-    def host(self, found: DeviceArray) -> np.ndarray:
-        return found.get()
-
-    def flow(self, before: DeviceArray, label: DeviceArray, index: DeviceArray, k: int) -> Flow:
+    def met(
+        self, found: Any, before: DeviceArray, label: DeviceArray, index: DeviceArray
+    ) -> np.ndarray:
+        k = self.question.k
         pair = before.hidden.astype(np.int64) * k + label.hidden[index.hidden]
-        pair, rows = np.unique(pair, return_counts=True)
-        return Flow(pair, rows.astype(float))
+        return np.bincount(pair, minlength=k * k) + (0 if found is None else found)
 
-    def moves(
-        self,
-        rows: DeviceArray,
-        label: DeviceArray,
-        counts: Any,
-        gaps: GapCounts,
-        limit: np.ndarray,
-    ) -> Any:
-        row, cluster, cost, other = [], [], [], gaps.other
-        for begin in range(0, len(rows), 2**16):
-            own = label.hidden[begin : begin + 2**16]
-            gap = self._gaps(rows.hidden[begin : begin + 2**16], own)
-            gap = np.take_along_axis(gap, other[own].astype(np.int64), axis=1)
-            of, j = np.nonzero(gap <= limit[own])
-            row.append(begin + of)
-            cluster.append(other[own[of], j])
-            cost.append(gap[of, j])
-        if sum(map(len, row)) > self.room:
-            return None
-        return tuple(np.concatenate(one) for one in (row, cluster, cost))
+    def pairs(self, tally: Tally, met: Any) -> Pairs:
+        return Pairs(self.question, self.room)
 
     def within(self, slack: DeviceArray, most: float) -> np.ndarray:
         return np.flatnonzero(slack.hidden <= most)
@@ -276,6 +230,96 @@ class CupyPasses:
 
     def distances(self, rows: DeviceArray, centers: np.ndarray, found: DeviceArray) -> None:
         found.hidden[:] = np.sqrt(squared_distances(rows.hidden.astype(np.float64), centers))
+
+
+class Pairs:
+    """What rows cost more in all other clusters, exactly."""
+
+    def __init__(self, question: Question, room: int) -> None:
+        self.question, self.room, each = question, room, np.arange(question.k)
+        self.other = each[1:] - (each[1:] <= each[:, None])
+        self.chunks: list[tuple[np.ndarray, np.ndarray]] = []  # gaps and labels
+
+    def add(self, rows: DeviceArray, label: DeviceArray, counts: np.ndarray) -> None:
+        question, own = self.question, label.hidden
+        assert np.array_equal(counts, np.bincount(own, minlength=question.k))
+        value = squared_distances(question.frame.inside(rows.hidden), question.centers)
+        value -= question.prices
+        gap = np.maximum(value - value[np.arange(len(own)), own][:, None], 0.0)
+        self.chunks.append((gap, own))
+
+    def limits(self, goal: np.ndarray, *, shorter: bool) -> np.ndarray:
+        gaps, label = (np.concatenate(one) for one in zip(*self.chunks, strict=True))
+        k = self.question.k
+        found = np.full((k, k), np.inf)
+        for a in range(k):
+            mine = np.sort(gaps[label == a][:, self.other[a]], axis=0)
+            rank = np.ceil(goal[a]).astype(int) - 1
+            for j in np.flatnonzero(rank < len(mine)):
+                found[a, self.other[a, j]] = mine[rank[j], j]
+        for _ in range(2 if shorter else 0):
+            found = np.minimum(found, (found[:, :, None] + found[None]).min(axis=1))
+        return np.take_along_axis(found, self.other, axis=1)
+
+    def moves(self, chunk: int, rows: DeviceArray, limit: np.ndarray) -> Any:
+        gaps, label = self.chunks[chunk]
+        most = np.full((self.question.k, self.question.k), -1.0)
+        np.put_along_axis(most, self.other, limit, axis=1)
+        of, cluster = np.nonzero(gaps <= most[label])
+        if of.size > self.room:
+            return None
+        index, place = np.unique(of, return_inverse=True)
+        return index, place, cluster.astype(np.int32), gaps[of, cluster]
+
+
+class SoftRows:
+    """Rows that know what they cost in all clusters; see `blocks/soft_prices`."""
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows, self.size = rows, len(rows)
+
+    def list(self, question: Question) -> Listing:
+        points = question.frame.inside(self.rows)
+        self.costs = squared_distances(points, question.centers)
+        best = np.sort(self.costs - question.prices, axis=1)
+        gaps = (best[:, 1] - best[:, 0]).astype(np.float32)
+        # finite, as that of a device: rows are listed anew where prices are far from here
+        reach = float(np.median(best[:, min(2, question.k - 1)] - best[:, 0]))
+        return Listing(gaps, reach, np.ones(question.k), np.arange(question.k) // 3)
+
+    def soften(self, prices: np.ndarray, temperature: float) -> Softened:
+        value = self.costs - prices
+        least = value.min(axis=1)
+        share = np.exp((least[:, None] - value) / temperature)
+        total = share.sum(axis=1)
+        soft = float((least - temperature * np.log(total)).sum())
+        units = np.bincount(value.argmin(axis=1), minlength=prices.size).astype(float)
+        return Softened(soft, float(least.sum()), share / total[:, None], units, temperature)
+
+
+class Softened:
+    """The softened dual at some prices."""
+
+    def __init__(
+        self, soft: float, hard: float, share: np.ndarray, units: np.ndarray, temperature: float
+    ) -> None:
+        self.soft, self.hard, self.units = soft, hard, units
+        self.shared = share.sum(axis=0)
+        edge = share.T @ share / temperature
+        np.fill_diagonal(edge, 0.0)
+        self._degree, self._edge = edge.sum(axis=1), edge
+
+    def step(self, gradient: np.ndarray, active: np.ndarray, damping: float) -> np.ndarray | None:
+        degree, at = self._degree, np.flatnonzero(active)
+        if not degree.mean() > 0:
+            return None
+        matrix = np.diag(degree + damping * (degree + degree.mean())) - self._edge
+        step = np.zeros_like(gradient)
+        step[at] = np.linalg.solve(matrix[np.ix_(at, at)], gradient[at])
+        return step
+
+    def pull(self, moved: np.ndarray) -> np.ndarray:
+        return self._degree * moved - self._edge @ moved
 
 
 class ContraryPasses(CupyPasses):

@@ -10,11 +10,14 @@ at again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 import numpy as np
 
 from bckm._core.deadline import Deadline
-from bckm._core.types import FloatArray
-from bckm.assign.transport_state import TransportState, newton, walk
+from bckm._core.types import BoolArray, FloatArray
+from bckm.assign.transport_state import SizeBounds, TransportState, newton, walk
 from bckm.kernels import native
 
 LOOKS, PROGRESS = 8, 0.75  # at most; a look that leaves more than this share is the last
@@ -89,8 +92,16 @@ class _Model:
         for _ in range(STAGES):
             if deadline.passed:
                 break
-            prices, damping, soft = self._ascend(prices, temperature, damping)
-            if (dual := soft.hard + self._sides(prices)) > highest:
+            prices, damping, soft = ascend(
+                self._soft,
+                self.bounds,
+                self.total,
+                prices,
+                self._soft(prices, temperature),
+                temperature,
+                damping,
+            )
+            if (dual := soft.hard + sides(self.bounds, prices)) > highest:
                 highest, best = dual, prices
             wrong = float(np.abs(self.bounds.gradient(soft.units, prices)).sum()) / 2
             stale = stale + 1 if wrong > FEWER * fewest else 0
@@ -108,39 +119,10 @@ class _Model:
         share = float(np.clip(self.near * state.infeasibility / self.total, NEAREST, FARTHEST))
         return max(float(np.quantile(gap, share)), 1e-12 * float(gap.max()), 1e-300)
 
-    def _ascend(
-        self, prices: FloatArray, temperature: float, damping: float
-    ) -> tuple[FloatArray, float, native.SoftDual]:
-        """Steps at a temperature, until one is as good as promised."""
-        soft = self._soft(prices, temperature)
-        for _ in range(STEPS):
-            gradient = self.bounds.gradient(soft.shared, prices)
-            fixed = self.bounds.lower == self.bounds.upper
-            active = (gradient != 0) | (prices != 0) | fixed
-            degree = soft.edge.sum(axis=1)
-            for _ in range(DAMPED):
-                step = native.damped_step(soft.edge, gradient, active, damping)
-                if step is None:
-                    return prices, damping, soft
-                there = self.bounds.shifted(walk(self.bounds, prices, step, gradient), self.total)
-                moved = there - prices
-                promised = moved @ gradient - moved @ (degree * moved - soft.edge @ moved) / 2
-                after = self._soft(there, temperature)
-                rise = after.soft - soft.soft + (self._sides(there) - self._sides(prices))
-                if rise > max(FAIR * promised, 0.0):
-                    break
-                damping *= STRONGER
-            else:
-                return prices, damping, soft
-            prices, soft = there, after
-            if rise > GOOD * promised:
-                return prices, max(damping / STRONGER, WEAKEST), soft
-        return prices, damping, soft
-
-    def _soft(self, prices: FloatArray, temperature: float) -> native.SoftDual:
+    def _soft(self, prices: FloatArray, temperature: float) -> _Listed:
         state = self.state
         assert state.contenders is not None
-        return native.soft_dual(
+        found = native.soft_dual(
             state.points,
             state.contenders,
             state.prices,
@@ -150,8 +132,93 @@ class _Model:
             temperature,
             state.threads,
         )
+        return _Listed(found)
 
-    def _sides(self, prices: FloatArray) -> float:
-        """The terms of the bounds."""
-        subsidy, tax = np.maximum(prices, 0.0), np.maximum(-prices, 0.0)
-        return float(subsidy @ self.bounds.lower - tax @ self.bounds.upper)
+
+class Softened(Protocol):
+    """The softened dual at some prices, but for the terms of the bounds.
+
+    Attributes
+    ----------
+    soft, hard : float
+        Sums of softened minima, and of minima.
+    shared, units : arrays (k,)
+        Samples of each cluster, shared and undivided.
+    """
+
+    soft: float
+    hard: float
+    shared: FloatArray
+    units: FloatArray
+
+    def step(self, gradient: FloatArray, active: BoolArray, damping: float) -> FloatArray | None:
+        """Solution of (L + damping (D + mean of D)) step = gradient; L is the curvature.
+
+        Zero for clusters that are not active; None where no sample is near a border.
+        """
+
+    def pull(self, moved: FloatArray) -> FloatArray:
+        """L times how far prices have moved."""
+
+
+class _Listed:
+    """The same as lists of contenders tell."""
+
+    def __init__(self, found: native.SoftDual) -> None:
+        self.soft, self.hard = found.soft, found.hard
+        self.shared, self.units, self._edge = found.shared, found.units, found.edge
+
+    def step(self, gradient: FloatArray, active: BoolArray, damping: float) -> FloatArray | None:
+        step: FloatArray | None = native.damped_step(self._edge, gradient, active, damping)
+        return step
+
+    def pull(self, moved: FloatArray) -> FloatArray:
+        return np.asarray(self._edge.sum(axis=1) * moved - self._edge @ moved)
+
+
+def ascend(
+    soften: Callable[[FloatArray, float], Softened],
+    bounds: SizeBounds,
+    total: float,
+    prices: FloatArray,
+    soft: Softened,
+    temperature: float,
+    damping: float,
+    target: float = np.inf,
+    within: Callable[[FloatArray], FloatArray] | None = None,
+) -> tuple[FloatArray, float, Softened]:
+    """Steps at a temperature, until one is as good as promised and `target` samples are left.
+
+    `soft` is what there is at the prices where it begins; `within` keeps prices where it is known.
+    """
+    for _ in range(STEPS):
+        gradient = bounds.gradient(soft.shared, prices)
+        active = (gradient != 0) | (prices != 0) | (bounds.lower == bounds.upper)
+        for _ in range(DAMPED):
+            step = soft.step(gradient, active, damping)
+            if step is None:
+                return prices, damping, soft
+            there = walk(bounds, prices, step, gradient)
+            there = bounds.shifted(there if within is None else within(there), total)
+            moved = there - prices
+            promised = float(moved @ gradient - moved @ soft.pull(moved) / 2)
+            after = soften(there, temperature)
+            rise = after.soft - soft.soft + (sides(bounds, there) - sides(bounds, prices))
+            if rise > max(FAIR * promised, 0.0):
+                break
+            damping *= STRONGER
+        else:
+            return prices, damping, soft
+        prices, soft = there, after
+        if rise > GOOD * promised:
+            damping = max(damping / STRONGER, WEAKEST)
+            left = float(np.abs(bounds.gradient(soft.shared, prices)).sum()) / 2
+            if left <= target:
+                break
+    return prices, damping, soft
+
+
+def sides(bounds: SizeBounds, prices: FloatArray) -> float:
+    """The terms of the bounds in the dual."""
+    subsidy, tax = np.maximum(prices, 0.0), np.maximum(-prices, 0.0)
+    return float(subsidy @ bounds.lower - tax @ bounds.upper)

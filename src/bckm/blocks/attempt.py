@@ -23,6 +23,7 @@ from bckm.blocks.drawn import Drawn
 from bckm.blocks.equal_rows import united
 from bckm.blocks.gathering import unproven_labels
 from bckm.blocks.holder import QuickHolder
+from bckm.blocks.label_exceptions import margin_of
 from bckm.blocks.look import scan
 from bckm.blocks.look_model import Model
 from bckm.blocks.looking import LookState, approach
@@ -33,6 +34,7 @@ from bckm.blocks.question import Question
 from bckm.blocks.row_model import RowModel
 from bckm.blocks.row_moves import lead
 from bckm.blocks.settling import Parts, Settled, Settling, Short
+from bckm.blocks.soft_prices import SoftPrices
 from bckm.blocks.step import Memory, Step
 from bckm.blocks.task import Task
 from bckm.kernels import missing
@@ -44,9 +46,11 @@ GROW, PATIENCE = 2.0, 2  # from the third look on, prices are trusted so many ti
 SAMPLING = 0.35  # times sqrt(k / sample): share of the samples that are wrong at first
 REST = 0.3  # share of those of a first step that are wrong in the next one, about
 MILD = 1.0  # rows that lead to prices no farther beyond what others permit are believed
+BORDER = 4.0  # times rounding: rows so near are at a border
 OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the sample, about
 BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
-FAR = 0.02  # share of all samples, more of which cannot be brought where they belong by looks
+FAR, FARTHER = 0.02, 0.2  # share of all samples, more of which cannot be brought where they belong
+# by looks alone; by looks and rows that lead from one to the next
 ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
 PATHS = 300.0  # or so many in all, which paths bring where they belong
 ENDS = 4  # times that moves may be asked for after looks that bring rows
@@ -99,6 +103,7 @@ class Attempt:
         self.ends = ENDS  # how often moves may still be asked for, after these
         self.levels = False  # whether many wrong samples of the last look are at borders
         self.sampled: RowModel | None = None  # where the step began
+        self.soft: SoftPrices | None = None  # rows of a quick holder that lead to prices
         self.best: Best | None = None  # if no labels were found that are proven
 
     @cached_property
@@ -150,7 +155,7 @@ class Attempt:
                 state.take(seen.question, seen.answer)
                 if state.infeasibility <= max(self.k, PATHS):
                     self.ends -= 1
-                    lead(state, self.task.lower, self.task.upper, self.task.threads, self.deadline)
+                    lead(state, self.task.lower, self.task.upper, self.deadline)
                     ended = state.settled()
                     if ended is not None:
                         return self.done(state, ended, first, begin, before, memory)
@@ -221,16 +226,23 @@ class Attempt:
 
     def approach(self, holder: QuickHolder, prices: FloatArray, memory: Memory | None) -> LookState:
         """To where looks, and moves that were listed, lead; the sample is asked if that is far."""
-        centers, deadline = self.centers, self.deadline
-        state = LookState(holder, self.task.frame, self.bounds)
+        centers, deadline, task = self.centers, self.deadline, self.task
+        state = LookState(holder, task.frame, self.bounds)
+        bounded = (task.lower > 0).any() or (task.upper < self.n).any()
+        rows = holder.soft_rows(self.k) if bounded and self.k > 1 else None
+        if rows is not None:
+            self.soft = SoftPrices(rows, task.frame, centers, self.bounds, self.n)
+            lesson = np.zeros(self.k) if memory is None else memory.lesson
+            prices = self.soft.lead(prices, lesson, deadline)
         state.evaluate(centers, prices, deadline)
-        if not state.counts_all and state.infeasibility > FAR * self.n and self.n > ALL:
-            lesson = None if memory is None else memory.lesson
-            model = self.sample.model(centers, prices, lesson, deadline)
+        far = FARTHER if self.soft is not None else FAR
+        if state.infeasibility > far * self.n and self.n > ALL:
+            later = None if memory is None else np.zeros(self.k)
+            model = self.sample.model(centers, prices, later, deadline)
             state.evaluate(centers, model.prices, deadline)
-        target = max(ENOUGH * self.k, PATHS)
-        approach(state, target, self.task.threads, deadline)
-        lead(state, self.task.lower, self.task.upper, self.task.threads, deadline)
+        if self.soft is not None:
+            approach(state, self.soft, max(ENOUGH * self.k, PATHS), deadline)
+        lead(state, task.lower, task.upper, deadline)
         self.looks, self.log = state.looks, state.log
         return state
 
@@ -239,6 +251,9 @@ class Attempt:
         k, p, wrong = self.k, state.prices, np.abs(state.gradient)
         if self.n <= ALL:
             return p, Plan.everything(k)
+        if not wrong.any():  # only rows at borders are left
+            margin = float(margin_of(state.answer.farthest, self.centers, p).max())
+            return p, Plan(np.full((k, k), BORDER * margin), np.full(k, BORDER * margin))
         wrong = np.maximum(wrong, wrong.mean() / 4 + 1.0)
         borders = state.borders(np.full(k, max(SCANNED * self.n / k, 2.0 * wrong.max())))
         nowhere, far = np.zeros((1, k)), state.answer.farthest
@@ -386,7 +401,9 @@ class Attempt:
     ) -> Step:
         """The step, and what the next one should know."""
         lesson = np.zeros(self.k)
-        if self.n > ALL and not self.holder.quick:  # who is quick corrects a sample by looks
+        if self.soft is not None:
+            lesson = self.soft.lesson(settled.prices, settled.sizes)
+        elif self.n > ALL and not self.holder.quick:
             lesson = self.sample.lesson(
                 self.sampled, self.centers, settled.prices, settled.sizes, self.deadline
             )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import Answer
 from bckm.blocks.borders import Borders
-from bckm.blocks.gap_counts import Flow, GapCounts
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import Question
 from bckm.blocks.row_moves import Moves
+from bckm.blocks.soft_prices import SoftRows
 from bckm.blocks.survey import Survey
 
 IN_BLOCKS = (
@@ -76,25 +73,21 @@ class QuickHolder(Holder, Protocol):
     def borders(self, question: Question, goal: FloatArray) -> Borders:
         """So many rows of each cluster that are nearest to others, where the last look was."""
 
-    def gaps(
-        self, question: Question, other: NDArray[np.int32], shift: FloatArray, top: float
-    ) -> NDArray[np.uint32]:
-        """How many rows of each cluster cost how much more in others, (k, m, bins).
-
-        Where the last look was; see `GapCounts`.
-        """
-
-    def moved(self) -> Flow:
-        """Rows that the last look moved from where the look before it was.
-
-        None if that was at other centers, or where they are too many to be told.
-        """
-
     def tied(self, slack: float) -> bool:
         """Whether any row had at most so much slack in the last look."""
 
-    def moves(self, question: Question, gaps: GapCounts, limit: FloatArray) -> Moves | None:
-        """All moves from each cluster to others of it up to limits, (k, m), or some more.
+    def soft_rows(self, k: int) -> SoftRows | None:
+        """Some of the rows, which know their best clusters; None where clusters are too many."""
 
-        Where the last look was, and gaps were counted; None if they are too many to be told.
+    def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
+        """Up to which cost so many rows of each pair of clusters lie, (k, k), about.
+
+        Where the last look was; infinite where there are not so many, and for pairs of which
+        nothing is known. `goal` (k, k). `shorter`: or as many rows on the way by other clusters.
+        """
+
+    def moves(self, limit: FloatArray) -> Moves | None:
+        """All moves that cost at most the limit of their pair, (k, k), where the last look was.
+
+        None if they are too many to be told.
         """

@@ -1,7 +1,7 @@
 """Prices by looks themselves, for holders whose looks cost less than a model of the rows.
 
-Such a holder keeps labels between the looks of a step, and tells how many rows cost how much more
-in other clusters.
+Such a holder keeps labels between the looks of a step, and some rows that lead from the counts of a
+look to the next prices (`soft_prices`).
 """
 
 from __future__ import annotations
@@ -18,29 +18,17 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import Answer, Taken
 from bckm.blocks.borders import Borders
 from bckm.blocks.frame import Frame
-from bckm.blocks.gap_counts import (
-    Flow,
-    GapCounts,
-    Shares,
-    others_of,
-    others_of_each,
-    pairs_of,
-    top_of,
-)
 from bckm.blocks.holder import QuickHolder
 from bckm.blocks.label_exceptions import margin_of
 from bckm.blocks.question import Question
+from bckm.blocks.row_moves import few_enough
 from bckm.blocks.settling import Parts, Settled, rounding_of_sums
-from bckm.kernels import missing
+from bckm.blocks.soft_prices import SoftPrices
 
-LOOKS = 30  # at most
-WIDEST = 2**14  # features of rows that are counted, at most
-MATTER, PER_WRONG = 64.0, 8.0  # rows that a pair of clusters can give, and for each wrong one
-FINE = 0.01  # share of the samples in the wrong cluster
-LEFT = 0.05  # share of the wrong samples that a model may leave
-STEPS, PATIENT = 40, 8  # Newton steps of a model, and those that help little
-SLOW, PATIENCE = 0.7, 8  # a step that leaves more than this share is slow; so many are enough
-TRIES, SHORTER = 3, (0.05, 0.6)  # a step that lowers the dual is tried again, shorter
+LOOKS = 20  # at most
+SLOW, PATIENCE = 0.7, 4  # a step that leaves more than this share is slow; so many are enough
+TRIES, SHORTER = 3, (0.05, 0.6)  # a step that lowers the dual is tried again, shorter,
+FEWER = 0.5  # but where it leaves no more than this share of the wrong samples
 
 
 class LookState(TransportState):
@@ -52,8 +40,6 @@ class LookState(TransportState):
     def __init__(self, holder: QuickHolder, frame: Frame, bounds: SizeBounds) -> None:
         self.holder, self.frame, self.bounds, self.k = holder, frame, bounds, bounds.lower.size
         self.looks = 0
-        self.met = Flow.none()  # pairs between which looks moved rows, and when
-        self.first, self.first_at = Flow.none(), np.zeros(self.k)  # what rows cost more, at prices
         self.log: list[dict[str, Any]] = []
 
     def evaluate(
@@ -64,8 +50,6 @@ class LookState(TransportState):
         question = Question(self.frame, centers, prices, draw=self.looks)
         self.take(question, self.holder.look(question, deadline))
         self.looks += 1
-        if not self.counts_all:
-            self.met = self.met.later(self.holder.moved())
         self.log.append({"wrong": self.infeasibility, "dual": self.dual})
         return 0.0
 
@@ -98,61 +82,28 @@ class LookState(TransportState):
         """So many rows of each cluster that are nearest to others."""
         return self.holder.borders(self.question, goal)
 
-    @property
-    def is_counted(self) -> bool:
-        """Whether rows can be counted by what they cost more elsewhere."""
-        return not missing and self.k > 1 and self.question.centers.shape[1] <= WIDEST
 
-    @property
-    def counts_all(self) -> bool:
-        """Whether that tells of all pairs of clusters: then it leads from anywhere."""
-        return self.is_counted and others_of_each(*self.question.centers.shape) == self.k - 1
-
-    def gap_counts(self) -> GapCounts:
-        """How many rows cost how much more in other clusters."""
-        answer, centers, prices = self.answer, self.question.centers, self.prices
-        means = whole_sums.as_means(answer.high, answer.low, answer.counts)
-        means = np.where(answer.counts[:, None] > 0, means, centers)
-        other = others_of(centers, prices, means, self.met)
-        top = top_of(centers, prices, answer.farthest, other)
-        # where clusters are far apart, all rows cost about the same more: bins are fine from the
-        # first one on, as far as that is known and hardly any row has come since
-        pair, shift = pairs_of(other), np.zeros(other.shape)
-        if self.infeasibility <= FINE * self.units.sum():
-            went, first = prices - self.first_at, self.first.of(pair).reshape(other.shape)
-            shift = np.where(first > 0, first - went[other] + went[:, None], 0.0).clip(0.0)
-        counts = self.holder.gaps(self.question, other, shift, top)
-        gaps = GapCounts(other, counts, shift, top)
-        self.first, self.first_at = Flow(pair, gaps.first().ravel()), prices
-        return gaps
-
-
-def approach(state: LookState, target: float, threads: int, deadline: Deadline) -> None:
+def approach(state: LookState, soft: SoftPrices, target: float, deadline: Deadline) -> None:
     """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow."""
-    shares, slow, centers = Shares(), 0, state.question.centers
-    for _ in range(LOOKS if state.is_counted else 0):
+    slow, centers = 0, state.question.centers
+    for _ in range(LOOKS):
         before, dual, gradient = state.prices, state.dual, state.gradient
         wrong = state.infeasibility
-        if wrong <= target or slow >= PATIENCE:
+        patience = (
+            1 if few_enough(wrong, state.k) else PATIENCE
+        )  # paths bring them where they belong
+        if wrong <= target or slow >= patience:
             return
-        gaps = state.gap_counts()
-        share = shares.of(gaps.other)
-        table = gaps.table(
-            MATTER + PER_WRONG * np.abs(gradient), before, state.units, threads, share
-        )
-        after, _ = table.climb(state.bounds.lower, state.bounds.upper, LEFT * wrong, STEPS, PATIENT)
-        whole = True
+        after = soft.correct(before, state.answer.counts, deadline)
         for _ in range(TRIES):
             state.evaluate(centers, after, deadline)
-            if state.dual > dual:
+            if state.dual > dual or state.infeasibility <= FEWER * wrong:
                 break
             step = after - before
             rising, falling = float(step @ gradient), float(step @ state.gradient)
             part = rising / (rising - falling) if rising > falling else 0.0
-            after, whole = before + step * np.clip(part, *SHORTER), False
+            after = before + step * np.clip(part, *SHORTER)
         else:
             state.evaluate(centers, before, deadline)
             return
-        if whole:
-            shares.learn(gaps.other, table.moves(after), state.holder.moved())
         slow += state.infeasibility > SLOW * wrong

@@ -1,11 +1,11 @@
 """Prices at which every sample is where it belongs, from moves that a quick holder lists.
 
-A *move* is a row that would go to another cluster, and what it costs more there. Counts of gaps
-tell up to which cost moves of each pair of clusters matter. Shortest paths along the cheapest moves
-(`kernels/blocks/row_paths`) bring all sizes within their bounds; where they need moves that are not
-listed, the holder is asked for more. Prices in the middle of what the moves permit are proven by
-the look that follows: if all sizes are right there, and no sample is at a border, nothing is left
-to do.
+A *move* is a row that would go to another cluster, and what it costs more there; all up to a limit
+for each pair of clusters are listed, a few of each, or as many as go cheaper by way of others.
+Shortest paths along the cheapest moves (`kernels/blocks/row_paths`) bring all sizes within their
+bounds; where they need moves that are not listed, the holder is asked for more. Prices in the
+middle of what the moves permit are proven by the look that follows: if all sizes are right there,
+and no sample is at a border, nothing is left to do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm.kernels import native
+from bckm.kernels import missing, native
 
 if TYPE_CHECKING:
     from bckm.blocks.looking import LookState
@@ -28,6 +28,7 @@ FEWER = 4.0  # times fewer, where they were too many to be told
 MORE = 4.0  # times as many where they are asked for
 MANY, MANY_EACH = 2000.0, 4.0  # wrong samples, in all or for each cluster: more take long
 ENDS = 6  # looks
+CLUSTERS = 2**11  # at most: all pairs of them have a limit
 ASKS = 24  # times that a holder is asked for more
 SEARCHES = 256  # for paths, between two looks at the clock
 ROUNDING = 1e-12  # of the largest change of a price
@@ -44,65 +45,66 @@ class Moves:
         As in X, in the order of their numbers.
     number, label : arrays (u,)
         Number and cluster of each.
-    of, cluster, cost : arrays (m,)
-        Number of a row, another cluster, and what it costs more there, prices included.
+    place, cluster, cost : arrays (m,)
+        Which of the rows, another cluster, and what it costs more there, prices included.
     """
 
     rows: NDArray[Any]
     number: IntArray
     label: NDArray[np.int32]
-    of: IntArray
+    place: IntArray
     cluster: NDArray[np.int32]
     cost: FloatArray
 
     @property
     def nbytes(self) -> int:
         """Size of the message."""
-        arrays = (self.rows, self.number, self.label, self.of, self.cluster, self.cost)
+        arrays = (self.rows, self.number, self.label, self.place, self.cluster, self.cost)
         return sum(int(array.nbytes) for array in arrays)
 
 
-def lead(
-    state: LookState, lower: IntArray, upper: IntArray, threads: int, deadline: Deadline
-) -> None:
+def few_enough(wrong: float, k: int) -> bool:
+    """Whether so many wrong samples can be brought where they belong by paths."""
+    return wrong <= max(MANY, MANY_EACH * k)
+
+
+def lead(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> None:
     """Look where moves lead to, until all samples are where they belong or it leads nowhere."""
-    for _ in range(ENDS if state.is_counted else 0):
+    for _ in range(ENDS if not missing and 1 < state.k <= CLUSTERS else 0):
         wrong, before, dual = state.infeasibility, state.prices, state.dual
-        if wrong == 0 or wrong > max(MANY, MANY_EACH * state.k):
+        if wrong == 0 or not few_enough(wrong, state.k):
             return
-        known = state.met.pair.size
-        after = settled_prices(state, lower, upper, threads, deadline)
+        after = settled_prices(state, lower, upper, deadline)
         if after is None:
             return
         state.evaluate(state.question.centers, after, deadline)
-        # rows may have gone to clusters whose moves were not listed: now they are
-        news = state.met.pair.size > known
-        if state.dual < dual:
+        if state.infeasibility == 0:
+            return
+        if state.dual < dual:  # rows have gone where no moves were listed: now they are
             state.evaluate(state.question.centers, before, deadline)
-        if state.infeasibility > wrong / 2 and not news:
+        if state.infeasibility > wrong / 2 and state.dual > dual:
             return
 
 
 def settled_prices(
-    state: LookState, lower: IntArray, upper: IntArray, threads: int, deadline: Deadline
+    state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline
 ) -> FloatArray | None:
     """Prices where sizes are right, as far as moves tell, or nearly so; None if they do not."""
-    question, holder = state.question, state.holder
-    gaps, over, moves = state.gap_counts(), np.abs(state.gradient), None
-    each = EACH
+    question, holder, moves = state.question, state.holder, None
+    over, each = np.abs(state.gradient), EACH
     while moves is None and each >= EACH / FEWER**2:
-        table = gaps.table(each + PER_WRONG * over, question.prices, state.units, threads)
-        limit = table.limits
-        moves, each = holder.moves(question, gaps, limit), each / FEWER
+        goal = each / EACH * (EACH + PER_WRONG * np.maximum(over, over[:, None]))
+        limit = holder.limits(goal, shorter=True)
+        moves, each = holder.moves(limit), each / FEWER
     if moves is None:
         return None
     sizes = (state.answer.counts, lower, upper)
-    paths = native.RowPaths(question.centers, question.prices, *sizes, gaps.other, limit)
+    paths = native.RowPaths(question.centers, question.prices, *sizes, limit)
     frame = question.frame
 
     def add(moves: Moves) -> None:
         paths.add_rows(moves.rows, moves.number, moves.label, frame.origin, 1 / frame.x_scale)
-        paths.add_moves(moves.of, moves.cluster, moves.cost)
+        paths.add_moves(moves.place, moves.cluster, moves.cost)
 
     add(moves)
     asks = 0
@@ -114,8 +116,9 @@ def settled_prices(
             break  # so far, prices have raised the dual
         asks += 1
         which = paths.asked > 0
-        limit = gaps.beyond(limit, which, MORE)
-        more = holder.moves(question, gaps, np.where(which, limit, -1.0))
+        goal = np.where(which, MORE * goal, goal)
+        limit = np.where(which, np.maximum(holder.limits(goal, shorter=False), limit), limit)
+        more = holder.moves(np.where(which, limit, -1.0))
         if more is None:
             break
         paths.raise_limits(limit)

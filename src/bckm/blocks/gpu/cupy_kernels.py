@@ -1,4 +1,4 @@
-"""Kernels of `kernels.cu`: compiled when they are first used, and run, by CuPy.
+"""Kernels of this folder: compiled when they are first used, and run, by CuPy.
 
 They are compiled for the type of the rows and a number of features, and CuPy keeps them in its
 cache on disk.
@@ -19,23 +19,32 @@ from bckm._core.types import FloatArray
 THREADS = 256  # of a block
 
 
+def source(name: str) -> str:
+    """The text of a file with kernels."""
+    return files("bckm.blocks.gpu").joinpath(name).read_text(encoding="utf-8")
+
+
 @lru_cache(maxsize=64)
 def compiled(real: str, steps: int, chunked: bool, lanes: int, device: int) -> Any:
     """The kernels for a type of rows and a number of features."""
     del device  # modules belong to one
-    code = files("bckm.blocks.gpu").joinpath("kernels.cu").read_text(encoding="utf-8")
     names = {"REAL": real, "STEPS": steps, "CHUNKED": int(chunked), "LANES": lanes}
     options = ("-std=c++17", *(f"-D{name}={value}" for name, value in names.items()))
-    return cp.RawModule(code=code, options=options)
+    return cp.RawModule(code=source("kernels.cu"), options=options)
+
+
+@lru_cache(maxsize=1024)
+def _function(kernels: Any, name: str) -> Any:
+    return kernels.get_function(name)
 
 
 def there(method: Callable[..., Any]) -> Callable[..., Any]:
     """On the device of the rows, whatever the current one is."""
 
     @wraps(method)
-    def on_device(self: Launcher, *args: Any) -> Any:
+    def on_device(self: Launcher, *args: Any, **options: Any) -> Any:
         with self.device:
-            return method(self, *args)
+            return method(self, *args, **options)
 
     return on_device
 
@@ -49,9 +58,17 @@ class Launcher:
     def _processors(self) -> int:
         return int(self.device.attributes["MultiProcessorCount"])
 
-    def _run(self, name: str, many: int, *args: Any, each: int = THREADS, shared: int = 0) -> None:
+    def _run(
+        self,
+        name: str,
+        many: int,
+        *args: Any,
+        each: int = THREADS,
+        shared: int = 0,
+        kernels: Any = None,
+    ) -> None:
         """Run a kernel on so many numbers, of which a block has `each`."""
-        kernel = self._kernels.get_function(name)
+        kernel = _function(kernels or self._kernels, name)
         if shared > 48 * 1024:
             kernel.max_dynamic_shared_size_bytes = shared
         plain = tuple(

@@ -5,6 +5,7 @@ No other file but `cupy_kernels` imports CuPy.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -18,22 +19,18 @@ from bckm.blocks import whole_sums
 from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import LEVELS
-from bckm.blocks.gap_counts import BINS as BINS_OF_GAPS
-from bckm.blocks.gap_counts import Flow, GapCounts
 from bckm.blocks.gpu.cupy_kernels import THREADS, Launcher, compiled, float32_errors, there
+from bckm.blocks.gpu.cupy_pairs import CupyPairs
+from bckm.blocks.gpu.cupy_soft import LANES, CupySoftRows, part_of
 from bckm.blocks.gpu.passes import Near, Tally
 from bckm.blocks.question import Question
 
 ROWS = 256  # rows of a block of `best`
 WIDE, CHUNK = 16, 4  # steps of 8 features that a thread holds; more come in chunks of so many
 SOME, PART = 64, 4096  # rows of a block: in float64, of sums
-FEWEST, COUNTING, HELD = 1024, 4, 64  # rows of a block, blocks of a processor that count; features
 ALL = 0.5  # share of the rows that are seen again, from which all are
 SHARED = 220 * 1024  # bytes of shared memory that a block may have
 INFINITE = np.float64(np.inf).view(np.uint64)
-DENSE = 2**22  # pairs of clusters between which moves are counted, at most
-TOLD = 2**21  # moves that are told at most
-NOISE = 4e-6  # of the largest gap: float32 is wrong by no more, but where features are many
 TAKEN, SPARED, NEITHER = 64, 65, 127  # codes of `draw_rows`
 
 
@@ -133,19 +130,56 @@ class CupyPasses(Launcher):
         self.origin = cp.asarray(question.frame.origin)
         self.centers = cp.asarray(np.ascontiguousarray(centers))
         self.prices = cp.asarray(prices)
-        self.tiles = -(-k // self.tile)
-        # 16 bytes for two features of a center: both parts
-        words = self.tiles * self.chunks * self.steps * (self.tile // 8) * 32
-        self.words = cp.empty((words, 4), np.float32)
-        self.bias = cp.empty(self.tiles * self.tile, np.float32)
-        self._run(
-            "pack", words, self.centers, self.prices, k, self.d, self.chunks, words, self.words,
-            self.bias,
-        )  # fmt: skip
+        self.words, self.bias = self._packed(self.centers, self.prices)
         self.slope, self.fixed = float32_errors(centers, prices, 8 * self.steps, self.chunks)
         self.dearest = np.float64(np.abs(prices).max())
         if question.limit is not None:
             self.limit, self.wide = cp.asarray(question.limit), cp.asarray(question.wide)
+
+    def _packed(self, centers: Any, prices: Any) -> tuple[Any, Any]:
+        """Centers as `best` multiplies them, and |c|^2 - price of each."""
+        k, tiles = len(centers), self._tiles(len(centers))
+        # 16 bytes for two features of a center: both parts
+        many = tiles * self.chunks * self.steps * (self.tile // 8) * 32
+        words, bias = cp.empty((many, 4), np.float32), cp.empty(tiles * self.tile, np.float32)
+        self._run("pack", many, centers, prices, k, self.d, self.chunks, many, words, bias)
+        return words, bias
+
+    def _tiles(self, k: int) -> int:
+        return -(-k // self.tile)
+
+    @there
+    def soft_rows(self, parts: Iterable[tuple[Any, IntArray]]) -> CupySoftRows:
+        """Some rows of each chunk, which know their best clusters."""
+        return CupySoftRows(cp.concatenate([rows[cp.asarray(at)] for rows, at in parts]), self)
+
+    def listed(self, rows: Any, question: Question, order: IntArray) -> tuple[Any, Any, Any]:
+        """Values and numbers of some of the best clusters, (8 + parts, n), and gaps, (n,).
+
+        Gaps are those between the best two; parts are clusters that follow each other in an order
+        of them.
+        """
+        n, k = len(rows), question.k
+        tiles = self._tiles(k)
+        centers = cp.asarray(np.ascontiguousarray(question.centers[order]))
+        words, bias = self._packed(centers, cp.asarray(question.prices[order]))
+        name = np.zeros(tiles * self.tile, np.uint16)
+        name[:k] = order
+        part = part_of(k)
+        many = LANES + tiles * (self.tile // part)
+        value, cluster = cp.empty((many, n), np.float32), cp.empty((many, n), np.uint16)
+        gap = cp.empty(n, np.float32)
+        self._run(
+            "list_best", n, rows, np.int64(n), self.d, cp.asarray(question.frame.origin),
+            np.float64(1 / question.frame.x_scale), words, bias, tiles, self.chunks,
+            part // 8, cp.asarray(name), value, cluster, gap, each=ROWS, shared=self._buffers(),
+        )  # fmt: skip
+        self._run("list_once", n, np.int64(n), many, value, cluster)
+        return value, cluster, gap
+
+    def _buffers(self) -> int:
+        """Bytes of two tiles of centers."""
+        return 2 * 16 * 32 * self.steps * (self.tile // 8)
 
     @there
     def best(self, rows: Any, label: Any, slack: Any) -> None:
@@ -180,8 +214,8 @@ class CupyPasses(Launcher):
         else:
             index = self._listed(
                 n, "best", n, rows, which, np.int64(n), self.d, self.origin, self.scale,
-                self.words, self.bias, self.tiles, self.chunks, self.slope, self.fixed, label,
-                slack, each=ROWS, shared=2 * 16 * 32 * self.steps * (self.tile // 8),
+                self.words, self.bias, self._tiles(self.k), self.chunks, self.slope, self.fixed,
+                label, slack, each=ROWS, shared=self._buffers(),
             )  # fmt: skip
         if m := len(index):
             unit = np.float64((self.d + 4) * UNIT)
@@ -287,98 +321,19 @@ class CupyPasses(Launcher):
         return best.get(), second.get(), gap.get()
 
     @there
-    def gaps(
-        self,
-        rows: Any,
-        label: Any,
-        counts: IntArray,
-        other: NDArray[np.int32],
-        shift: FloatArray,
-        top: float,
-        found: Any,
-    ) -> Any:
-        """Count rows by what they cost more in others; see `Passes`."""
+    def met(self, found: Any, before: Any, label: Any, index: Any) -> Any:
+        """Add rows that have moved to a table of pairs, (k, k); see `Passes`."""
         if found is None:
-            found = cp.zeros((*other.shape, BINS_OF_GAPS), np.uint32)
-        self._run_on_gaps("count_gaps", rows, label, counts, other, shift, top, found)
+            found = cp.zeros((self.k, self.k), np.uint32)
+        if n := len(index):
+            self._run("count_moves", n, before, label, index, n, self.k, found)
         return found
 
-    def _run_on_gaps(
-        self,
-        name: str,
-        rows: Any,
-        label: Any,
-        counts: IntArray,
-        other: Any,
-        shift: FloatArray,
-        top: float,
-        *args: Any,
-    ) -> None:
-        """Run a kernel on what rows cost more in others of their clusters; a block has one."""
-        n, d, (k, m) = len(rows), self.d, other.shape
-        begin = np.cumsum(counts) - counts
-        cursor, order = cp.asarray(begin.astype(np.uint32)), cp.empty(n, np.int32)
-        self._run("group", n, label, np.int64(n), k, cursor, order, each=PART, shared=4 * k)
-        each = max(FEWEST, -(-n // (COUNTING * self._processors())))  # rows of a block
-        blocks = -(-counts // each)
-        cluster = np.repeat(np.arange(k), blocks)
-        place = np.arange(cluster.size) - np.repeat(np.cumsum(blocks) - blocks, blocks)
-        first = begin[cluster] + each * place
-        last = np.minimum(first + each, (begin + counts)[cluster])
-        part = cp.asarray(np.stack([cluster, first, last], axis=1).astype(np.int32))
-        wide = 8 * self.steps if 8 * self.steps <= HELD and self.chunks == 1 else -(-d // 4) * 4
-        bias = np.square(self.question.centers).sum(axis=1) - self.question.prices
-        self._run(
-            name, cluster.size, rows, d, self.origin, self.scale, order, part, self.centers,
-            cp.asarray(bias), cp.asarray(other), cp.asarray(shift), m, np.float64(1 / top), *args,
-            each=1,
-            shared=4 * m * (wide + 1 + BINS_OF_GAPS) + 8 * wide,
-        )  # fmt: skip
-
     @there
-    def host(self, found: Any) -> Any:
-        """An array of the device, on the host."""
-        return found.get()
-
-    @there
-    def flow(self, before: Any, label: Any, index: Any, k: int) -> Flow:
-        """From which labels to which some rows have gone; see `Passes`."""
-        if k * k > DENSE:
-            return Flow.none()
-        found, n = cp.zeros(k * k, np.uint32), len(index)
-        self._run("count_moves", n, before, label, index, n, k, found)
-        rows = found.get()
-        pair = np.flatnonzero(rows)
-        return Flow(pair, rows[pair].astype(np.float64))
-
-    @there
-    def moves(
-        self,
-        rows: Any,
-        label: Any,
-        counts: IntArray,
-        gaps: GapCounts,
-        limit: FloatArray,
-    ) -> tuple[IntArray, NDArray[np.int32], FloatArray] | None:
-        """Moves of rows to others of their clusters that cost at most limits; see `Passes`."""
-        inside = np.minimum((limit - gaps.shift) / gaps.top + NOISE, 2.0)
-        inside = np.where(limit < 0, -1.0, inside).astype(np.float32)
-        key, number = cp.empty(TOLD, np.uint64), cp.zeros(1, np.uint32)
-        self._run_on_gaps(
-            "list_gaps", rows, label, counts, gaps.other, gaps.shift, gaps.top,
-            cp.asarray(inside), np.uint32(TOLD), key, number,
-        )  # fmt: skip
-        found = int(number.get()[0])
-        if found > TOLD:
-            return None
-        key, cost = cp.sort(key[:found]), cp.empty(found)
-        row, cluster = cp.empty(found, np.int32), cp.empty(found, np.int32)
-        if found:
-            self._run(
-                "move_costs", found, rows, self.d, self.origin, self.scale, key, found,
-                self.centers, self.prices, label, row, cluster, cost,
-            )  # fmt: skip
-        return row.get().astype(np.int64), cluster.get(), cost.get()
+    def pairs(self, tally: Tally, met: Any) -> CupyPairs:
+        """What rows cost more in other clusters; see `Passes`."""
+        met = cp.zeros((self.k, self.k), np.uint32) if met is None else met
+        return CupyPairs(self, tally, met)
 
     @there
     def within(self, slack: Any, most: float) -> IntArray:

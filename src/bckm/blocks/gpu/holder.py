@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bckm._core.deadline import Deadline
 from bckm._core.on_device import TO_HOST
@@ -21,18 +20,22 @@ from bckm._core.types import FloatArray, IntArray
 from bckm.blocks.answer import SPARE, Answer, Taken, gathered
 from bckm.blocks.borders import BINS, Borders, bin_ends
 from bckm.blocks.drawn import Drawn
-from bckm.blocks.gap_counts import Flow, GapCounts
-from bckm.blocks.gpu.passes import Passes, Tally
+from bckm.blocks.gpu.passes import Pairs, Passes, Tally, united
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.look import located_in, nothing
 from bckm.blocks.question import Question
 from bckm.blocks.row_moves import Moves
 from bckm.blocks.settling import rounding_of_gaps
+from bckm.blocks.soft_prices import SoftRows
 from bckm.blocks.survey import Survey, merged_surveys
 
 CHUNK = 2**24  # rows in a chunk, and at most so many numbers: what a pass needs beside is bounded
 NUMBERS = 2**31
 BORDERING = 2**16  # rows that tell where borders are
+SOFT, SOFT_NUMBERS = 2**19, 2**26  # rows that lead to prices, at most, and numbers of these;
+SOFT_WORK, SOFT_EACH = 2**35, 64  # products of features and clusters; rows of each cluster at least
+SOFT_SEED = 1  # other rows than those of the survey
+PAIRS = 2**22  # of clusters, at most, between which such rows are counted
 EXACT = 0.1  # share of the rows of a cluster whose slacks are kept exact
 
 
@@ -48,10 +51,12 @@ class Kept:
         Rows of less slack are seen again in any case, so that slacks near borders are exact.
     label, slack, tally : dict
         By the number of the first row of a chunk.
-    moved : Flow
-        Rows that this look moved.
     held : array (k, BINS) or None
         How many rows of each cluster have at most so much slack, once it was asked.
+    pairs : Pairs or None
+        What rows cost more in other clusters, once it was asked.
+    met : array (k, k) or None
+        Rows that looks at these centers have moved, on the device.
     """
 
     question: Question
@@ -59,8 +64,9 @@ class Kept:
     label: dict[int, Any] = field(default_factory=dict)
     slack: dict[int, Any] = field(default_factory=dict)
     tally: dict[int, Tally] = field(default_factory=dict)
-    moved: Flow = field(default_factory=Flow.none)
     held: IntArray | None = None
+    pairs: Pairs | None = None
+    met: Any = None
 
     def is_for(self, question: Question) -> bool:
         """Whether the centers are the same, in a look that is not the first."""
@@ -103,6 +109,7 @@ class GpuHolder:
         self.passes = self.received = 0
         self.quick = True
         self._kept: Kept | None = None
+        self._soft: tuple[int, SoftRows] | None = None
 
     def survey(self, share: float, seed: int, deadline: Deadline | None = None) -> Survey:
         """Survey all rows."""
@@ -142,42 +149,52 @@ class GpuHolder:
         number = np.full(best.size, 2.0**level)
         return Borders(best[near], second[near], gap[near].astype(np.float64), number[near], k)
 
-    def gaps(
-        self, question: Question, other: NDArray[np.int32], shift: FloatArray, top: float
-    ) -> NDArray[np.uint32]:
-        """How many rows of each cluster cost how much more in others, (k, m, BINS)."""
-        kept, found = self._last, None
-        for at, rows in self._chunks(None):
-            counts = kept.tally[at].counts
-            found = self._passes.gaps(rows, kept.label[at], counts, other, shift, top, found)
-        return np.asarray(self._passes.host(found))
-
-    def moved(self) -> Flow:
-        """Rows that the last look moved from where the look before it was."""
-        return self._last.moved
+    def soft_rows(self, k: int) -> SoftRows | None:
+        """Some of the rows, which know their best clusters; None where clusters are too many."""
+        if k * k > PAIRS:
+            return None
+        n, d = self.n_rows, self.n_features
+        many = max(min(SOFT, SOFT_NUMBERS // d, SOFT_WORK // (k * d)), SOFT_EACH * k)
+        if self._soft is None or self._soft[0] != many:
+            passes, share = self._passes, min(1.0, many / n)
+            parts = (
+                (rows, passes.sampled(rows, at, share, SOFT_SEED))
+                for at, rows in self._chunks(None)
+            )
+            self._soft = many, passes.soft_rows(parts)
+        return self._soft[1]
 
     def tied(self, slack: float) -> bool:
         """Whether any row had at most so much slack in the last look."""
         return any(self._passes.within(one, slack).size for one in self._last.slack.values())
 
-    def moves(self, question: Question, gaps: GapCounts, limit: FloatArray) -> Moves | None:
-        """All moves from each cluster to others of it up to limits; None if they are too many."""
-        kept, passes = self._last, self._passes
-        rows, number, label, of, cluster, cost = [], [], [], [], [], []
-        for at, chunk in self._chunks(None):
-            counts = kept.tally[at].counts
-            told = passes.moves(chunk, kept.label[at], counts, gaps, limit)
+    def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
+        """Up to which cost so many rows of each pair lie, where the last look was, (k, k)."""
+        kept, k = self._last, self._last.question.k
+        if kept.pairs is None:
+            kept.pairs = self._passes.pairs(united(list(kept.tally.values())), kept.met)
+            for at, rows in self._chunks(None):
+                kept.pairs.add(rows, kept.label[at], kept.tally[at].counts)
+        other, limit = kept.pairs.other, np.full((k, k), np.inf)
+        asked = np.take_along_axis(goal, other, axis=1)
+        np.put_along_axis(limit, other, kept.pairs.limits(asked, shorter=shorter), axis=1)
+        return limit
+
+    def moves(self, limit: FloatArray) -> Moves | None:
+        """All moves that cost at most the limit of their pair; None if they are too many."""
+        kept, passes, before = self._last, self._passes, 0
+        assert kept.pairs is not None
+        limits = np.take_along_axis(limit, kept.pairs.other, axis=1)
+        parts: list[Any] = []
+        for chunk, (at, rows) in enumerate(self._chunks(None)):
+            told = kept.pairs.moves(chunk, rows, limits)
             if told is None:
                 return None
-            index = told[0][np.diff(told[0], prepend=-1) > 0]
-            rows.append(passes.gathered(chunk, index))
-            label.append(passes.taken(kept.label[at], index))
-            number.append(index + at)
-            of.append(told[0] + at)
-            cluster.append(told[1])
-            cost.append(told[2])
-        parts = (rows, number, label, of, cluster, cost)
-        moves = Moves(*(np.concatenate(one) for one in parts))
+            index, place, cluster, cost = told
+            found = passes.gathered(rows, index), index + at, passes.taken(kept.label[at], index)
+            parts.append((*found, place + before, cluster, cost))
+            before += index.size
+        moves = Moves(*(np.concatenate(one) for one in zip(*parts, strict=True)))
         self.received += moves.nbytes
         return moves
 
@@ -271,6 +288,7 @@ class GpuHolder:
         else:
             kept = None
         now = Kept(question, np.zeros(question.k) if kept is None else kept.least)
+        now.met = None if kept is None else kept.met
         self._kept = None  # a chunk that was begun is of no use, should the time be up
         for offset, rows in self._chunks(deadline):
             if kept is not None and drop is not None:
@@ -278,8 +296,9 @@ class GpuHolder:
                 index, before = passes.again(rows, label, slack, drop, least)
                 tally = kept.tally[offset]
                 if len(index):
+                    if question.k**2 <= PAIRS:
+                        now.met = passes.met(now.met, before, label, index)
                     tally = tally.changed(passes.moved(rows, label, index, before))
-                    now.moved = now.moved.plus(passes.flow(before, label, index, question.k))
             else:
                 label, slack = passes.empty(rows, np.int32), passes.empty(rows, np.float32)
                 passes.best(rows, label, slack)

@@ -12,6 +12,7 @@ typedef long long i64;
 #define NT (STEPS > 8 ? 4 : 8)         // groups of 8 centers in a tile
 #define TILE (8 * NT)                  // centers in a tile
 #define CHUNK_WORDS (STEPS * NT * 32)  // float4 of a tile and a chunk of features
+#define PART 4096                      // rows of a block in `group` and `sums`
 #define BLOCKS (STEPS > 2 ? 1 : 2)     // that share a multiprocessor in `best`
 
 __device__ __forceinline__ double seen(const REAL* x, i64 row, int t, int d, const double* origin,
@@ -176,44 +177,85 @@ extern "C" __global__ void pack(const double* centers, const double* prices, int
     }
 }
 
-// What is computed is wrong by at most slope |x| + fixed. Rows whose best cluster that leaves open
-// are listed in `open`. Seen are n rows, those in `which` or, without it, the first ones.
-extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-    best(const REAL* data, const int* which, i64 n, int d, const double* origin, double scale,
-         const float4* words, const float* bias, int tiles, int chunks, float slope, float fixed,
-         int* label, float* slack, int* open, unsigned* n_open) {
+// What the best clusters of each row are; seen are n rows, those in `which` or, without it, the
+// first ones. What is computed is wrong by at most slope |x| + fixed.
+struct Seen {
+    const REAL* data;
+    const int* which;
+    i64 n;
+    int d;
+    const double* origin;
+    double scale;
+    const float4* words;
+    const float* bias;
+    int tiles, chunks;
+};
+
+// The best two of some clusters, of four rows of a lane.
+struct Two {
+    float least[4], second[4];
+    int where[4], next[4];
+
+    __device__ __forceinline__ void clear() {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) least[i] = second[i] = 3.0e38f, where[i] = next[i] = 0;
+    }
+    __device__ __forceinline__ void take(int i, float v, int at) {
+        next[i] = v < least[i] ? where[i] : v < second[i] ? at : next[i];
+        second[i] = fminf(second[i], fmaxf(least[i], v));
+        if (v < least[i]) where[i] = at;
+        least[i] = fminf(least[i], v);
+    }
+    // Of all clusters, which four lanes have seen.
+    __device__ __forceinline__ void join() {
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+#pragma unroll
+            for (int apart = 1; apart < 4; apart *= 2) {
+                const float v = __shfl_xor_sync(0xffffffffu, least[i], apart);
+                const float w = __shfl_xor_sync(0xffffffffu, second[i], apart);
+                const int at = __shfl_xor_sync(0xffffffffu, where[i], apart);
+                second[i] = fminf(fminf(second[i], w), fmaxf(least[i], v));
+                if (v < least[i] || (v == least[i] && at < where[i])) where[i] = at;
+                least[i] = fminf(least[i], v);
+            }
+    }
+};
+
+// Goes through all centers, tile by tile. `use` gets the values of a tile: row i of this lane and
+// center `at` have one. Returned are the squares of the lengths of the rows.
+template <class Use>
+__device__ __forceinline__ void each_tile(const Seen& of, i64 first, float (&square)[4],
+                                          const Use& use) {
     extern __shared__ float4 shared[];  // two buffers
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, items = tiles * chunks;
-    const i64 first = (static_cast<i64>(blockIdx.x) * WARPS + warp) * WARP_ROWS;
+    const int lane = threadIdx.x % 32, items = of.tiles * of.chunks;
     const auto fetch = [&](int item) {
         float4* to = shared + (item % 2) * CHUNK_WORDS;
-        const float4* from = words + static_cast<i64>(item) * CHUNK_WORDS;
+        const float4* from = of.words + static_cast<i64>(item) * CHUNK_WORDS;
         for (int i = threadIdx.x; i < CHUNK_WORDS; i += 32 * WARPS) copy_async(to + i, from + i);
         asm volatile("cp.async.commit_group;");
     };
     fetch(0);
     Rows rows;
-    float square[4] = {0.0f, 0.0f, 0.0f, 0.0f}, least[4], second[4];
-    int where[4] = {0, 0, 0, 0};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) least[i] = second[i] = 3.0e38f;
+    for (int i = 0; i < 4; ++i) square[i] = 0.0f;
 #if !CHUNKED
-    rows.load(data, which, first, n, d, 0, origin, scale, square);
+    rows.load(of.data, of.which, first, of.n, of.d, 0, of.origin, of.scale, square);
 #endif
     float sum[2][NT][4];
 #if CHUNKED
     float total[2][NT][4];
 #endif
     int item = 0;
-    for (int tile = 0; tile < tiles; ++tile) {
-        const float* start = bias + tile * TILE + 2 * (lane % 4);
-        for (int chunk = 0; chunk < chunks; ++chunk, ++item) {
+    for (int tile = 0; tile < of.tiles; ++tile) {
+        const float* start = of.bias + tile * TILE + 2 * (lane % 4);
+        for (int chunk = 0; chunk < of.chunks; ++chunk, ++item) {
             asm volatile("cp.async.wait_group 0;");
             __syncthreads();
             if (item + 1 < items) fetch(item + 1);
 #if CHUNKED
             float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-            rows.load(data, which, first, n, d, chunk, origin, scale, part);
+            rows.load(of.data, of.which, first, of.n, of.d, chunk, of.origin, of.scale, part);
 #pragma unroll
             for (int i = 0; i < 4; ++i) square[i] += tile == 0 ? part[i] : 0.0f;
 #endif
@@ -236,42 +278,60 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
                             sum[m][g][q] + (chunk ? total[m][g][q] : __ldg(start + 8 * g + q % 2));
 #endif
         }
-#pragma unroll
-        for (int m = 0; m < 2; ++m)
-#pragma unroll
-            for (int g = 0; g < NT; ++g)
-#pragma unroll
-                for (int q = 0; q < 4; ++q) {
 #if CHUNKED
-                    const float v = total[m][g][q];
+        use(tile, total);
 #else
-                    const float v = sum[m][g][q];
+        use(tile, sum);
 #endif
-                    const int i = 2 * m + q / 2;
-                    second[i] = fminf(second[i], fmaxf(least[i], v));
-                    if (v < least[i]) where[i] = tile * TILE + 8 * g + 2 * (lane % 4) + q % 2;
-                    least[i] = fminf(least[i], v);
-                }
     }
+}
+
+// Rows for which `here` is true are listed, in no order; all lanes of a warp take part.
+template <class Write>
+__device__ __forceinline__ void list_where(bool here, unsigned* number, const Write& write) {
+    const unsigned voted = __ballot_sync(0xffffffffu, here);
+    if (!voted) return;
+    const int lane = threadIdx.x % 32;
+    unsigned begin = 0;
+    if (lane == 0) begin = atomicAdd(number, __popc(voted));
+    begin = __shfl_sync(0xffffffffu, begin, 0);
+    if (here) write(begin + __popc(voted & ((1u << lane) - 1)));
+}
+
+// Rows whose best cluster the error of float32 leaves open are listed in `open`.
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
+    best(const REAL* data, const int* which, i64 n, int d, const double* origin, double scale,
+         const float4* words, const float* bias, int tiles, int chunks, float slope, float fixed,
+         int* label, float* slack, int* open, unsigned* n_open) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const i64 first = (static_cast<i64>(blockIdx.x) * WARPS + warp) * WARP_ROWS;
+    Two two;
+    two.clear();
+    float square[4];
+    each_tile({data, which, n, d, origin, scale, words, bias, tiles, chunks}, first, square,
+              [&](int tile, const float (&value)[2][NT][4]) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+                  for (int m = 0; m < 2; ++m)
 #pragma unroll
-        for (int apart = 1; apart < 4; apart *= 2) {
+                      for (int g = 0; g < NT; ++g)
+#pragma unroll
+                          for (int q = 0; q < 4; ++q)
+                              two.take(2 * m + q / 2, value[m][g][q],
+                                       tile * TILE + 8 * g + 2 * (lane % 4) + q % 2);
+              });
+    two.join();
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int apart = 1; apart < 4; apart *= 2)
             square[i] += __shfl_xor_sync(0xffffffffu, square[i], apart);
-            const float v = __shfl_xor_sync(0xffffffffu, least[i], apart);
-            const float w = __shfl_xor_sync(0xffffffffu, second[i], apart);
-            const int at = __shfl_xor_sync(0xffffffffu, where[i], apart);
-            second[i] = fminf(fminf(second[i], w), fmaxf(least[i], v));
-            if (v < least[i] || (v == least[i] && at < where[i])) where[i] = at;
-            least[i] = fminf(least[i], v);
-        }
-    }
     // each lane writes one of the four rows that it shares with three others
     float mine = 0.0f, next = 0.0f, length = 0.0f;
     int at = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        if (i == lane % 4) mine = least[i], next = second[i], length = square[i], at = where[i];
+        if (i == lane % 4)
+            mine = two.least[i], next = two.second[i], length = square[i], at = two.where[i];
     const i64 place = first + lane / 4 + 8 * (lane % 4);
     i64 row = place;
     bool left = false;
@@ -283,12 +343,87 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
         label[row] = at;
         slack[row] = left ? 0.0f : safe;
     }
-    const unsigned voted = __ballot_sync(0xffffffffu, left);
-    if (voted) {
-        unsigned begin = 0;
-        if (lane == 0) begin = atomicAdd(n_open, __popc(voted));
-        begin = __shfl_sync(0xffffffffu, begin, 0);
-        if (left) open[begin + __popc(voted & ((1u << lane) - 1))] = static_cast<int>(row);
+    list_where(left, n_open, [&](unsigned to) { open[to] = static_cast<int>(row); });
+}
+
+// Some of the best clusters of each row and their values, each an array of (8 + parts, n): the best
+// two of every fourth pair of clusters, and the best of each part, which are `groups` times 8 that
+// follow each other. `name` says which clusters they are, (tiles * TILE,); `gap` is that of the best
+// two.
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+    list_best(const REAL* data, i64 n, int d, const double* origin, double scale,
+              const float4* words, const float* bias, int tiles, int chunks, int groups,
+              const unsigned short* name, float* value, unsigned short* cluster, float* gap) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const i64 first = (static_cast<i64>(blockIdx.x) * WARPS + warp) * WARP_ROWS;
+    const i64 mine = first + lane / 4 + 8 * (lane % 4);
+    Two all;
+    all.clear();
+    float square[4];
+    i64 to = 8 * n + mine;
+    each_tile({data, nullptr, n, d, origin, scale, words, bias, tiles, chunks}, first, square,
+              [&](int tile, const float (&value_of)[2][NT][4]) {
+                  float least[4];
+                  int where[4];
+#pragma unroll
+                  for (int g = 0; g < NT; ++g) {
+#pragma unroll
+                      for (int i = 0; i < 4; ++i)
+                          if (g % groups == 0) least[i] = 3.0e38f, where[i] = 0;
+#pragma unroll
+                      for (int m = 0; m < 2; ++m)
+#pragma unroll
+                          for (int q = 0; q < 4; ++q) {
+                              const int at = tile * TILE + 8 * g + 2 * (lane % 4) + q % 2;
+                              const int i = 2 * m + q / 2;
+                              const float v = value_of[m][g][q];
+                              all.take(i, v, at);
+                              if (v < least[i]) least[i] = v, where[i] = at;
+                          }
+                      if ((g + 1) % groups) continue;
+                      float best = 3.0e38f;
+                      int at = 0;
+#pragma unroll
+                      for (int i = 0; i < 4; ++i) {
+#pragma unroll
+                          for (int apart = 1; apart < 4; apart *= 2) {
+                              const float v = __shfl_xor_sync(0xffffffffu, least[i], apart);
+                              const int w = __shfl_xor_sync(0xffffffffu, where[i], apart);
+                              if (v < least[i] || (v == least[i] && w < where[i]))
+                                  least[i] = v, where[i] = w;
+                          }
+                          if (i == lane % 4) best = least[i], at = where[i];
+                      }
+                      if (mine < n) value[to] = best, cluster[to] = name[at];
+                      to += n;
+                  }
+              });
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const i64 place = first + lane / 4 + 8 * i, at = 2 * (lane % 4) * n + place;
+        if (place >= n) continue;
+        value[at] = all.least[i], cluster[at] = name[all.where[i]];
+        value[at + n] = all.second[i], cluster[at + n] = name[all.next[i]];
+    }
+    all.join();
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        if (i == lane % 4 && mine < n) gap[mine] = all.second[i] - all.least[i];
+}
+
+// The best of a part is none where it is among the first eight.
+extern "C" __global__ void list_once(i64 n, int many, float* value, const unsigned short* cluster) {
+    const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    int first[8];
+#pragma unroll
+    for (int q = 0; q < 8; ++q) first[q] = cluster[q * n + row];
+    for (int q = 8; q < many; ++q) {
+        const int at = cluster[q * n + row];
+        bool known = false;
+#pragma unroll
+        for (int e = 0; e < 8; ++e) known = known || first[e] == at;
+        if (known) value[q * n + row] = 3.0e38f;
     }
 }
 
@@ -516,7 +651,6 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // ---- counts of what rows cost more elsewhere ----
 
-#define PART 4096       // rows of a block in `group` and `sums`
 #define BINS 64         // of gaps, two for each power of two
 #define LOWEST (95 << 1)  // bits of 2^-32 >> 22
 #define HELD 64         // features of a row that a thread holds; of more it reads them again
@@ -539,23 +673,24 @@ extern "C" __global__ void __launch_bounds__(256)
         order[atomicAdd(here + label[first + j], 1u)] = static_cast<int>(first + j);
 }
 
-// What rows cost more in others of their clusters, (k, m): a sum of differences of centers and of
-// `bias`, |c|^2 - price, less `shift`, in float32 and in units of 1 / inverse. A block has rows of one cluster:
-// `part` (blocks, 3) are the cluster, and the first and last place in `order`. `shared` has room
-// for them and m * BINS numbers of four bytes, which are `begin`'s. Gaps go to `use`.
+// What rows cost more in some others of their clusters, (k, m): a sum of differences of centers and
+// of `bias`, |c|^2 - price, in float32 and in units of 1 / inverse. A block has rows of one cluster:
+// `part` (blocks, 3) are the cluster, and the first and last place in `order`.
+// `shared` has room for them and m * (BINS + 1) numbers of four bytes, which are those of `begin`.
+// What rows cost more goes to `use`.
 template <class Begin, class Use, class End>
 __device__ __forceinline__ void each_gap(const REAL* data, int d, const double* origin,
                                          double scale, const int* order, const int* part,
                                          const double* centers, const double* bias,
-                                         const int* other, const double* shift, int m, double inverse,
-                                         double* shared,
+                                         const int* other, int m, double inverse, double* shared,
                                          const Begin& begin, const Use& use, const End& end) {
     const int wide = 8 * STEPS <= HELD && !CHUNKED ? 8 * STEPS : (d + 3) / 4 * 4;
     auto* middle = reinterpret_cast<decltype(middle_of(0.0, REAL(0)))*>(shared);  // (wide,)
     float* differ = reinterpret_cast<float*>(shared + wide);                      // (m, wide)
     float* fixed = differ + m * wide;                                             // (m,)
     unsigned* mine = reinterpret_cast<unsigned*>(fixed + m);                      // (m, BINS)
-    const int a = part[3 * blockIdx.x], last = part[3 * blockIdx.x + 2];
+    part += 3 * blockIdx.x;
+    const int a = part[0], last = part[2];
     const i64 pairs = static_cast<i64>(a) * m;
     const int* others = other + pairs;
     for (int i = threadIdx.x; i < m * wide; i += 256) {
@@ -567,12 +702,12 @@ __device__ __forceinline__ void each_gap(const REAL* data, int d, const double* 
         differ[i] = static_cast<float>(-2.0 * apart * inverse);
     }
     for (int j = threadIdx.x; j < m; j += 256)
-        fixed[j] = static_cast<float>((bias[others[j]] - bias[a] - shift[pairs + j]) * inverse);
+        fixed[j] = static_cast<float>((bias[others[j]] - bias[a]) * inverse);
     for (int t = threadIdx.x; t < wide; t += 256)
         middle[t] = middle_of(t < d ? origin[t] : 0.0, REAL(0));
     begin(mine, pairs);
     __syncthreads();
-    for (int place = part[3 * blockIdx.x + 1] + threadIdx.x; place < last; place += 256) {
+    for (int place = part[1] + threadIdx.x; place < last; place += 256) {
         const int row = order[place];
         const REAL* x = data + static_cast<i64>(row) * d;
 #if 8 * STEPS <= HELD && !CHUNKED
@@ -626,41 +761,143 @@ __device__ __forceinline__ void each_gap(const REAL* data, int d, const double* 
     end(mine, pairs);
 }
 
-// How many rows of each pair cost how much more, (k, m, BINS).
+// How many rows of each pair cost how much more, (k, m, BINS), and the least that one costs, (k, m),
+// as bits of a float32 that is not negative.
 extern "C" __global__ void __launch_bounds__(256)
     count_gaps(const REAL* data, int d, const double* origin, double scale, const int* order,
-               const int* part, const double* centers, const double* bias, const int* other,
-               const double* shift, int m, double inverse, unsigned* held) {
+               const int* part, const double* centers, const double* bias, const int* other, int m,
+               double inverse, unsigned* held, unsigned* least) {
     extern __shared__ double shared_room[];
     each_gap(
-        data, d, origin, scale, order, part, centers, bias, other, shift, m, inverse, shared_room,
-        [&](unsigned* count, i64) {
-            for (int i = threadIdx.x; i < m * BINS; i += 256) count[i] = 0;
+        data, d, origin, scale, order, part, centers, bias, other, m, inverse, shared_room,
+        [&](unsigned* mine, i64) {
+            for (int i = threadIdx.x; i < m * BINS; i += 256) mine[i] = 0;
+            for (int j = threadIdx.x; j < m; j += 256) mine[m * BINS + j] = 0x7f7fffffu;
         },
-        [&](unsigned* count, int j, int, int, float gap) {
-            const int bin = (__float_as_int(fmaxf(gap, 0.0f)) >> 22) - LOWEST;
-            atomicAdd(count + j * BINS + min(max(bin, 0), BINS - 1), 1u);
+        [&](unsigned* mine, int j, int, int, float gap) {
+            const unsigned bits = __float_as_uint(fmaxf(gap, 0.0f));
+            const int bin = static_cast<int>(bits >> 22) - LOWEST;
+            atomicAdd(mine + j * BINS + min(max(bin, 0), BINS - 1), 1u);
+            if (bits < *reinterpret_cast<volatile unsigned*>(mine + m * BINS + j))
+                atomicMin(mine + m * BINS + j, bits);
         },
-        [&](unsigned* count, i64 pairs) {
+        [&](unsigned* mine, i64 pairs) {
             for (int i = threadIdx.x; i < m * BINS; i += 256)
-                if (count[i]) atomicAdd(held + pairs * BINS + i, count[i]);
+                if (mine[i]) atomicAdd(held + pairs * BINS + i, mine[i]);
+            for (int j = threadIdx.x; j < m; j += 256) atomicMin(least + pairs + j, mine[m * BINS + j]);
         });
 }
 
-// Rows of each pair that cost at most its limit more, (k, m): a row and a cluster. `room` is for so
-// many.
+__device__ __forceinline__ float bin_end(int bin) { return __uint_as_float((bin + 1 + LOWEST) << 22); }
+
+// Up to which cost `goal` rows of each pair lie, about, and at least one; infinite where there are
+// not so many.
+extern "C" __global__ void pair_limits(const unsigned* held, const unsigned* least,
+                                       const float* goal, i64 pairs, double top, double* limit) {
+    const i64 pair = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (pair >= pairs) return;
+    const double first = __uint_as_float(least[pair]), most = goal[pair];
+    double rows = 0.0, from = first, found = 1.0 / 0.0;
+    for (int bin = 0; bin < BINS; ++bin) {
+        const double here = held[pair * BINS + bin], to = fmax(first, static_cast<double>(bin_end(bin)));
+        if (rows + here >= most && here > 0.0) {
+            found = from + (to - from) * (most - rows) / here;
+            break;
+        }
+        rows += here;
+        from = to;
+    }
+    limit[pair] = found * top;
+}
+
+// The same or less where as many rows go by way of another cluster; `limit`, `shorter` (k, m).
+extern "C" __global__ void __launch_bounds__(256)
+    shorten_limits(const double* limit, const int* other, int k, int m, double* shorter) {
+    extern __shared__ double way[];  // (k,)
+    const i64 from = static_cast<i64>(blockIdx.x) * m;
+    for (int b = threadIdx.x; b < k; b += 256) way[b] = 1.0 / 0.0;
+    __syncthreads();
+    for (int by = threadIdx.x / 32; by < m; by += 8) {
+        const i64 on = static_cast<i64>(other[from + by]) * m;
+        const double first = limit[from + by];
+        for (int j = threadIdx.x % 32; j < m; j += 32) {
+            const double both = first + limit[on + j];
+            u64* to = reinterpret_cast<u64*>(way + other[on + j]);
+            const u64 bits = __double_as_longlong(both);  // of numbers that are not negative
+            if (bits < *reinterpret_cast<volatile u64*>(to)) atomicMin(to, bits);
+        }
+    }
+    __syncthreads();
+    for (int j = threadIdx.x; j < m; j += 256)
+        shorter[from + j] = fmin(limit[from + j], way[other[from + j]]);
+}
+
+// The m other clusters of each where its mean costs the least, (k, m), increasing; before these,
+// those between which and it rows have `met`, (k, k).
+extern "C" __global__ void __launch_bounds__(256)
+    nearest_others(const double* means, const double* centers, const double* bias,
+                   const unsigned* met, int k, int d, int m, int* other) {
+    extern __shared__ unsigned value[];  // (k,): bits in the order of the numbers
+    __shared__ unsigned before[256];
+    const int a = blockIdx.x;
+    for (int b = threadIdx.x; b < k; b += 256) {
+        double sum = bias[b];
+        for (int t = 0; t < d; ++t)
+            sum = fma(-2.0 * means[static_cast<i64>(a) * d + t],
+                      centers[static_cast<i64>(b) * d + t], sum);
+        const unsigned bits = __float_as_uint(static_cast<float>(sum));
+        value[b] = bits >> 31 ? ~bits : bits | 0x80000000u;
+        if (met[static_cast<i64>(a) * k + b] || met[static_cast<i64>(b) * k + a]) value[b] = 0;
+        if (b == a) value[b] = 0xffffffffu;
+    }
+    __syncthreads();
+    unsigned low = 0, high = 0xffffffffu;  // the least bits that m of them do not exceed
+    while (low < high) {
+        const unsigned middle = low + (high - low) / 2;
+        int many = 0;
+        for (int b = threadIdx.x; b < k; b += 256) many += value[b] <= middle;
+        for (int apart = 16; apart; apart /= 2) many += __shfl_xor_sync(0xffffffffu, many, apart);
+        if (threadIdx.x % 32 == 0) before[threadIdx.x / 32] = many;
+        __syncthreads();
+        many = 0;
+        for (int w = 0; w < 8; ++w) many += before[w];
+        if (many >= m) high = middle;
+        else low = middle + 1;
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {  // all below, and of those as far away the first ones
+        int below = 0, at = 0;
+        for (int b = 0; b < k; ++b) below += b != a && value[b] < low;
+        int same = m - below;
+        for (int b = 0; b < k && at < m; ++b)
+            if (b != a && (value[b] < low || (value[b] == low && same-- > 0)))
+                other[static_cast<i64>(a) * m + at++] = b;
+    }
+}
+
+// How many rows have gone from each cluster to each, (k, k).
+extern "C" __global__ void count_moves(const int* before, const int* label, const int* index, int n,
+                                       int k, unsigned* count) {
+    const int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < n) atomicAdd(count + static_cast<i64>(before[at]) * k + label[index[at]], 1u);
+}
+
+// Rows of each pair that cost at most its limit more, (k, m): a row and a cluster; `most` (k,) is
+// the largest of each cluster. `room` is for so many.
 extern "C" __global__ void __launch_bounds__(256)
     list_gaps(const REAL* data, int d, const double* origin, double scale, const int* order,
-              const int* part, const double* centers, const double* bias, const int* other,
-              const double* shift, int m, double inverse, const float* limit, unsigned room, u64* key, unsigned* number) {
+              const int* part, const double* centers, const double* bias, const int* other, int m,
+              double inverse, const float* limit, const float* most, unsigned room, u64* key,
+              unsigned* number) {
     extern __shared__ double shared_room[];
+    if (most[part[3 * blockIdx.x]] < 0.0f) return;  // nothing is asked of this cluster
     each_gap(
-        data, d, origin, scale, order, part, centers, bias, other, shift, m, inverse, shared_room,
-        [&](unsigned* most, i64 pairs) {
-            for (int j = threadIdx.x; j < m; j += 256) most[j] = __float_as_uint(limit[pairs + j]);
+        data, d, origin, scale, order, part, centers, bias, other, m, inverse, shared_room,
+        [&](unsigned* mine, i64 pairs) {
+            for (int j = threadIdx.x; j < m; j += 256) mine[j] = __float_as_uint(limit[pairs + j]);
         },
-        [&](unsigned* most, int j, int b, int row, float gap) {
-            if (!(gap <= __uint_as_float(most[j]))) return;
+        [&](unsigned* mine, int j, int b, int row, float gap) {
+            if (!(gap <= __uint_as_float(mine[j]))) return;
             if (*reinterpret_cast<volatile unsigned*>(number) > room) return;  // too many
             const unsigned at = atomicAdd(number, 1u);
             if (at < room) key[at] = (static_cast<u64>(row) << 32) | static_cast<u64>(b);
@@ -690,13 +927,6 @@ extern "C" __global__ void move_costs(const REAL* data, int d, const double* ori
     cost[at] = fmax((there - prices[b]) - (here - prices[a]), 0.0);
 }
 
-// How many rows have gone from each cluster to each, (k, k).
-extern "C" __global__ void count_moves(const int* before, const int* label, const int* index, int n,
-                                       int k, unsigned* count) {
-    const int at = blockIdx.x * blockDim.x + threadIdx.x;
-    if (at < n) atomicAdd(count + static_cast<i64>(before[at]) * k + label[index[at]], 1u);
-}
-
 // ---- which rows ----
 
 __device__ __forceinline__ u64 hashed(u64 number, u64 seed) {  // as `survey.hashed`
@@ -718,26 +948,14 @@ extern "C" __global__ void lower_slacks(float* slack, const int* label, i64 n, c
         here = !(left > least[a]);
         slack[row] = here ? 0.0f : left;
     }
-    const unsigned voted = __ballot_sync(0xffffffffu, here);
-    if (!voted) return;
-    const int lane = threadIdx.x % 32;
-    unsigned begin = 0;
-    if (lane == 0) begin = atomicAdd(number, __popc(voted));
-    begin = __shfl_sync(0xffffffffu, begin, 0);
-    if (here) index[begin + __popc(voted & ((1u << lane) - 1))] = static_cast<int>(row);
+    list_where(here, number, [&](unsigned at) { index[at] = static_cast<int>(row); });
 }
 
 extern "C" __global__ void list_moved(const int* before, const int* label, i64 n, int* index,
                                       unsigned* number) {
     const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
     const bool here = row < n && before[row] != label[row];
-    const unsigned voted = __ballot_sync(0xffffffffu, here);
-    if (!voted) return;
-    const int lane = threadIdx.x % 32;
-    unsigned begin = 0;
-    if (lane == 0) begin = atomicAdd(number, __popc(voted));
-    begin = __shfl_sync(0xffffffffu, begin, 0);
-    if (here) index[begin + __popc(voted & ((1u << lane) - 1))] = static_cast<int>(row);
+    list_where(here, number, [&](unsigned at) { index[at] = static_cast<int>(row); });
 }
 
 // How many rows of each cluster have how much slack, in bins of the bits of a float32.
@@ -755,32 +973,25 @@ extern "C" __global__ void list_drawn(const float* slack, const int* label, i64 
                                       const float* depth, u64 draw, int level, int* index,
                                       unsigned* number) {
     const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (row < n && slack[row] <= depth[label[row]] &&
-        (hashed(static_cast<u64>(row + offset), draw) >> 1) < (1ull << (63 - level)))
-        index[atomicAdd(number, 1)] = static_cast<int>(row);
+    const bool here = row < n && slack[row] <= depth[label[row]] &&
+                      (hashed(static_cast<u64>(row + offset), draw) >> 1) < (1ull << (63 - level));
+    list_where(here, number, [&](unsigned at) { index[at] = static_cast<int>(row); });
 }
 
 extern "C" __global__ void list_near(const float* slack, const int* label, i64 n,
                                      const double* wide, u64* key, unsigned* number) {
     const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
     const bool here = row < n && static_cast<double>(slack[row]) <= wide[label[row]];
-    const unsigned voted = __ballot_sync(0xffffffffu, here);
-    if (!voted) return;
-    const int lane = threadIdx.x % 32;
-    unsigned begin = 0;
-    if (lane == 0) begin = atomicAdd(number, __popc(voted));
-    begin = __shfl_sync(0xffffffffu, begin, 0);
-    // by label, then by row
-    if (here)
-        key[begin + __popc(voted & ((1u << lane) - 1))] =
-            (static_cast<u64>(label[row]) << 32) | static_cast<u64>(row);
+    list_where(here, number, [&](unsigned at) {  // by label, then by row
+        key[at] = (static_cast<u64>(label[row]) << 32) | static_cast<u64>(row);
+    });
 }
 
 extern "C" __global__ void list_sample(i64 n, i64 offset, u64 seed, u64 below, int* index,
                                        unsigned* number) {
     const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (row < n && hashed(static_cast<u64>(row + offset), seed) < below)
-        index[atomicAdd(number, 1)] = static_cast<int>(row);
+    const bool here = row < n && hashed(static_cast<u64>(row + offset), seed) < below;
+    list_where(here, number, [&](unsigned at) { index[at] = static_cast<int>(row); });
 }
 
 // 64: taken; 65: taken and spare; 127: neither taken nor drawn; below: drawn at this level.
@@ -812,13 +1023,14 @@ extern "C" __global__ void rounded_down(const double* value, i64 n, float* to) {
 extern "C" __global__ void list_within(const float* slack, i64 n, double most, int* index,
                                        unsigned* number) {
     const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (row < n && static_cast<double>(slack[row]) <= most)
-        index[atomicAdd(number, 1)] = static_cast<int>(row);
+    const bool here = row < n && static_cast<double>(slack[row]) <= most;
+    list_where(here, number, [&](unsigned at) { index[at] = static_cast<int>(row); });
 }
 
 // ---- sums, as whole numbers ----
 
 #define EACH 4     // features of a lane at a time
+#define ROWS 4     // of a group of lanes at a time
 
 __device__ __forceinline__ void add_whole(i64* to, double value) {
     if (value != 0.0)
@@ -919,28 +1131,37 @@ extern "C" __global__ void __launch_bounds__(256)
     // all lanes of a warp go on as long as one of them has a row: they add up together
     const i64 stride = static_cast<i64>(gridDim.x) * groups;
     const i64 begin = static_cast<i64>(blockIdx.x) * groups + threadIdx.x / LANES;
-    const i64 turns = (n + stride - 1) / stride;
+    const i64 turns = (n + ROWS * stride - 1) / (ROWS * stride);
     for (i64 turn = 0; turn < turns; ++turn) {
-        const i64 place = begin + turn * stride;
-        double square = 0.0;
-        int a = 0;
-        if (place < n) {
+        double square[ROWS];
+        int a[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {  // several rows are read at the same time
+            const i64 place = begin + (turn * ROWS + r) * stride;
+            square[r] = 0.0, a[r] = -1;
+            if (place < n) a[r] = label[place];
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const i64 place = begin + (turn * ROWS + r) * stride;
+            if (a[r] < 0) continue;
             const i64 row = which ? static_cast<i64>(which[place]) : place;
-            a = label[place];
+            const double* center = centers + static_cast<i64>(a[r]) * d;
             for (int t = lane; t < d; t += LANES) {
-                const double apart =
-                    seen(data, row, t, d, origin, scale) - centers[static_cast<i64>(a) * d + t];
-                square = fma(apart, apart, square);
+                const double apart = seen(data, row, t, d, origin, scale) - center[t];
+                square[r] = fma(apart, apart, square[r]);
             }
         }
 #pragma unroll
-        for (int apart = 1; apart < LANES; apart *= 2)
-            square += __shfl_xor_sync(0xffffffffu, square, apart);
-        if (place < n && lane == 0) {
-            const u64 bits = __double_as_longlong(square);
-            if (bits > *reinterpret_cast<volatile u64*>(farthest + a))
-                atomicMax(farthest + a, bits);
-            double rest = square * cost_scale;
+        for (int r = 0; r < ROWS; ++r) {
+#pragma unroll
+            for (int apart = 1; apart < LANES; apart *= 2)
+                square[r] += __shfl_xor_sync(0xffffffffu, square[r], apart);
+            if (a[r] < 0 || lane != r % LANES) continue;
+            const u64 bits = __double_as_longlong(square[r]);
+            if (bits > *reinterpret_cast<volatile u64*>(farthest + a[r]))
+                atomicMax(farthest + a[r], bits);
+            double rest = square[r] * cost_scale;
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 rest *= 268435456.0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bckm._core.types import FloatArray, IntArray
-from bckm.blocks.gap_counts import Flow, GapCounts
 from bckm.blocks.question import Question
+from bckm.blocks.soft_prices import SoftRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,14 @@ class Tally:
             self.high + by.high,
             self.low + by.low,
         )
+
+
+def united(parts: list[Tally]) -> Tally:
+    """The tally of all chunks."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.changed(part)
+    return whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +66,39 @@ class Near:
     drawn: IntArray
     level: IntArray
     minima: NDArray[np.float32]
+
+
+Told = tuple[IntArray, IntArray, NDArray[np.int32], FloatArray]
+
+
+class Pairs(Protocol):
+    """What rows cost more in other clusters than in their own, pair by pair.
+
+    Attributes
+    ----------
+    other : array (k, m)
+        Other clusters of each, increasing: those that are nearest.
+    """
+
+    other: IntArray
+
+    def add(self, rows: Any, label: Any, counts: IntArray) -> None:
+        """Count the rows of a chunk; `counts`: those of each cluster."""
+
+    def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
+        """Up to which cost so many rows of each pair lie, (k, m), about.
+
+        Infinite where there are not so many. `shorter`: or as many on the way by other clusters.
+        What is counted is float32, and wrong by as much.
+        """
+
+    def moves(self, chunk: int, rows: Any, limit: FloatArray) -> Told | None:
+        """Moves of the rows of a chunk, by its number, that cost at most limits, (k, m).
+
+        On the host; None if they are too many. Told are the numbers of these rows within the chunk,
+        increasing; and of each move the place of its row among them, a cluster, and what it costs
+        more there, in the order of rows and clusters. Some may cost a little more.
+        """
 
 
 class Passes(Protocol):
@@ -115,40 +157,16 @@ class Passes(Protocol):
         One of 2^level rows is drawn; in order of their numbers, on the host.
         """
 
-    def gaps(
-        self,
-        rows: Any,
-        label: Any,
-        counts: IntArray,
-        other: NDArray[np.int32],
-        shift: FloatArray,
-        top: float,
-        found: Any,
-    ) -> Any:
-        """Count rows by what they cost more than `shift` in others, (k, m, BINS), on the device.
+    def soft_rows(self, parts: Iterable[tuple[Any, IntArray]]) -> SoftRows:
+        """Rows of each chunk by their numbers within it, which know their best clusters."""
 
-        Added to what was `found` in other chunks, or None. `counts`: rows of each cluster. What is
-        counted is float32, and wrong by as much.
-        """
+    def met(self, found: Any, before: Any, label: Any, index: Any) -> Any:
+        """Add rows with labels before and now to a table of pairs, (k, k); None: the first ones."""
 
-    def host(self, found: Any) -> Any:
-        """An array of the device, on the host."""
+    def pairs(self, tally: Tally, met: Any) -> Pairs:
+        """What rows cost more in other clusters, at the question that was asked last.
 
-    def flow(self, before: Any, label: Any, index: Any, k: int) -> Flow:
-        """From which labels to which some rows have gone, on the host; none if that is too much."""
-
-    def moves(
-        self,
-        rows: Any,
-        label: Any,
-        counts: IntArray,
-        gaps: GapCounts,
-        limit: FloatArray,
-    ) -> tuple[IntArray, NDArray[np.int32], FloatArray] | None:
-        """Moves of rows to others of their clusters that cost at most limits, (k, m), on the host.
-
-        None if they are too many. Told are the number of a row within the chunk, a cluster, and
-        what it costs more there; in the order of rows and clusters. Some may cost a little more.
+        `tally` is that of all rows, `met` a table of rows that have moved, or None.
         """
 
     def within(self, slack: Any, most: float) -> IntArray:

@@ -25,10 +25,10 @@ std::vector<Move> by_key(const std::vector<Move>& moves, std::int64_t end, const
 }  // namespace
 
 ListedArcs::ListedArcs(const PricedCenters& priced, const double* limit)
-    : k(priced.k), width(padded(k)), priced_(priced), limit_(limit, limit + k),
-      before_(k, -infinity), asked_(k, 0), move_(k * width, infinity), top_(k * width, none),
+    : k(priced.k), width(padded(k)), priced_(priced), limit_(limit, limit + k * k),
+      before_(k * k, -infinity), asked_(k * k, 0), move_(k * width, infinity), top_(k * width, none),
       arrived_(k) {
-    for (std::int64_t a = 0; a < k; ++a) show_limit(a);
+    for (std::int64_t a = 0; a < k; ++a) show_limits(a);
 }
 
 template <class Real> void ListedArcs::add_rows(const Rows<Real>& rows) {
@@ -58,8 +58,9 @@ template void ListedArcs::add_rows(const Rows<float>&);
 template void ListedArcs::add_rows(const Rows<double>&);
 
 bool ListedArcs::is_news(const Row& row, std::int32_t cluster, double cost) const {
-    return row.costs == none && row.label != cluster && cost > before_[row.label] &&
-           cost <= limit_[row.label];
+    const std::int64_t pair = row.label * k + cluster;
+    return row.costs == none && row.label != cluster && cost > before_[pair] &&
+           cost <= limit_[pair];
 }
 
 void ListedArcs::add_moves(const std::int64_t* place, const std::int32_t* cluster,
@@ -111,19 +112,20 @@ void ListedArcs::show(const Listing& listing) {
     ++raises;
 }
 
-void ListedArcs::show_limit(std::int64_t a) {
+void ListedArcs::show_limits(std::int64_t a) {
     double* move = move_.data() + a * width;
     const std::int32_t* top = top_.data() + a * width;
-    const double limit = limit_[a], *prices = priced_.prices, here = prices[a];
+    const double *limit = limit_.data() + a * k, *prices = priced_.prices, here = prices[a];
     for (std::int64_t b = 0; b < k; ++b)
-        move[b] = top[b] == none ? limit + (prices[b] - here) : move[b];
+        move[b] = top[b] == none ? limit[b] + (prices[b] - here) : move[b];
     move[a] = infinity;
     for (const std::int32_t row : arrived_[a]) offer(a, row);
 }
 
-void ListedArcs::refine(std::int64_t a, std::int64_t, double) {
-    asks_ += !asked_[a];
-    asked_[a] = 1;
+void ListedArcs::refine(std::int64_t a, std::int64_t b, double) {
+    char& asked = asked_[a * k + b];
+    asks_ += !asked;
+    asked = 1;
 }
 
 void ListedArcs::ask_no_more() {
@@ -134,9 +136,12 @@ void ListedArcs::ask_no_more() {
 void ListedArcs::raise(const double* limit) {
     before_ = limit_;
     for (std::int64_t a = 0; a < k; ++a) {
-        if (!(limit[a] > limit_[a])) continue;
-        limit_[a] = limit[a];
-        show_limit(a);
+        bool more = false;
+        for (std::int64_t pair = a * k; pair < (a + 1) * k; ++pair) {
+            more |= limit[pair] > limit_[pair];
+            limit_[pair] = std::max(limit_[pair], limit[pair]);
+        }
+        if (more) show_limits(a);
     }
     ask_no_more();
 }
@@ -180,7 +185,7 @@ void ListedArcs::update(std::int64_t a, std::int64_t b) {
         const Move one{cost[b] - cost[a], row, best.to};
         if (one < best) best = one;
     }
-    const double limit = limit_[a] + added(a, b);
+    const double limit = limit_[a * k + b] + added(a, b);
     const std::int64_t arc = a * width + b;
     const bool is_virtual = best.row == none || best.cost > limit;
     const double least = is_virtual ? limit : best.cost;

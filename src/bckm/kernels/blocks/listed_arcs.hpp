@@ -11,14 +11,14 @@
 namespace bckm {
 
 // Moving a row of cost c from cluster a to b is an arc of cost c_b - c_a; the arc (a, b) is that of
-// the cheapest row in a. For each cluster all moves of its rows are listed that cost at most its
+// the cheapest row in a. For each pair of clusters all moves are listed that cost at most its
 // *limit*, so no other one costs less. Where none is listed the arc is *virtual*: its cost is the
-// limit. Rows that have moved know what they cost everywhere.
+// limit; without a limit there is none. Rows that have moved know what they cost everywhere.
 class ListedArcs {
 public:
     static constexpr std::int32_t none = -1;  // no row: the arc is virtual or does not exist
 
-    // `limit` (k,) says up to which cost more than in their own clusters, prices included, rows
+    // `limit` (k, k) says up to which cost more than in their own clusters, prices included, rows
     // were listed. Centers and prices must outlive this.
     ListedArcs(const PricedCenters& priced, const double* limit);
 
@@ -42,13 +42,12 @@ public:
     void add_moves(const std::int64_t* place, const std::int32_t* cluster, const double* cost,
                    std::int64_t count);
 
-    // Asks for moves beyond the limit of a.
+    // Asks for moves beyond the limit of a pair.
     void refine(std::int64_t a, std::int64_t b, double horizon);
-    bool is_asked(std::int64_t a) const { return asked_[a] != 0; }
     bool is_asking() const { return asks_ > 0; }
-    const std::vector<char>& asked() const { return asked_; }  // (k,)
+    const std::vector<char>& asked() const { return asked_; }  // (k, k)
     void ask_no_more();
-    // The limits up to which moves have been listed, (k,); rows and moves follow.
+    // The limits up to which moves have been listed, (k, k); rows and moves follow.
     void raise(const double* limit);
 
     const double* from(std::int64_t a) const { return move_.data() + a * width; }  // (width,)
@@ -107,8 +106,8 @@ private:
     }
     bool is_news(const Row& row, std::int32_t cluster, double cost) const;
     Listing sorted(std::vector<Move>&& moves) const;
-    // The limit of a where no row is known.
-    void show_limit(std::int64_t a);
+    // The limits of a where no row is known.
+    void show_limits(std::int64_t a);
     // Makes the cheapest listed moves arcs.
     void show(const Listing& listing);
     const double* all_costs(std::int32_t row);
@@ -120,8 +119,8 @@ private:
     void offer(std::int64_t a, std::int32_t row);
 
     const PricedCenters& priced_;
-    std::vector<double> limit_, before_;  // (k,); the last `raise`
-    std::vector<char> asked_;             // (k,)
+    std::vector<double> limit_, before_;  // (k, k); the last `raise`
+    std::vector<char> asked_;             // (k, k)
     std::int64_t asks_ = 0;
     std::vector<Listing> listings_;  // rows that have left are still in there
     Lines<double> move_;             // (k, width): the cheapest move, or the limit

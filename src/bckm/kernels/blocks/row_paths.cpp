@@ -32,7 +32,7 @@ void RowPaths::ask_ahead() {
         const double distance = flow_.tree.distance[a], horizon = flow_.tree.horizon;
         if (!(distance <= horizon)) continue;
         const double near = ahead * horizon - distance - price[a];
-        for (std::int64_t b = 0; b < arcs_.k && !arcs_.is_asked(a); ++b)
+        for (std::int64_t b = 0; b < arcs_.k; ++b)
             if (arcs_.is_virtual(a, b) && arcs_.cost_of(a, b) - price[b] <= near)
                 arcs_.refine(a, b, horizon);
     }

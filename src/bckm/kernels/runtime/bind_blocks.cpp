@@ -14,7 +14,6 @@
 
 #include "blocks/cheapest_moves.hpp"
 #include "blocks/equal_rows.hpp"
-#include "blocks/gap_table.hpp"
 #include "blocks/look.hpp"
 #include "blocks/pair_scan.hpp"
 #include "blocks/pairs.hpp"
@@ -160,87 +159,16 @@ struct ListsView {
     bckm::RowLists lists;
 };
 
-struct TableView {
-    using Others =
-        nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-    using Counts =
-        nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-    TableView(Others other, Counts count, Matrix share, Matrix shift, Vector end, Vector many,
-              Vector prices_, Vector units, int threads)
-        : prices(prices_.data(), prices_.data() + prices_.shape(0)),
-          table(made(other, count, share, shift, end, many, prices_, units, threads)) {}
-
-    static bckm::GapTable made(const Others& other, const Counts& count, const Matrix& share,
-                               const Matrix& shift, const Vector& end, const Vector& many,
-                               const Vector& prices, const Vector& units, int threads) {
-        check_threads(threads);
-        const std::size_t k = other.shape(0), m = other.shape(1), bins = end.shape(0);
-        require(k > 0 && prices.shape(0) == k && units.shape(0) == k && many.shape(0) == k,
-                "one price, size and number each");
-        require(share.shape(0) == k && share.shape(1) == m && shift.shape(0) == k &&
-                    shift.shape(1) == m,
-                "a share and a shift of each pair");
-        require(count.shape(0) == k && count.shape(1) == m && count.shape(2) == bins && bins > 0,
-                "counts of each pair and bin");
-        bool good = true;
-        for (std::size_t pair = 0; pair < k * m; ++pair)
-            good &= other.data()[pair] >= 0 && other.data()[pair] < static_cast<std::int32_t>(k);
-        require(good, "clusters that there are");
-        for (std::size_t bin = 0; bin < bins; ++bin)
-            good &= end.data()[bin] > (bin > 0 ? end.data()[bin - 1] : 0.0);
-        require(good, "ends of bins must increase");
-        const bckm::WithoutGil release;
-        return {{static_cast<std::int64_t>(k), static_cast<std::int64_t>(m),
-                 static_cast<std::int64_t>(bins), other.data(), count.data(), share.data(),
-                 shift.data(), end.data(), many.data()},
-                prices.data(),
-                units.data(),
-                threads};
-    }
-
-    std::pair<Column<double>, Column<double>> climb(Vector lower, Vector upper, double target,
-                                                    int steps, int patience) const {
-        const std::size_t k = prices.size();
-        require(lower.shape(0) == k && upper.shape(0) == k, "two bounds per cluster");
-        const bckm::SizeLimits sizes{{lower.data(), lower.data() + k},
-                                     {upper.data(), upper.data() + k}};
-        std::vector<double> price = prices, left;
-        {
-            const bckm::WithoutGil release;
-            const auto model = [&](const std::vector<double>& at) { return table.at(sizes, at); };
-            left = bckm::climb(model, model(price), sizes, target, steps, patience,
-                               bckm::GapTable::accuracy, price);
-        }
-        return {Column<double>(as_array(std::move(price), {k})),
-                Column<double>(as_array(std::move(left), {k}))};
-    }
-
-    Array<double> moves(Vector at) const {
-        require(at.shape(0) == prices.size(), "one price per cluster");
-        std::vector<double> rows = table.moves({at.data(), at.data() + prices.size()});
-        const std::size_t m = rows.size() / prices.size();
-        return as_array(std::move(rows), {prices.size(), m});
-    }
-
-    Array<double> limits() const {
-        const std::size_t k = prices.size();
-        return as_array(std::vector<double>(table.limits()), {k, table.limits().size() / k});
-    }
-
-    std::vector<double> prices;
-    bckm::GapTable table;
-};
-
 struct PathsView {
     PathsView(Matrix centers_, Vector prices_, Integers units, Integers lower, Integers upper,
-              Vector limit)
+              Matrix limit)
         : centers(centers_), prices(prices_), priced(made(centers, prices)),
           arcs(priced, checked(limit)),
           paths(priced, {values(units), values(lower), values(upper)}, arcs) {}
 
-    const double* checked(const Vector& limit) const {
-        require(limit.shape(0) == centers.shape(0), "one limit per cluster");
+    const double* checked(const Matrix& limit) const {
+        require(limit.shape(0) == centers.shape(0) && limit.shape(1) == centers.shape(0),
+                "one limit per pair of clusters");
         return limit.data();
     }
 
@@ -304,10 +232,12 @@ struct PathsView {
         return static_cast<int>(found);
     }
 
-    void raise(Vector limit) { arcs.raise(checked(limit)); }
+    void raise(Matrix limit) { arcs.raise(checked(limit)); }
 
-    Column<std::uint8_t> asked() const {
-        return shown(std::vector<std::uint8_t>(arcs.asked().begin(), arcs.asked().end()));
+    Array<std::uint8_t> asked() const {
+        const auto k = static_cast<std::size_t>(arcs.k);
+        return as_array(std::vector<std::uint8_t>(arcs.asked().begin(), arcs.asked().end()),
+                        {k, k});
     }
 
     Column<double> reached() const { return shown(paths.prices()); }
@@ -497,16 +427,8 @@ void bckm::add_blocks(nb::module_& module) {
         .def("climb", &ListsView::climb, "temperature"_a, "lower"_a, "upper"_a, "units"_a,
              "prices"_a, "target"_a, "steps"_a, "threads"_a);
     const auto owned = nb::rv_policy::automatic;  // arrays of their own
-    nb::class_<TableView>(module, "GapTable")
-        .def(nb::init<TableView::Others, TableView::Counts, Matrix, Matrix, Vector, Vector, Vector,
-                      Vector, int>(),
-             "other"_a, "count"_a, "share"_a, "shift"_a, "end"_a, "many"_a, "prices"_a, "units"_a,
-             "threads"_a)
-        .def("climb", &TableView::climb, "lower"_a, "upper"_a, "target"_a, "steps"_a, "patience"_a)
-        .def("moves", &TableView::moves, "prices"_a)
-        .def_prop_ro("limits", &TableView::limits, owned);
     nb::class_<PathsView>(module, "RowPaths")
-        .def(nb::init<Matrix, Vector, Integers, Integers, Integers, Vector>(), "centers"_a,
+        .def(nb::init<Matrix, Vector, Integers, Integers, Integers, Matrix>(), "centers"_a,
              "prices"_a, "units"_a, "lower"_a, "upper"_a, "limit"_a)
         .def("add_rows", &PathsView::add_rows<float>, "rows"_a.noconvert(), "number"_a, "label"_a,
              "origin"_a, "scale"_a)
