@@ -31,9 +31,10 @@ SDIST = re.compile(
     r"|src/bckm/([\w/]+\.(py|pyi|csv|cu|cpp|hpp)|app/static/[\w./-]+|py\.typed"
     r"|kernels/([\w/]+/)?README\.md)"
 )
-KERNELS = "bckm/blocks/gpu/kernels.cu"  # compiled where there is a GPU
+GPU = ("common", "best", "exact", "pairs", "listing", "sums", "soft")
+KERNELS = {f"bckm/blocks/gpu/{name}.cu" for name in GPU}  # compiled where there is a GPU
 NEEDED = {"CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "src/bckm/py.typed"}
-NEEDED |= {f"src/{KERNELS}"}
+NEEDED |= {f"src/{name}" for name in KERNELS}
 
 
 def main() -> None:
@@ -42,7 +43,7 @@ def main() -> None:
     _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", DIST, ROOT)
     (sdist,), (wheel,) = DIST.glob("*.tar.gz"), DIST.glob("*.whl")
     look(sdist_names(sdist), SDIST, NEEDED, sdist.name)
-    look(wheel_names(wheel), WHEEL, {"bckm/py.typed", "bckm/__init__.py", KERNELS}, wheel.name)
+    look(wheel_names(wheel), WHEEL, {"bckm/py.typed", "bckm/__init__.py", *KERNELS}, wheel.name)
     kernels = [name for name in wheel_names(wheel) if "_native." in name]
     assert any(not name.endswith(".pyi") for name in kernels), "the wheel has no kernels"
     for package, compiler, built in (

@@ -256,6 +256,19 @@ def check_told(told, n, k):
     return keys
 
 
+class OfChunks:
+    """Pairs, and the rows of the chunks that were added."""
+
+    def __init__(self, pairs, rows):
+        self.pairs, self.rows = pairs, rows
+
+    def __getattr__(self, name):
+        return getattr(self.pairs, name)
+
+    def moves(self, chunk, limit):
+        return self.pairs.moves(chunk, self.rows[chunk], limit)
+
+
 def in_pairs(X, question, cuts=(), met=None):
     """What rows cost more in others, on the device and in NumPy, in chunks."""
     passes, rows, label, slack = seen_by(X, question)
@@ -263,14 +276,15 @@ def in_pairs(X, question, cuts=(), met=None):
     tally = passes.tally(rows, label)
     found, expected = passes.pairs(tally, met), plain.pairs(tally, None)
     expected.other = found.other
-    begin = 0
+    begin, chunks = 0, []
     for end in (*cuts, len(X)):
         part = slice(begin, end)
         counts = passes.counted(label[part], question.k)
-        found.add(passes.plain(rows[part], X.dtype), label[part], counts)
+        chunks.append(passes.plain(rows[part], X.dtype))
+        found.add(chunks[-1], label[part], counts)
         expected.add(hidden[0][part], hidden[1][part], counts)
         begin = end
-    return found, expected
+    return OfChunks(found, chunks), OfChunks(expected, chunks)
 
 
 def drawn_goal(counts, shape, seed):
@@ -451,7 +465,7 @@ def test_pairs_that_are_not_asked_for_are_not_told(spread):
 
 # ---- rows that lead to prices ----
 
-BEST, LEAST_SHARE, WIDEST = 8, 1e-3, 12.0  # as in soft.cu
+BEST, LEAST_SHARE, WIDEST = 6, 4e-3, 12.0  # as in soft.cu
 
 
 def values_of(X, question):
@@ -461,25 +475,24 @@ def values_of(X, question):
 
 
 def listed_of(soft, n, k):
-    """Values of the clusters that are listed, infinite elsewhere; and where those of parts are."""
+    """Values of the clusters that are listed, infinite elsewhere."""
     value, cluster = soft._value.get(), soft._cluster.get().astype(int)
-    listed, of_part = np.full((n, k), np.inf), np.zeros((n, k), bool)
-    for lane, (those, at) in enumerate(zip(value, cluster, strict=True)):
+    listed = np.full((n, k), np.inf)
+    for those, at in zip(value, cluster, strict=True):
         row = np.flatnonzero(those < 1e38)
         listed[row, at[row]] = those[row]
-        of_part[row, at[row]] |= lane >= cupy_soft.LANES
-    return listed, of_part
+    return listed
 
 
 class Spread:
     """Rows shared among the clusters that are listed, in NumPy; `value` (n, k) at some prices."""
 
-    def __init__(self, value, of_part, temperature):
+    def __init__(self, value, temperature):
         k = value.shape[1]
         order = np.sort(value, axis=1)
         far = (value - order[:, :1]) / temperature
         top = value <= order[:, min(BEST, k) - 1 :][:, :1]
-        share = np.where((top | of_part) & (far < WIDEST), np.exp(-np.minimum(far, 50)), 0.0)
+        share = np.where(far < WIDEST, np.exp(-np.minimum(far, 50)), 0.0)
         total = share.sum(axis=1)
         share /= total[:, None]
         self.soft = float((order[:, 0] - temperature * np.log(total)).sum())
@@ -508,7 +521,7 @@ def test_listed_clusters(d, k, dtype):
     soft = passes.soft_rows([(rows[:half], np.arange(half)), (rows[half:], np.arange(n - half))])
     assert soft.size == n
     listing = soft.list(question)
-    value, (listed, _) = values_of(X, question), listed_of(soft, n, k)
+    value, listed = values_of(X, question), listed_of(soft, n, k)
     noise = 1e-6 + 1e-5 * np.abs(value).max()
     ok = np.isfinite(listed)
     assert np.abs(listed - value)[ok].max() <= noise
@@ -546,13 +559,13 @@ def test_softened_dual_and_steps(d, k, dtype):
     soft = passes.soft_rows([(rows, np.arange(n))])
     temperature = float(np.quantile(soft.list(question).gaps, 0.2))
     prices = question.prices + temperature * rng.normal(size=k)
-    listed, of_part = listed_of(soft, n, k)
+    listed = listed_of(soft, n, k)
     value = listed - (prices - question.prices).astype(np.float32)
     found = soft.soften(prices, temperature)
     # no row is left out of the curvature: fewer than would be enough lie near borders
     assert n < cupy_soft.BORDERING
     heats = temperature * cupy_soft.HOTTER ** np.arange(cupy_soft.HEATS)
-    spreads = [Spread(value, of_part, one) for one in heats]
+    spreads = [Spread(value, one) for one in heats]
     expected = spreads[0]
     scale = float(np.abs(value[np.isfinite(value)]).max()) * n
     assert abs(found.soft - expected.soft) <= 1e-5 * scale

@@ -33,12 +33,14 @@ def test_every_kernel(d, dtype):
     depth = np.full(11, bin_ends()[-1])
     assert passes.bordering(rows, label, slack, 5, depth, 0)[0].size <= len(X)
     pairs = passes.pairs(passes.tally(rows, label), None)
-    for part in (slice(0, 300), slice(300, None)):
-        pairs.add(passes.plain(rows[part], X.dtype), label[part], passes.counted(label[part], 11))
+    parts = (slice(0, 300), slice(300, None))
+    chunks = [passes.plain(rows[part], X.dtype) for part in parts]
+    for part, chunk in zip(parts, chunks, strict=True):
+        pairs.add(chunk, label[part], passes.counted(label[part], 11))
     limit = pairs.limits(np.full((11, 10), 3.0), shorter=True)
     assert (limit > 0).all()
-    for chunk in (0, 1):
-        assert 0 < pairs.moves(chunk, limit)[1].size <= 10 * len(X)
+    for number, chunk in enumerate(chunks):
+        assert 0 < pairs.moves(number, chunk, limit)[1].size <= 10 * len(X)
     went = 0.1 * np.random.default_rng(d).normal(size=11)
     question = replace(question, prices=question.prices + went)
     passes.ask(question, X.dtype)

@@ -23,7 +23,6 @@ from bckm.blocks.drawn import Drawn
 from bckm.blocks.equal_rows import united
 from bckm.blocks.gathering import unproven_labels
 from bckm.blocks.holder import QuickHolder
-from bckm.blocks.label_exceptions import margin_of
 from bckm.blocks.look import scan
 from bckm.blocks.look_model import Model
 from bckm.blocks.looking import LookState, approach
@@ -46,7 +45,6 @@ GROW, PATIENCE = 2.0, 2  # from the third look on, prices are trusted so many ti
 SAMPLING = 0.35  # times sqrt(k / sample): share of the samples that are wrong at first
 REST = 0.3  # share of those of a first step that are wrong in the next one, about
 MILD = 1.0  # rows that lead to prices no farther beyond what others permit are believed
-BORDER = 4.0  # times rounding: rows so near are at a border
 OUTER = 1.5  # the farthest row of a cluster, in squares of the farthest of the sample, about
 BOTH = 0.5  # so many points of the sample for each row that was drawn tell something, too
 FAR, FARTHER = 0.02, 0.2  # share of all samples, more of which cannot be brought where they belong
@@ -251,9 +249,6 @@ class Attempt:
         k, p, wrong = self.k, state.prices, np.abs(state.gradient)
         if self.n <= ALL:
             return p, Plan.everything(k)
-        if not wrong.any():  # only rows at borders are left
-            margin = float(margin_of(state.answer.farthest, self.centers, p).max())
-            return p, Plan(np.full((k, k), BORDER * margin), np.full(k, BORDER * margin))
         wrong = np.maximum(wrong, wrong.mean() / 4 + 1.0)
         borders = state.borders(np.full(k, max(SCANNED * self.n / k, 2.0 * wrong.max())))
         nowhere, far = np.zeros((1, k)), state.answer.farthest

@@ -17,11 +17,13 @@ import numpy as np
 from bckm._core.types import FloatArray
 
 THREADS = 256  # of a block
+PASSES = ("common", "best", "exact", "pairs", "listing", "sums")  # files, in their order
 
 
-def source(name: str) -> str:
-    """The text of a file with kernels."""
-    return files("bckm.blocks.gpu").joinpath(name).read_text(encoding="utf-8")
+def source(*names: str) -> str:
+    """The text of files with kernels, one after the other."""
+    folder = files("bckm.blocks.gpu")
+    return "".join(folder.joinpath(f"{name}.cu").read_text(encoding="utf-8") for name in names)
 
 
 @lru_cache(maxsize=64)
@@ -30,7 +32,7 @@ def compiled(real: str, steps: int, chunked: bool, lanes: int, device: int) -> A
     del device  # modules belong to one
     names = {"REAL": real, "STEPS": steps, "CHUNKED": int(chunked), "LANES": lanes}
     options = ("-std=c++17", *(f"-D{name}={value}" for name, value in names.items()))
-    return cp.RawModule(code=source("kernels.cu"), options=options)
+    return cp.RawModule(code=source(*PASSES), options=options)
 
 
 @lru_cache(maxsize=1024)

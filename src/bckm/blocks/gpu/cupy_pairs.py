@@ -1,6 +1,6 @@
 """`CupyPairs`: what rows of a GPU would cost more in other clusters, pair by pair.
 
-The kernels are those of `kernels.cu`.
+The kernels are those of `pairs.cu`.
 """
 
 from __future__ import annotations
@@ -59,24 +59,13 @@ class CupyPairs(Launcher):
             self._held = cp.zeros((k, m, BINS), np.uint32)
             self._least = cp.full((k, m), np.finfo(np.float32).max, np.float32)
             self.other = self._other.get().astype(np.int64)
-        self._chunks: list[tuple[Any, Any, Any, int]] = []
+        self._chunks: list[tuple[Any, IntArray]] = []  # labels and their numbers
 
     @there
     def add(self, rows: Any, label: Any, counts: IntArray) -> None:
         """Count the rows of a chunk; `counts`: those of each cluster."""
-        n, k = len(rows), self.k
-        begin = np.cumsum(counts) - counts
-        cursor, order = cp.asarray(begin.astype(np.uint32)), cp.empty(n, np.int32)
-        self._run("group", n, label, np.int64(n), k, cursor, order, each=PART, shared=4 * k)
-        each = max(FEWEST, -(-n // (COUNTING * self._processors())))  # rows of a block
-        blocks = -(-counts // each)
-        cluster = np.repeat(np.arange(k), blocks)
-        place = np.arange(cluster.size) - np.repeat(np.cumsum(blocks) - blocks, blocks)
-        first = begin[cluster] + each * place
-        last = np.minimum(first + each, (begin + counts)[cluster])
-        part = cp.asarray(np.stack([cluster, first, last], axis=1).astype(np.int32))
-        self._chunks.append((label, order, part, cluster.size))
-        self._each_gap("count_gaps", rows, *self._chunks[-1][1:], self._held, self._least)
+        self._chunks.append((label, counts))
+        self._each_gap("count_gaps", rows, label, counts, self._held, self._least)
 
     @there
     def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
@@ -100,8 +89,9 @@ class CupyPairs(Launcher):
         inside = np.where(limit < 0, -1.0, np.minimum(limit / self._top + NOISE, 2.0))
         key, number = cp.empty(TOLD, np.uint64), cp.zeros(1, np.uint32)
         there, most = (cp.asarray(one.astype(np.float32)) for one in (inside, inside.max(axis=1)))
-        label, *ordered = self._chunks[chunk]
-        self._each_gap("list_gaps", rows, *ordered, there, most, np.uint32(TOLD), key, number)
+        label, counts = self._chunks[chunk]
+        limits = there, most, np.uint32(TOLD)
+        self._each_gap("list_gaps", rows, label, counts, *limits, key, number)
         found = int(number.get()[0])
         if found > TOLD:
             return None
@@ -117,15 +107,23 @@ class CupyPairs(Launcher):
         is_first = np.diff(of, prepend=-1) > 0
         return of[is_first], np.cumsum(is_first) - 1, to.get(), cost.get()
 
-    def _each_gap(
-        self, name: str, rows: Any, order: Any, part: Any, blocks: int, *args: Any
-    ) -> None:
+    def _each_gap(self, name: str, rows: Any, label: Any, counts: IntArray, *args: Any) -> None:
         """Run a kernel on what rows cost more; a block has those of one cluster."""
-        passes, d, m = self._passes, self.d, self.m
+        passes, d, m, n, k = self._passes, self.d, self.m, len(rows), self.k
+        begin = np.cumsum(counts) - counts
+        cursor, order = cp.asarray(begin.astype(np.uint32)), cp.empty(n, np.int32)
+        self._run("group", n, label, np.int64(n), k, cursor, order, each=PART, shared=4 * k)
+        each = max(FEWEST, -(-n // (COUNTING * self._processors())))  # rows of a block
+        blocks = -(-counts // each)
+        cluster = np.repeat(np.arange(k), blocks)
+        place = np.arange(cluster.size) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+        first = begin[cluster] + each * place
+        last = np.minimum(first + each, (begin + counts)[cluster])
+        part = cp.asarray(np.stack([cluster, first, last], axis=1).astype(np.int32))
         held = 8 * passes.steps <= HELD and passes.chunks == 1
         wide = 8 * passes.steps if held else -(-d // 4) * 4
         self._run(
-            name, blocks, rows, d, passes.origin, passes.scale, order, part, passes.centers,
+            name, cluster.size, rows, d, passes.origin, passes.scale, order, part, passes.centers,
             self._bias, self._other, m, np.float64(1 / self._top), *args, each=1,
             shared=4 * m * (wide + 2 + BINS) + 8 * wide,
         )  # fmt: skip

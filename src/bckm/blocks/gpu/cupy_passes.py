@@ -1,4 +1,4 @@
-"""`CupyPasses`: passes over rows on an NVIDIA GPU, by CuPy and the kernels of `kernels.cu`.
+"""`CupyPasses`: passes over rows on an NVIDIA GPU, by CuPy and its kernels.
 
 No other file but `cupy_kernels` imports CuPy.
 """

@@ -1,6 +1,6 @@
 """`CupySoftRows`: rows of a GPU that know their best clusters; see `blocks/soft_prices`.
 
-Lists are made by a kernel of `kernels.cu`, all else by those of `soft.cu`.
+Lists are made by a kernel of `best.cu`, all else by those of `soft.cu`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROWS = 64  # of the matrix, for each block that solves
 def _compiled(device: int, together: bool) -> Any:
     """The kernels; `together`: blocks run at the same time, or it is refused."""
     del device  # modules belong to one
-    options, code = ("-std=c++17",), source("soft.cu")
+    options, code = ("-std=c++17",), source("soft")
     return cp.RawModule(code=code, options=options, enable_cooperative_groups=together)
 
 

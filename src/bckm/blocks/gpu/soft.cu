@@ -7,7 +7,6 @@ typedef long long i64;
 
 #define THREADS 256
 #define EACH 4             // rows of a thread
-#define LANES 8            // clusters that are listed before the best of each part
 #define BEST 6             // clusters any two of which share a row
 #define AT_ONCE 4          // numbers that are read at once
 #define WIDEST 12.0f       // temperatures above the best value that still count
@@ -65,10 +64,10 @@ struct Row {
             }
     }
 
-    // Calls use(cluster, how much above the best one) for the best of other parts, up to `far`.
+    // Calls use(cluster, how much above the best one) for others that are listed, up to `far`.
     template <class Use> __device__ __forceinline__ void each_other(float far, const Use& use) {
         if (!(least[BEST - 1] - least[0] < far)) return;
-        for (int q = LANES; q < many; ++q) {
+        for (int q = 0; q < many; ++q) {
             const float listed = value[q * n + row];
             const int at = cluster[q * n + row];
             const float above = listed - risen[at] - least[0];

@@ -26,8 +26,8 @@ std::vector<Move> by_key(const std::vector<Move>& moves, std::int64_t end, const
 
 ListedArcs::ListedArcs(const PricedCenters& priced, const double* limit)
     : k(priced.k), width(padded(k)), priced_(priced), limit_(limit, limit + k * k),
-      before_(k * k, -infinity), asked_(k * k, 0), move_(k * width, infinity), top_(k * width, none),
-      arrived_(k) {
+      before_(k * k, -infinity), asked_(k * k, 0), move_(k * width, infinity),
+      top_(k * width, none), arrived_(k) {
     for (std::int64_t a = 0; a < k; ++a) show_limits(a);
 }
 
