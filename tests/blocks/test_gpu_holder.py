@@ -162,6 +162,12 @@ def test_without_a_margin_they_do(monkeypatch):
         bckm.assign_to(DeviceArray(X), [[0.0, 0, 0], [1, 1, 1], [2, 2, 2]], rules)
 
 
+def test_older_gpus_are_refused(monkeypatch):
+    monkeypatch.setattr(numpy_passes, "capability", lambda array: 75)
+    with pytest.raises(bckm.UnsupportedError, match=r"capability 7\.5; .*before Ampere \(8\.0\)"):
+        bckm.kmeans(DeviceArray(rows_of("blobs")), 3, bckm.Constraints(size_min=5))
+
+
 def test_a_time_limit_is_heard():
     X = rows_of("blobs", n=20_000)
     with pytest.raises(bckm.UndecidedError, match="time limit"):

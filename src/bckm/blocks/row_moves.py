@@ -63,16 +63,11 @@ class Moves:
         return sum(int(array.nbytes) for array in arrays)
 
 
-def few_enough(wrong: float, k: int) -> bool:
-    """Whether so many wrong samples can be brought where they belong by paths."""
-    return wrong <= max(MANY, MANY_EACH * k)
-
-
 def lead(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> None:
     """Look where moves lead to, until all samples are where they belong or it leads nowhere."""
     for _ in range(ENDS if not missing and 1 < state.k <= CLUSTERS else 0):
         wrong, before, dual = state.infeasibility, state.prices, state.dual
-        if wrong == 0 or not few_enough(wrong, state.k):
+        if wrong == 0 or wrong > max(MANY, MANY_EACH * state.k):
             return
         after = settled_prices(state, lower, upper, deadline)
         if after is None:

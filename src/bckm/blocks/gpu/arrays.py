@@ -10,6 +10,7 @@ from bckm.blocks.gpu.holder import GpuHolder
 from bckm.blocks.sources import check_kind, working_dtype
 from bckm.exceptions import UnsupportedError
 
+LEAST = 80  # compute capability, times ten: matrices of TF32
 INSTALL = (
     "X lives on a GPU, which needs CuPy: run pip install 'bckm[gpu]', or 'bckm[gpu-cuda13]' where "
     "the driver is for CUDA 13"
@@ -24,10 +25,15 @@ def gpu_holder(X: Any) -> GpuHolder:  # noqa: N803
     ImportError
         If CuPy is not installed, or cannot be loaded.
     UnsupportedError
-        If the GPU is none of NVIDIA's.
+        If the GPU is none of NVIDIA's, or one of the older ones.
     """
     cupy_passes = _cupy(X)
     rows = cupy_passes.seen(readable(X))
+    if (capability := cupy_passes.capability(rows)) < LEAST:
+        raise UnsupportedError(
+            f"X lives on a GPU of compute capability {capability / 10}; those before Ampere "
+            f"({LEAST / 10}) cannot do what kernels ask for. Bring X to the host: {TO_HOST}."
+        )
     check_kind(rows.dtype, rows.shape)
     dtype = working_dtype(rows.dtype)
     return GpuHolder(rows, dtype, cupy_passes.CupyPasses(rows, dtype), lambda one: in_kind(one, X))

@@ -59,6 +59,11 @@ def seen(array: Any) -> Any:
     return cp.from_dlpack(array) if hasattr(array, "__dlpack__") else cp.asarray(array)
 
 
+def capability(array: Any) -> int:
+    """The compute capability of the GPU where an array is, as NVIDIA numbers them, times ten."""
+    return int(array.device.compute_capability)
+
+
 def beside(values: Any, array: Any) -> Any:
     """Numbers of the host as a CuPy array, on the device of another array."""
     with seen(array).device:
@@ -209,14 +214,11 @@ class CupyPasses(Launcher):
     def _best(self, rows: Any, which: Any, n: int, label: Any, slack: Any) -> None:
         if n == 0:
             return
-        if int(self.device.compute_capability) < 80:  # no such multiplication: all in float64
-            index = cp.arange(n, dtype=np.int32) if which is None else which
-        else:
-            index = self._listed(
-                n, "best", n, rows, which, np.int64(n), self.d, self.origin, self.scale,
-                self.words, self.bias, self._tiles(self.k), self.chunks, self.slope, self.fixed,
-                label, slack, each=ROWS, shared=self._buffers(),
-            )  # fmt: skip
+        index = self._listed(
+            n, "best", n, rows, which, np.int64(n), self.d, self.origin, self.scale, self.words,
+            self.bias, self._tiles(self.k), self.chunks, self.slope, self.fixed, label, slack,
+            each=ROWS, shared=self._buffers(),
+        )  # fmt: skip
         if m := len(index):
             unit = np.float64((self.d + 4) * UNIT)
             self._run(
