@@ -5,7 +5,8 @@
 pass   the best two clusters of each row, proven, against a fused kernel that proves nothing
        (`benchmarks.gpu_probe`), and a whole look, which adds up sums and cost
 fit    milliseconds per iteration from the second on: without rules, and with sizes; of these, the
-       time in looks and the rest, which is work of the host, and the looks of an iteration
+       time in looks and moves and the rest, which is work of the host and of rows that lead to
+       prices, and the looks of an iteration
 empty  the same from centers that leave half of the clusters empty
 cpu    the engine in memory on the cores of the same machine, for a few iterations
 large  1e8 rows of 64 features: sizes, and the memory above X
@@ -213,9 +214,9 @@ def probed(X: Any, centers: Any, frame: Any) -> tuple[float | None, Any]:
 @contextmanager
 def watched() -> Iterator[dict[str, list[float]]]:
     """Seconds in looks, and when each of them ended."""
-    names = ("look", "gaps", "moved", "moves", "borders", "tied")
+    names = ("look", "limits", "moves", "borders", "tied")
     seen: dict[str, list[float]] = {name: [] for name in names}
-    before = {name: getattr(GpuHolder, name) for name in seen if hasattr(GpuHolder, name)}
+    before = {name: getattr(GpuHolder, name) for name in names}
 
     def watching(name: str, ask: Any) -> Any:
         def asked(self: Any, *args: Any, **options: Any) -> Any:
@@ -290,7 +291,7 @@ def fits(options: Any, *, empty: bool = False) -> Iterator[dict[str, Any]]:
                 "sizes, ms": sized["ms"],
                 "ratio": sized["ms"] / plain["ms"],
                 "in looks, ms": sized["card"],
-                "host, ms": sized["host"],
+                "rest, ms": sized["host"],
                 "looks": "/".join(map(str, sized["looks"])),
                 "slowest, ms": sized["most"],
                 "fit, s": sized["seconds"],
