@@ -9,7 +9,7 @@ namespace bckm {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double ahead = 3.0;    // times the longest path: moves of such paths are asked for, too
+constexpr double ahead = 20.0;   // times the longest path: moves of such paths are asked for, too
 constexpr double enough = 1e-3;  // of the room of the narrowest price, for each row
 constexpr double tight = 1e-9;   // of the range of prices: less room is none
 constexpr int halvings = 40;     // in which room is looked for
