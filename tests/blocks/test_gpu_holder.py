@@ -162,6 +162,30 @@ def test_without_a_margin_they_do(monkeypatch):
         bckm.assign_to(DeviceArray(X), [[0.0, 0, 0], [1, 1, 1], [2, 2, 2]], rules)
 
 
+@pytest.mark.skipif(missing != "", reason="without kernels")
+def test_moves_that_lead_nowhere_are_not_tried_for_ever(monkeypatch):
+    """Prices that lower the dual are taken back; the third time others have to find the labels."""
+    tried = []
+
+    def nowhere(state, *_):
+        tried.append(state.prices)
+        return state.prices + np.where(np.arange(state.k) == 0, 1e3, 0.0)
+
+    monkeypatch.setattr(row_moves, "settled_prices", nowhere)
+    X = rows_of("blobs")
+    result = bckm.assign_to(DeviceArray(X), X[::1501], bckm.Constraints(size_min=1500))
+    assert len(tried) == 3
+    assert all(np.array_equal(prices, tried[0]) for prices in tried)
+    assert result.sizes.min() == 1500
+
+
+@pytest.mark.parametrize(("numbers", "drawn"), [(2**26, True), (100, False)])
+def test_rows_that_are_too_wide_are_not_drawn(numbers, drawn, monkeypatch):
+    monkeypatch.setattr(gpu, "SOFT_NUMBERS", numbers)
+    holder = gpu_holder(DeviceArray(rows_of("blobs")))
+    assert (holder.soft_rows(20) is not None) == drawn
+
+
 def test_older_gpus_are_refused(monkeypatch):
     monkeypatch.setattr(numpy_passes, "capability", lambda array: 75)
     with pytest.raises(bckm.UnsupportedError, match=r"capability 7\.5; .*before Ampere \(8\.0\)"):

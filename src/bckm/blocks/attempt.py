@@ -1,10 +1,10 @@
 """`Attempt`: one assignment step in the making.
 
-It begins at the prices that a sample of the rows leads to (where looks are quick: at given ones,
-and goes on by `looking` and `row_moves`). Each look tells how many samples are in
-the wrong cluster, and returns the rows near borders and some of those beyond. If the former
-suffice, they are settled exactly (`settling`), and all other rows are proven to stay where they
-are; if not, a model of all these rows gives the next prices (`row_model`).
+It begins at the prices that a sample of the rows leads to (where looks are quick: that rows which
+stay with the holder lead to, `soft_prices`, and goes on by `looking` and `row_moves`). Each look
+tells how many samples are in the wrong cluster, and returns the rows near borders and some of those
+beyond. If the former suffice, they are settled exactly (`settling`), and all other rows are proven
+to stay where they are; if not, a model of all these rows gives the next prices (`row_model`).
 """
 
 from __future__ import annotations

@@ -28,7 +28,11 @@ FEWER = 4.0  # times fewer, where they were too many to be told
 MORE = 4.0  # times as many where they are asked for
 MANY, MANY_EACH = 2000.0, 4.0  # wrong samples, in all or for each cluster: more take long
 ENDS = 6  # looks
-CLUSTERS = 2**11  # at most: all pairs of them have a limit
+BACKS = 2  # of these that may lead nowhere
+CLUSTERS, WIDEST = (
+    2**11,
+    2**14,
+)  # at most: all pairs have a limit; features of rows that are counted
 ASKS = 24  # times that a holder is asked for more
 SEARCHES = 256  # for paths, between two looks at the clock
 ROUNDING = 1e-12  # of the largest change of a price
@@ -65,7 +69,9 @@ class Moves:
 
 def lead(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> None:
     """Look where moves lead to, until all samples are where they belong or it leads nowhere."""
-    for _ in range(ENDS if not missing and 1 < state.k <= CLUSTERS else 0):
+    k, d = state.question.centers.shape
+    backs, known = 0, not missing and 1 < k <= CLUSTERS and d <= WIDEST
+    for _ in range(ENDS if known else 0):
         wrong, before, dual = state.infeasibility, state.prices, state.dual
         if wrong == 0 or wrong > max(MANY, MANY_EACH * state.k):
             return
@@ -77,7 +83,10 @@ def lead(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline)
             return
         if state.dual < dual:  # rows have gone where no moves were listed: now they are
             state.evaluate(state.question.centers, before, deadline)
-        if state.infeasibility > wrong / 2 and state.dual > dual:
+            backs += 1
+            if backs > BACKS:
+                return
+        elif state.infeasibility > wrong / 2:
             return
 
 

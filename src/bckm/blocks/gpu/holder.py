@@ -34,6 +34,7 @@ NUMBERS = 2**31
 BORDERING = 2**16  # rows that tell where borders are
 SOFT, SOFT_NUMBERS = 2**19, 2**26  # rows that lead to prices, at most, and numbers of these;
 SOFT_WORK, SOFT_EACH = 2**35, 64  # products of features and clusters; rows of each cluster at least
+SOFT_LEAST = 8  # or none are drawn: rows are very wide
 SOFT_SEED = 1  # other rows than those of the survey
 PAIRS = 2**22  # of clusters, at most, between which such rows are counted
 EXACT = 0.1  # share of the rows of a cluster whose slacks are kept exact
@@ -150,11 +151,14 @@ class GpuHolder:
         return Borders(best[near], second[near], gap[near].astype(np.float64), number[near], k)
 
     def soft_rows(self, k: int) -> SoftRows | None:
-        """Some of the rows, which know their best clusters; None where clusters are too many."""
+        """Some of the rows, which know their best clusters; None where these would be too many."""
         if k * k > PAIRS:
             return None
         n, d = self.n_rows, self.n_features
-        many = max(min(SOFT, SOFT_NUMBERS // d, SOFT_WORK // (k * d)), SOFT_EACH * k)
+        enough = min(SOFT, SOFT_NUMBERS // d, SOFT_WORK // (k * d))
+        many = max(enough, min(SOFT_EACH * k, 2 * SOFT_NUMBERS // d))
+        if many < SOFT_LEAST * k:
+            return None
         if self._soft is None or self._soft[0] != many:
             passes, share = self._passes, min(1.0, many / n)
             parts = (
