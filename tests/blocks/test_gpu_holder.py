@@ -305,6 +305,54 @@ def test_all_moves_within_limits_are_told(chunk, monkeypatch):
     assert none.number.size == none.place.size == 0
 
 
+@pytest.mark.parametrize("chunk", [2**24, 1000])
+def test_all_moves_within_limits_of_clusters_are_told(chunk, monkeypatch):
+    """Also after looks at other prices, where slacks are what is left of earlier ones."""
+    monkeypatch.setattr(gpu, "CHUNK", chunk)
+    X, rng = rows_of("blobs"), np.random.default_rng(0)
+    question, holder = drawn_question(X, 11), gpu_holder(DeviceArray(X))
+    for draw in range(3):
+        went = 0.2 * np.abs(question.prices).max() * rng.normal(size=11)
+        question = replace(question, prices=question.prices + went, draw=draw)
+        holder.look(question)
+        gaps, depth = Gaps(X, question), holder.depth(np.full(11, 40.0))
+        limit = depth * rng.uniform(0.1, 1, 11)
+        limit[draw] = -1.0
+        crossed = holder._passes.crossed
+        moves = holder.moves(limit)
+        gaps.check(moves, np.repeat(limit[:, None], 11, axis=1))
+        assert moves.number.size > 20
+        assert holder._passes.crossed - crossed == moves.number.size
+    everything = holder.moves(np.where(np.arange(11) == 4, np.inf, -1.0))
+    assert everything.place.size == 10 * np.count_nonzero(gaps.own == 4)
+
+
+@pytest.mark.parametrize("chunk", [2**24, 1000])
+def test_depth_is_where_so_many_rows_lie(chunk, monkeypatch):
+    """To a bin of gaps; about so many, where not all rows are counted, whatever the chunks."""
+    monkeypatch.setattr(gpu, "CHUNK", chunk)
+    X = rows_of("uniform", d=2, n=40_000)
+    question, holder = drawn_question(X, 5), gpu_holder(DeviceArray(X))
+    holder.look(question)
+    gaps = Gaps(X, question)
+    gap = np.sort(gaps.gap, axis=1)[:, 1]
+
+    def within(depth):
+        return np.bincount(gaps.own, gap <= depth[gaps.own], minlength=5)
+
+    goal = gaps.size * np.array([0.01, 0.1, 0.3, 0.6, 2.0])
+    exact = holder.depth(goal)
+    held = within(exact)
+    assert (held[:4] >= goal[:4]).all()
+    assert (within(0.8 * exact)[:4] < goal[:4]).all()
+    assert held[4] == gaps.size[4]  # all, where there are not so many
+    monkeypatch.setattr(gpu, "COUNTED", 8000)
+    holder.look(replace(question, draw=1))
+    some = holder.depth(goal)
+    assert not np.array_equal(some, exact)
+    np.testing.assert_allclose(within(some)[:4], goal[:4], rtol=0.4)
+
+
 def test_pairs_are_those_of_the_last_look():
     X, goal = rows_of("blobs"), np.full((11, 11), 5.0)
     question, holder = drawn_question(X, 11), gpu_holder(DeviceArray(X))
@@ -454,3 +502,39 @@ def test_pairs_that_paths_need_are_asked_for(monkeypatch):
     assert result.gap <= 1e-9
     assert asked[0] == 1
     assert 0 < min(asked) < 0.5
+
+
+@pytest.mark.skipif(missing != "", reason="without kernels")
+@pytest.mark.parametrize("few", [False, True])
+def test_rows_nearest_to_others_are_enough_where_no_groups_lie_apart(few, monkeypatch):
+    """Pairs of clusters are counted where paths need more moves than are listed."""
+    counted, limits = [], gpu.GpuHolder.limits
+
+    def watched(self, goal, *, shorter):
+        counted.append(goal)
+        return limits(self, goal, shorter=shorter)
+
+    monkeypatch.setattr(gpu.GpuHolder, "limits", watched)
+    if few:
+        monkeypatch.setattr(row_moves, "ROWS", 1.0)
+        monkeypatch.setattr(row_moves, "LEAST", 0.1)
+        monkeypatch.setattr(row_moves, "PER_WRONG", 0.01)
+    X = np.random.default_rng(0).random((9000, 8)).astype(np.float32)
+    assert not row_moves.are_apart(X[::300].astype(float))
+    rules = bckm.Constraints(size_min=300, size_max=300)
+    result = bckm.assign_to(DeviceArray(X), X[::300].astype(float), rules)
+    assert (result.sizes == 300).all()
+    assert result.gap <= 1e-9
+    assert bool(counted) == few
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_groups_of_clusters_that_lie_far_apart(scale):
+    rng = np.random.default_rng(0)
+    for d in (8, 16, 64):
+        noise, middle = rng.normal(size=(500, d)), 10 * rng.random((20, d))
+        assert not row_moves.are_apart(scale * rng.random((500, d)))
+        assert not row_moves.are_apart(scale * (noise + 1e3))
+        assert row_moves.are_apart(scale * (0.3 * noise + middle[np.arange(500) % 20]))
+    assert not row_moves.are_apart(scale * np.array([[0.0], [1.0]]))
+    assert not row_moves.are_apart(np.zeros((9, 2)))

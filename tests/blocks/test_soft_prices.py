@@ -191,3 +191,29 @@ def test_who_is_listed_by_few_rows_does_not_rise_for_ever(room, seed):
     found = soft.lead(none, none, NEVER)
     assert case.wrong(found) <= 0.02 * case.n
     assert max(np.ptp(prices) for prices in rows.asked) <= 2 * np.ptp(found)
+
+
+class NowhereBetter(SoftRows):
+    """Rows whose dual is rounded so that it is larger nowhere but where it was asked first."""
+
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.first, self.asked = None, 0
+
+    def soften(self, prices, temperature):
+        found = super().soften(prices, temperature)
+        self.first = prices if self.first is None else self.first
+        self.asked += 1
+        found.soft -= 0.0 if np.array_equal(prices, self.first) else 1e9
+        return found
+
+
+def test_where_no_step_is_good_enough_there_is_an_end():
+    """At the last temperature the same steps are not tried again and again."""
+    case = Case("uniform")
+    rows = NowhereBetter(case.X)
+    soft = SoftPrices(rows, Frame.none(3), case.centers, case.bounds, case.n)
+    prices = case.soft().lead(NONE, NONE, NEVER)
+    assert case.wrong(prices) > 0
+    assert np.array_equal(soft.correct(prices, case.counts(prices), NEVER), prices)
+    assert 8 < rows.asked < 40  # eight trials of a step at each temperature

@@ -8,7 +8,7 @@ import pytest
 
 from bckm._core.rounding import UNIT
 from bckm.blocks import look, whole_sums
-from bckm.blocks.gpu import cupy_pairs, cupy_soft
+from bckm.blocks.gpu import cupy_pairs, cupy_passes, cupy_soft
 from bckm.blocks.gpu.cupy_passes import CupyPasses
 from bckm.blocks.survey import survey
 from tests.support import numpy_passes
@@ -191,6 +191,40 @@ def test_seen_again(kind):
             assert np.array_equal(getattr(now, name), getattr(anew, name)), name
         assert (now.farthest >= anew.farthest).all()
         before = now
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("d", [1, 5, 16, 65, 200])
+def test_moves_within_limits_of_clusters(d, dtype):
+    """Counts of slacks, and all moves of rows of little slack, as in NumPy."""
+    X = rows_of(6007, d, "blobs", dtype, seed=d)
+    question = drawn_question(X, 23, seed=d)
+    passes, rows, label, slack = seen_by(X, question)
+    plain, *hidden = twin_of(X, question, label, slack)
+    for offset, each in ((0, 1), (77, 3)):
+        counts = passes.slacks(label, slack, 23, offset, each)
+        assert np.array_equal(counts, plain.slacks(*hidden[1:], 23, offset, each))
+    depth = np.quantile(slack.get(), 0.2) * np.random.default_rng(d).random(23)
+    depth[:3] = 0.0, np.inf, -1.0
+    told = passes.moves(rows, label, slack, depth)
+    keys = check_told(told, len(X), 23)
+    index, place, cluster, cost = plain.moves(*hidden, depth)
+    expected = index[place] * 23 + cluster
+    assert keys.size > 100
+    both, a, b = np.intersect1d(keys, expected, return_indices=True)
+    assert both.size >= max(keys.size, expected.size) - 2  # at a limit
+    np.testing.assert_allclose(told[3][a], cost[b], rtol=1e-9, atol=1e-12)
+
+
+def test_moves_of_clusters_that_are_too_many_are_not_told(monkeypatch):
+    X = rows_of(3001, 4, "blobs", np.float64)
+    passes, rows, label, slack = seen_by(X, drawn_question(X, 11))
+    depth = np.full(11, float(np.median(slack.get())))
+    many = passes.moves(rows, label, slack, depth)[1].size
+    for room in (many, many - 1):
+        monkeypatch.setattr(cupy_passes, "TOLD", room)
+        told = passes.moves(rows, label, slack, depth)
+        assert (told is None) == (room < many)
 
 
 def test_survey():

@@ -29,9 +29,10 @@ def test_every_kernel(d, dtype):
     check_best(X, question, label, slack)
     assert passes.tally(rows, label).counts.sum() == len(X)
     assert passes.near(rows, label, slack, 5).taken.size <= len(X)
-    assert passes.slacks(label, slack, 11).sum() <= len(X)
+    assert passes.slacks(label, slack, 11, 0, 1).sum() <= len(X)
     depth = np.full(11, bin_ends()[-1])
     assert passes.bordering(rows, label, slack, 5, depth, 0)[0].size <= len(X)
+    assert passes.moves(rows, label, slack, depth)[1].size <= 10 * len(X)
     pairs = passes.pairs(passes.tally(rows, label), None)
     parts = (slice(0, 300), slice(300, None))
     chunks = [passes.plain(rows[part], X.dtype) for part in parts]

@@ -179,10 +179,12 @@ class CupyPasses:
         where = (spare.index - offset, drawn.index - offset)
         return Near(taken, own[taken], *where, drawn.level, as_float32_below(minima))
 
-    def slacks(self, label: DeviceArray, slack: DeviceArray, k: int) -> np.ndarray:
+    def slacks(
+        self, label: DeviceArray, slack: DeviceArray, k: int, offset: int, each: int
+    ) -> np.ndarray:
         bits = np.maximum(slack.hidden, 0).astype(np.float32).view(np.int32) >> SHIFT
         place = np.clip(bits.astype(np.int64) - LOWEST, 0, BINS)
-        near = place < BINS
+        near = (place < BINS) & ((np.arange(len(place)) + offset) // 32 % each == 0)
         held = np.bincount(label.hidden[near] * BINS + place[near], minlength=k * BINS)
         return held.reshape(k, BINS)
 
@@ -217,6 +219,22 @@ class CupyPasses:
 
     def pairs(self, tally: Tally, met: Any) -> Pairs:
         return Pairs(self.question, self.room)
+
+    def moves(
+        self, rows: DeviceArray, label: DeviceArray, slack: DeviceArray, limit: np.ndarray
+    ) -> Any:
+        question = self.question
+        near = np.flatnonzero(slack.hidden <= limit[label.hidden])
+        own = label.hidden[near]
+        value = squared_distances(question.frame.inside(rows.hidden[near]), question.centers)
+        value -= question.prices
+        gap = np.maximum(value - value[np.arange(near.size), own][:, None], 0.0)
+        is_move = (gap <= limit[own][:, None]) & (np.arange(question.k) != own[:, None])
+        of, cluster = np.nonzero(is_move)
+        if of.size > self.room:
+            return None
+        index, place = np.unique(of, return_inverse=True)
+        return near[index], place, cluster.astype(np.int32), gap[of, cluster]
 
     def within(self, slack: DeviceArray, most: float) -> np.ndarray:
         return np.flatnonzero(slack.hidden <= most)

@@ -79,6 +79,12 @@ class QuickHolder(Holder, Protocol):
     def soft_rows(self, k: int) -> SoftRows | None:
         """Some of the rows, which know their best clusters; None where clusters are too many."""
 
+    def depth(self, goal: FloatArray) -> FloatArray:
+        """Up to which slack so many rows of each cluster lie where the last look was, (k,), about.
+
+        Slack: what the next best cluster costs more, or less than that.
+        """
+
     def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
         """Up to which cost so many rows of each pair of clusters lie, (k, k), about.
 
@@ -87,7 +93,8 @@ class QuickHolder(Holder, Protocol):
         """
 
     def moves(self, limit: FloatArray) -> Moves | None:
-        """All moves that cost at most the limit of their pair, (k, k), where the last look was.
+        """All moves that cost at most a limit, where the last look was.
 
+        The limit of their cluster, (k,), or of their pair, (k, k), once `limits` have been told.
         None if they are too many to be told.
         """

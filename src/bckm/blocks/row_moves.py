@@ -1,38 +1,40 @@
 """Prices at which every sample is where it belongs, from moves that a quick holder lists.
 
-A *move* is a row that would go to another cluster, and what it costs more there; all up to a limit
-for each pair of clusters are listed, a few of each, or as many as go cheaper by way of others.
-Shortest paths along the cheapest moves (`kernels/blocks/row_paths`) bring all sizes within their
-bounds; where they need moves that are not listed, the holder is asked for more. Prices in the
-middle of what the moves permit are proven by the look that follows: if all sizes are right there,
-and no sample is at a border, nothing is left to do.
+A *move* is a row that would go to another cluster, and what it costs more there. All up to a limit
+are listed: of the rows of each cluster that are nearest to others or, where groups of clusters lie
+far apart, a few of each pair of clusters, or as many as go cheaper by way of others. Shortest paths
+along the cheapest moves (`kernels/blocks/row_paths`) bring all sizes within their bounds; where
+these need moves of pairs that are not listed, the holder is asked for more. Prices in the middle of
+what the moves permit are proven by the look that follows: if all sizes are right there, and no
+sample is at a border, nothing is left to do.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bckm._core.arrays import squared_distances
 from bckm._core.deadline import Deadline
-from bckm._core.types import FloatArray, IntArray
+from bckm._core.types import BoolArray, FloatArray, IntArray
 from bckm.kernels import missing, native
 
 if TYPE_CHECKING:
     from bckm.blocks.looking import LookState
 
+ROWS, LEAST, MOST = 2.0**16, 16.0, 1024.0  # rows whose moves are listed, in all, and of a cluster
 EACH, PER_WRONG = 4.0, 1.0  # rows of a pair of clusters that are listed, and for each wrong one
 FEWER = 4.0  # times fewer, where they were too many to be told
 MORE = 4.0  # times as many where they are asked for
 MANY, MANY_EACH = 2000.0, 4.0  # wrong samples, in all or for each cluster: more take long
+APART, SOME = 9.0, 128  # times how far the nearest cluster is, squared; clusters that tell
 ENDS = 6  # looks
 BACKS = 2  # of these that may lead nowhere
-CLUSTERS, WIDEST = (
-    2**11,
-    2**14,
-)  # at most: all pairs have a limit; features of rows that are counted
+CLUSTERS, WIDEST = 2**11, 2**14  # at most: pairs have limits; features of rows that are counted
 ASKS = 24  # times that a holder is asked for more
 SEARCHES = 256  # for paths, between two looks at the clock
 ROUNDING = 1e-12  # of the largest change of a price
@@ -94,42 +96,95 @@ def settled_prices(
     state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline
 ) -> FloatArray | None:
     """Prices where sizes are right, as far as moves tell, or nearly so; None if they do not."""
-    question, holder, moves = state.question, state.holder, None
-    over, each = np.abs(state.gradient), EACH
+    found, is_settled = None, False
+    if not are_apart(state.question.centers):
+        found, is_settled = _by_rows(state, lower, upper, deadline)
+    return found if is_settled else _by_pairs(state, lower, upper, deadline)[0]
+
+
+def are_apart(centers: FloatArray) -> bool:
+    """Whether most clusters are much farther from each other than from the nearest one."""
+    some = centers[:: -(-len(centers) // SOME)]
+    apart = squared_distances(some, centers)
+    nearest = np.partition(apart, 1, axis=1)[:, 1]  # the least is that to itself
+    return bool(np.median(apart) > APART * np.median(nearest))
+
+
+Found = tuple[FloatArray | None, bool]
+More = Callable[[BoolArray], "tuple[FloatArray, Moves | None]"]
+
+
+def _by_rows(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> Found:
+    """Prices by the moves of rows that are nearest to others."""
+    k, holder, counts = state.k, state.holder, state.answer.counts
+    goal = np.clip(ROWS / k, LEAST, MOST) + PER_WRONG * np.abs(state.gradient)
+    # where all rows of a cluster are listed, no limit is needed
+    depth = np.where(goal < counts, holder.depth(goal), np.inf)
+    moves = holder.moves(depth)
+    if moves is None:
+        return None, False
+    limit = np.repeat(depth[:, None], k, axis=1)
+    return _Paths(state, lower, upper, limit, moves).found(deadline)
+
+
+def _by_pairs(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> Found:
+    """Prices by the cheapest moves of each pair of clusters, and more where paths need them."""
+    holder, over, moves, each = state.holder, np.abs(state.gradient), None, EACH
     while moves is None and each >= EACH / FEWER**2:
         goal = each / EACH * (EACH + PER_WRONG * np.maximum(over, over[:, None]))
         limit = holder.limits(goal, shorter=True)
         moves, each = holder.moves(limit), each / FEWER
     if moves is None:
-        return None
-    sizes = (state.answer.counts, lower, upper)
-    paths = native.RowPaths(question.centers, question.prices, *sizes, limit)
-    frame = question.frame
+        return None, False
+    paths = _Paths(state, lower, upper, limit, moves)
 
-    def add(moves: Moves) -> None:
+    def more(which: BoolArray) -> tuple[FloatArray, Moves | None]:
+        nonlocal goal, limit
+        goal = np.where(which, MORE * goal, goal)
+        limit = np.where(which, np.maximum(holder.limits(goal, shorter=False), limit), limit)
+        return limit, holder.moves(np.where(which, limit, -1.0))
+
+    return paths.found(deadline, more)
+
+
+class _Paths:
+    """Shortest paths along moves that were listed."""
+
+    def __init__(
+        self, state: LookState, lower: IntArray, upper: IntArray, limit: FloatArray, moves: Moves
+    ) -> None:
+        question, self.state, self.lower, self.upper = state.question, state, lower, upper
+        sizes = (state.answer.counts, lower, upper)
+        self.paths = native.RowPaths(question.centers, question.prices, *sizes, limit)
+        self.add(moves)
+
+    def add(self, moves: Moves) -> None:
+        """Moves that were listed."""
+        frame, paths = self.state.question.frame, self.paths
         paths.add_rows(moves.rows, moves.number, moves.label, frame.origin, 1 / frame.x_scale)
         paths.add_moves(moves.place, moves.cluster, moves.cost)
 
-    add(moves)
-    asks = 0
-    while (found := paths.run(SEARCHES)) != SETTLED:
-        deadline.check()
-        if found == WORKING:
-            continue
-        if found != ASKING or asks == ASKS:
-            break  # so far, prices have raised the dual
-        asks += 1
-        which = paths.asked > 0
-        goal = np.where(which, MORE * goal, goal)
-        limit = np.where(which, np.maximum(holder.limits(goal, shorter=False), limit), limit)
-        more = holder.moves(np.where(which, limit, -1.0))
-        if more is None:
-            break
-        paths.raise_limits(limit)
-        add(more)
-    state.log[-1].update(asks=asks, paths=paths.found)
-    held, prices = paths.sizes, paths.prices
-    # those between their bounds cost nothing, but for rounding
-    tiny = np.abs(prices) <= ROUNDING * np.abs(prices).max(initial=0.0)
-    prices[tiny & (held > lower) & (held < upper)] = 0.0
-    return np.where(lower == 0, np.minimum(prices, 0.0), prices)
+    def found(self, deadline: Deadline, more: More | None = None) -> Found:
+        """Prices where paths lead to, and whether all sizes are right there.
+
+        `more` lists more moves of some pairs, and tells up to which limits.
+        """
+        paths, asks = self.paths, 0
+        while (found := paths.run(SEARCHES)) != SETTLED:
+            deadline.check()
+            if found == WORKING:
+                continue
+            if found != ASKING or more is None or asks == ASKS:
+                break  # so far, prices have raised the dual
+            asks += 1
+            limit, moves = more(paths.asked > 0)
+            if moves is None:
+                break
+            paths.raise_limits(limit)
+            self.add(moves)
+        self.state.log[-1].update(asks=asks, paths=paths.found)
+        held, prices, lower, upper = paths.sizes, paths.prices, self.lower, self.upper
+        # those between their bounds cost nothing, but for rounding
+        tiny = np.abs(prices) <= ROUNDING * np.abs(prices).max(initial=0.0)
+        prices[tiny & (held > lower) & (held < upper)] = 0.0
+        return np.where(lower == 0, np.minimum(prices, 0.0), prices), found == SETTLED

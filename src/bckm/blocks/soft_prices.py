@@ -187,7 +187,7 @@ class SoftPrices:
                 break
             last = temperature <= self.lowest
             done = enough if last else np.inf
-            before = self._soften(prices, temperature)
+            begin, before = prices, self._soften(prices, temperature)
             there, damping, after = self._ascended(
                 prices, bounds, before, temperature, damping, done
             )
@@ -202,7 +202,8 @@ class SoftPrices:
                     break
                 there, after = found
             prices = there
-            if last and self._wrong(bounds, after.shared, prices) <= done:
+            # where no step is good enough at the last temperature, none will be
+            if last and (there is begin or self._wrong(bounds, after.shared, prices) <= done):
                 break
             temperature = max(temperature / COOLER, self.lowest)
         return prices

@@ -20,9 +20,9 @@ from bckm.blocks.answer import SPARE
 from bckm.blocks.borders import BINS, LOWEST, SHIFT
 from bckm.blocks.drawn import LEVELS
 from bckm.blocks.gpu.cupy_kernels import THREADS, Launcher, compiled, float32_errors, there
-from bckm.blocks.gpu.cupy_pairs import CupyPairs
+from bckm.blocks.gpu.cupy_pairs import TOLD, CupyPairs
 from bckm.blocks.gpu.cupy_soft import LANES, CupySoftRows, part_of
-from bckm.blocks.gpu.passes import Near, Tally
+from bckm.blocks.gpu.passes import Near, Tally, Told
 from bckm.blocks.question import Question
 
 ROWS = 256  # rows of a block of `best`
@@ -31,7 +31,7 @@ SOME, PART = 64, 4096  # rows of a block: in float64, of sums
 ALL = 0.5  # share of the rows that are seen again, from which all are
 SHARED = 220 * 1024  # bytes of shared memory that a block may have
 INFINITE = np.float64(np.inf).view(np.uint64)
-TAKEN, SPARED, NEITHER = 64, 65, 127  # codes of `draw_rows`
+TAKEN, SPARED = 64, 65  # codes of `draw_rows`, as are levels below and 127: not drawn
 
 
 @lru_cache(maxsize=1)
@@ -262,10 +262,8 @@ class CupyPasses(Launcher):
     @there
     def near(self, rows: Any, label: Any, slack: Any, offset: int) -> Near:
         """Find the rows near borders, as the question asks."""
-        n, k, d, question = len(rows), self.k, self.d, self.question
-        key = self._listed(n, "list_near", n, slack, label, np.int64(n), self.wide, dtype=np.uint64)
-        key = cp.sort(key)
-        index = (key & np.uint64(2**32 - 1)).astype(np.int32)
+        k, d, question = self.k, self.d, self.question
+        key, index = self._near(label, slack, self.wide)
         m = len(index)
         own, ratio = cp.empty(m, np.float64), cp.empty(m, np.float32)
         minima = cp.full((k, k), INFINITE, np.uint64)
@@ -296,11 +294,45 @@ class CupyPasses(Launcher):
             minima=least.get(),
         )
 
+    def _near(self, label: Any, slack: Any, wide: Any) -> tuple[Any, Any]:
+        """Rows with at most so much slack, by label and number: keys, and numbers."""
+        n = len(label)
+        key = self._listed(n, "list_near", n, slack, label, np.int64(n), wide, dtype=np.uint64)
+        key = cp.sort(key)
+        return key, (key & np.uint64(2**32 - 1)).astype(np.int32)
+
     @there
-    def slacks(self, label: Any, slack: Any, k: int) -> IntArray:
-        """How many rows of each cluster have how much slack, (k, BINS)."""
+    def moves(self, rows: Any, label: Any, slack: Any, limit: FloatArray) -> Told | None:
+        """Moves of the rows of a chunk that cost at most a limit, (k,); see `Passes`."""
+        d, k, most = self.d, self.k, cp.asarray(limit)
+        _, index = self._near(label, slack, most)
+        m, key, cost = len(index), cp.empty(TOLD, np.uint64), cp.empty(TOLD)
+        number, own = cp.zeros(1, np.uint32), cp.empty(m)
+        if m:
+            there = (rows, d, self.origin, self.scale, index, m, self.centers, self.prices)
+            self._run("own_values", m, *there, label, own)
+            self._run(
+                "list_moves", m, *there, k, label, own, most, np.uint32(TOLD), key,
+                cost, number, each=SOME,
+            )  # fmt: skip
+        found = int(number.get()[0])
+        if found > TOLD:
+            return None
+        order = cp.argsort(key[:found])
+        key, cost = key[:found][order].get(), cost[:found][order].get()
+        row = (key >> np.uint64(32)).astype(np.int64)
+        is_first = np.diff(row, prepend=-1) > 0
+        to = (key & np.uint64(2**32 - 1)).astype(np.int32)
+        return row[is_first], np.cumsum(is_first) - 1, to, cost
+
+    @there
+    def slacks(self, label: Any, slack: Any, k: int, offset: int, each: int) -> IntArray:
+        """How many rows of each cluster have how much slack, (k, BINS); some of the rows."""
         held, n = cp.zeros((k, BINS), np.uint32), len(label)
-        self._run("count_slacks", n, slack, label, np.int64(n), BINS, SHIFT, LOWEST, held)
+        self._run(
+            "count_slacks", n, slack, label, np.int64(n), np.int64(offset), each, BINS, SHIFT,
+            LOWEST, held,
+        )  # fmt: skip
         return held.get().astype(np.int64)  # type: ignore[no-any-return]
 
     @there

@@ -220,3 +220,32 @@ extern "C" __global__ void __launch_bounds__(256)
                });
 }
 
+// Moves of m listed rows that cost at most the limit of their cluster, (k,): a row and a cluster, and
+// what it costs more there. There is room for so many; all are counted.
+extern "C" __global__ void __launch_bounds__(256)
+    list_moves(const REAL* data, int d, const double* origin, double scale, const int* index,
+               int m, const double* centers, const double* prices, int k, const int* label,
+               const double* own, const double* limit, unsigned room, u64* key, double* cost,
+               unsigned* number) {
+    double mine[4], most[4];
+    int a[4], row[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const int place = blockIdx.x * SOME + threadIdx.x / 16 + 16 * i;
+        row[i] = place < m ? index[place] : -1;
+        a[i] = place < m ? label[row[i]] : 0;
+        mine[i] = place < m ? own[place] : 0.0;
+        most[i] = limit[a[i]];
+    }
+    all_values(data, d, origin, scale, index, m, centers, prices, k,
+               [&](int i, int b, double value) {
+                   if (row[i] < 0 || b == a[i]) return;
+                   const double more = value - mine[i];
+                   if (!(more <= most[i])) return;
+                   const unsigned at = atomicAdd(number, 1u);
+                   if (at >= room) return;
+                   key[at] = (static_cast<u64>(row[i]) << 32) | static_cast<u64>(b);
+                   cost[at] = fmax(more, 0.0);
+               });
+}
+

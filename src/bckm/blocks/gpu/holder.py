@@ -38,6 +38,7 @@ SOFT_LEAST = 8  # or none are drawn: rows are very wide
 SOFT_SEED = 1  # other rows than those of the survey
 PAIRS = 2**22  # of clusters, at most, between which such rows are counted
 EXACT = 0.1  # share of the rows of a cluster whose slacks are kept exact
+COUNTED = 2**20  # rows whose slacks are counted, about
 
 
 @dataclass(eq=False)
@@ -53,7 +54,7 @@ class Kept:
     label, slack, tally : dict
         By the number of the first row of a chunk.
     held : array (k, BINS) or None
-        How many rows of each cluster have at most so much slack, once it was asked.
+        How many rows of each cluster have at most so much slack, about, once it was asked.
     pairs : Pairs or None
         What rows cost more in other clusters, once it was asked.
     met : array (k, k) or None
@@ -135,11 +136,9 @@ class GpuHolder:
         Of very many some are drawn.
         """
         kept, passes, k = self._last, self._passes, question.k
-        held, place = self._held(), self._place(goal)
         if not kept.least.any():
-            kept.least = bin_ends()[self._place(np.full(k, EXACT * self.n_rows / k)) + 1]
-        deep = bin_ends()[place + 1]
-        many = int(held[np.arange(k), place].sum())
+            kept.least = self.depth(np.full(k, EXACT * self.n_rows / k))
+        deep, many = self.depth(goal), int(self._held()[np.arange(k), self._place(goal)].sum())
         level = max(0, int(np.ceil(np.log2(max(1.0, many / BORDERING)))))
         found = [
             passes.bordering(rows, kept.label[at], kept.slack[at], at, deep, level)
@@ -172,6 +171,10 @@ class GpuHolder:
         """Whether any row had at most so much slack in the last look."""
         return any(self._passes.within(one, slack).size for one in self._last.slack.values())
 
+    def depth(self, goal: FloatArray) -> FloatArray:
+        """Up to which slack so many rows of each cluster lie, where the last look was, (k,)."""
+        return np.asarray(bin_ends()[self._place(goal) + 1])
+
     def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
         """Up to which cost so many rows of each pair lie, where the last look was, (k, k)."""
         kept, k = self._last, self._last.question.k
@@ -185,13 +188,19 @@ class GpuHolder:
         return limit
 
     def moves(self, limit: FloatArray) -> Moves | None:
-        """All moves that cost at most the limit of their pair; None if they are too many."""
+        """All moves that cost at most a limit; None if they are too many.
+
+        The limit of their cluster, (k,), or of their pair, (k, k), once `limits` have been told.
+        """
         kept, passes, before = self._last, self._passes, 0
-        assert kept.pairs is not None
-        limits = np.take_along_axis(limit, kept.pairs.other, axis=1)
         parts: list[Any] = []
         for chunk, (at, rows) in enumerate(self._chunks(None)):
-            told = kept.pairs.moves(chunk, rows, limits)
+            if limit.ndim == 1:
+                told = passes.moves(rows, kept.label[at], kept.slack[at], limit)
+            else:
+                assert kept.pairs is not None
+                there = np.take_along_axis(limit, kept.pairs.other, axis=1)
+                told = kept.pairs.moves(chunk, rows, there)
             if told is None:
                 return None
             index, place, cluster, cost = told
@@ -208,12 +217,18 @@ class GpuHolder:
         return self._kept
 
     def _held(self) -> IntArray:
-        """How many rows of each cluster had at most so much slack in the last look, (k, BINS)."""
+        """How many rows of each cluster had at most so much slack in the last look, (k, BINS).
+
+        About, where rows are many.
+        """
         kept = self._last
         if kept.held is None:
-            k = kept.question.k
-            bins = sum(self._passes.slacks(kept.label[at], kept.slack[at], k) for at in kept.label)
-            kept.held = np.cumsum(bins, axis=1)
+            k, each = kept.question.k, max(1, self.n_rows // COUNTED)
+            bins = sum(
+                self._passes.slacks(kept.label[at], kept.slack[at], k, at, each)
+                for at in kept.label
+            )
+            kept.held = each * np.cumsum(bins, axis=1)
         return kept.held
 
     def _place(self, goal: FloatArray) -> IntArray:

@@ -29,11 +29,12 @@ extern "C" __global__ void list_moved(const int* before, const int* label, i64 n
     list_where(here, number, [&](unsigned at) { index[at] = static_cast<int>(row); });
 }
 
-// How many rows of each cluster have how much slack, in bins of the bits of a float32.
-extern "C" __global__ void count_slacks(const float* slack, const int* label, i64 n, int bins,
-                                        int shift, int lowest, unsigned* held) {
+// How many rows of each cluster have how much slack, in bins of the bits of a float32; of `each`
+// times 32 rows 32 are counted.
+extern "C" __global__ void count_slacks(const float* slack, const int* label, i64 n, i64 offset,
+                                        int each, int bins, int shift, int lowest, unsigned* held) {
     const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (row >= n) return;
+    if (row >= n || (row + offset) / 32 % each) return;
     const int bin = (__float_as_int(fmaxf(slack[row], 0.0f)) >> shift) - lowest;
     // most rows are far from borders, and of no interest
     if (bin < bins) atomicAdd(held + static_cast<i64>(label[row]) * bins + max(bin, 0), 1u);
@@ -49,6 +50,7 @@ extern "C" __global__ void list_drawn(const float* slack, const int* label, i64 
     list_where(here, number, [&](unsigned at) { index[at] = static_cast<int>(row); });
 }
 
+// Rows of at most so much slack, (k,), by their labels and numbers.
 extern "C" __global__ void list_near(const float* slack, const int* label, i64 n,
                                      const double* wide, u64* key, unsigned* number) {
     const i64 row = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;

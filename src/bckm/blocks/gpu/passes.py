@@ -95,9 +95,7 @@ class Pairs(Protocol):
     def moves(self, chunk: int, rows: Any, limit: FloatArray) -> Told | None:
         """Moves of the rows of a chunk, by its number, that cost at most limits, (k, m).
 
-        On the host; None if they are too many. Told are the numbers of these rows within the chunk,
-        increasing; and of each move the place of its row among them, a cluster, and what it costs
-        more there, in the order of rows and clusters. Some may cost a little more.
+        As `Passes.moves`. Some may cost a little more.
         """
 
 
@@ -146,8 +144,11 @@ class Passes(Protocol):
     def near(self, rows: Any, label: Any, slack: Any, offset: int) -> Near:
         """Find the rows near borders, as the question asks."""
 
-    def slacks(self, label: Any, slack: Any, k: int) -> IntArray:
-        """How many rows of each cluster have how much slack, (k, BINS); see `borders.bin_of`."""
+    def slacks(self, label: Any, slack: Any, k: int, offset: int, each: int) -> IntArray:
+        """How many rows of each cluster have how much slack, (k, BINS); see `borders.bin_ends`.
+
+        Counted are, by their numbers, 32 of `each` times 32 rows.
+        """
 
     def bordering(
         self, rows: Any, label: Any, slack: Any, offset: int, depth: FloatArray, level: int
@@ -167,6 +168,14 @@ class Passes(Protocol):
         """What rows cost more in other clusters, at the question that was asked last.
 
         `tally` is that of all rows, `met` a table of rows that have moved, or None.
+        """
+
+    def moves(self, rows: Any, label: Any, slack: Any, limit: FloatArray) -> Told | None:
+        """Moves of the rows of a chunk that cost at most the limit of their cluster, (k,).
+
+        At the question that was asked last. On the host; None if they are too many. Told are the
+        numbers of these rows within the chunk, increasing; and of each move the place of its row
+        among them, a cluster, and what it costs more there, in the order of rows and clusters.
         """
 
     def within(self, slack: Any, most: float) -> IntArray:
