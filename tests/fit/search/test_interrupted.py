@@ -59,6 +59,34 @@ def test_ctrl_c_at_any_step_gives_the_best_so_far(search, kind, monkeypatch):
         assert found.lower_bound <= found.inertia
 
 
+def test_ctrl_c_keeps_displacements_that_gained_too_little(monkeypatch):
+    """The search does not go on from them, but they are the best so far."""
+    give_up_soon(monkeypatch, patience=3)
+    monkeypatch.setattr("bckm.fit.search.attempt.GAIN", 0.9)
+    X = np.random.default_rng(1).normal(size=(3000, 2)) + 9 * (np.arange(3000) % 7 == 0)[:, None]
+    rules = Constraints(size_min=100, size_max=800)
+    options = {"search": "global", "init": "random", "n_init": 1, "random_state": 1}
+    fit = partial(bckm.kmeans, X, 8, rules, **options)
+    whole = []
+    fit(on_step=whole.append)
+    best = [
+        int(np.argmin([step.objective for step in whole[: at + 1]])) for at in range(len(whole))
+    ]
+    later = [at for at in range(len(whole)) if 0 < whole[best[at]].start < whole[at].start]
+    assert later
+    for at in later[:: -(-len(later) // 8)]:
+        steps = []
+
+        def stop(step, at=at, steps=steps):
+            steps.append(step)
+            if len(steps) == at + 1:
+                raise KeyboardInterrupt
+
+        found = fit(on_step=stop)
+        assert found.status is Status.INTERRUPTED
+        assert found.inertia == pytest.approx(min(step.objective for step in steps), rel=1e-9)
+
+
 @pytest.mark.sampled(2)
 @searching
 @pytest.mark.parametrize("kind", ["uneven", "all"])

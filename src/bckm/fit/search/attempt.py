@@ -149,7 +149,10 @@ class Attempt(Making):
                 best, tried = self._state.best, ()
                 plan, forecast = self._forecast(best, (), TOGETHER * len(pairs))
             else:
-                self._update(n_runs=self._state.n_runs + 1)
+                spare = self._state.spare
+                if run.cost < min(best.cost, np.inf if spare is None else spare.cost):
+                    spare = run
+                self._update(n_runs=self._state.n_runs + 1, spare=spare)
                 tried = (*tried, (pairs, run.cost - best.cost))
                 forecast.learn(*tried[-1])
             winning = winning and len(tried) < LOSSES

@@ -55,7 +55,9 @@ class Making:
 
     def _stopped(self, state: State, status: Status) -> State:
         """Where the engine had no time, or only for a poor step, quick moves had found labels."""
-        best, quick = state.best, None
+        best, quick, spare = state.best, None, state.spare
+        if spare is not None and self._search.better(spare.cost, best.cost):
+            best = spare
         if self._reserve is not None:
             quick = run_from(self._search.problem, self._reserve, best.centers)
         if quick is not None and self._search.better(quick.cost, best.cost):

@@ -26,7 +26,8 @@ _NUMBERS = ("start_work", "search_work", "least_cost")
 class State:
     """The best clustering so far, the others to breed from, and what was counted on the way.
 
-    A checkpoint keeps all of it but the last two attributes, which depend on clocks.
+    A checkpoint keeps all of it but the last three attributes: they depend on clocks, or count only
+    where the search is cut off.
 
     Attributes
     ----------
@@ -63,6 +64,8 @@ class State:
         Seconds of the slowest loop.
     time_cut : bool
         Whether anything was left out for want of time.
+    spare : Run or None
+        The best displacement that gained too little to go on from: it is the answer if time is up.
     """
 
     start: IntArray
@@ -82,6 +85,7 @@ class State:
     search_work: float = 0.0
     slowest: float = 0.0
     time_cut: bool = False
+    spare: Run | None = None
 
     @classmethod
     def first(cls, problem: Problem, start: IntArray) -> State:
