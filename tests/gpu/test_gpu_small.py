@@ -9,7 +9,7 @@ import pytest
 import bckm
 from bckm.blocks.borders import bin_ends
 from bckm.blocks.gpu.cupy_passes import CupyPasses
-from tests.gpu.test_gpu_passes import check_best
+from tests.gpu.seen import check_best
 from tests.support.device_problems import check_result, device_problem
 from tests.support.looks import drawn_question
 from tests.support.row_data import drawn_rows

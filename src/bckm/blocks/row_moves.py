@@ -116,14 +116,12 @@ More = Callable[[BoolArray], "tuple[FloatArray, Moves | None]"]
 
 def _by_rows(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> Found:
     """Prices by the moves of rows that are nearest to others."""
-    k, holder, counts = state.k, state.holder, state.answer.counts
-    goal = np.clip(ROWS / k, LEAST, MOST) + PER_WRONG * np.abs(state.gradient)
-    # where all rows of a cluster are listed, no limit is needed
-    depth = np.where(goal < counts, holder.depth(goal), np.inf)
-    moves = holder.moves(depth)
+    each = np.clip(ROWS / state.k, LEAST, MOST) + PER_WRONG * np.abs(state.gradient)
+    depth = state.holder.depth(each)
+    moves = state.holder.moves(depth)
     if moves is None:
         return None, False
-    limit = np.repeat(depth[:, None], k, axis=1)
+    limit = np.repeat(depth[:, None], state.k, axis=1)
     return _Paths(state, lower, upper, limit, moves).found(deadline)
 
 
