@@ -8,12 +8,14 @@ import pytest
 import bckm
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign.transport_state import SizeBounds
-from bckm.blocks import label_exceptions, row_moves
+from bckm.blocks import attempt, label_exceptions, row_moves
+from bckm.blocks.answer import FEW
 from bckm.blocks.array_holder import ArrayHolder
+from bckm.blocks.attempt import Attempt
 from bckm.blocks.gpu import holder as gpu
 from bckm.blocks.gpu.arrays import gpu_holder
 from bckm.blocks.labeling import Ties
-from bckm.blocks.looking import LookState
+from bckm.blocks.looking import LookState, approach
 from bckm.blocks.question import Listed
 from bckm.blocks.soft_prices import SoftPrices
 from bckm.blocks.survey import sampled
@@ -265,15 +267,75 @@ def test_steps_learn_what_some_rows_have_above_their_share(monkeypatch):
         assert 0 < np.abs(lesson).sum() < 0.3 * size
 
 
-def test_a_row_at_a_border_is_not_left_to_rounding():
-    """Sizes are right, but who labels rows later may round otherwise: the look proves nothing."""
-    X = np.concatenate([rows_of("uniform", d=2), [[0.5, 0.5]]])
+def at_a_border(copies=1):
+    """A state at prices of zero, with rows as near to one center as to the other."""
+    X = np.concatenate([rows_of("uniform", d=2), np.full((copies, 2), 0.5)])
     holder, none = gpu_holder(DeviceArray(X)), np.zeros(2)
     frame = holder.survey(1.0, 0).frame()
-    centers = frame.inside(np.array([[0.25, 0.5], [0.75, 0.5]]))
     state = LookState(holder, frame, SizeBounds(none, np.full(2, 1e9)))
-    state.evaluate(centers, none, Deadline())
+    state.evaluate(frame.inside(np.array([[0.25, 0.5], [0.75, 0.5]])), none, Deadline())
     assert state.infeasibility == 0
+    return state, len(X)
+
+
+@pytest.mark.parametrize("chunk", [2**24, 1000])
+def test_a_row_at_a_border_is_not_left_to_rounding(chunk, monkeypatch):
+    """Sizes are right, but who labels rows later may round otherwise: they are listed."""
+    monkeypatch.setattr(gpu, "CHUNK", chunk)
+    state, n = at_a_border(copies=3)
+    received, holder = state.holder.received, state.holder
+    settled = state.settled()
+    taken = state.answer.taken
+    assert holder.received - received == taken.nbytes > 0
+    labeling = label_exceptions.labeling_of(settled, taken, state.question, holder, Deadline())
+    assert labeling.index.tolist() == [n - 3, n - 2, n - 1]
+    assert np.array_equal(holder.count(labeling), settled.sizes)
+    other = replace(labeling, label=1 - labeling.label)
+    assert np.array_equal(np.abs(holder.count(other) - settled.sizes), [3, 3])
+    assert settled.gap == 0
+    assert 0 < settled.cost - settled.bound < 1e-9 * settled.cost
+    state.evaluate(state.question.centers, np.array([1e-3, 0.0]), Deadline())
+    assert len(holder.tied(1e-9).rows) == 0
+
+
+@pytest.mark.parametrize(("copies", "most"), [(FEW + 1, 2**12), (FEW, FEW - 1)])
+def test_many_rows_at_a_border_are_settled_as_by_all_holders(copies, most, monkeypatch):
+    monkeypatch.setattr(gpu, "TIED", most)
+    state, _ = at_a_border(copies)
     assert state.settled() is None
-    state.evaluate(centers, np.array([1e-3, 0.0]), Deadline())
-    assert not holder.tied(1e-9)
+
+
+def test_few_rows_at_a_border_need_no_looks_that_bring_others(monkeypatch):
+    def no_plan(*_):
+        raise AssertionError("rows near borders are asked for")
+
+    monkeypatch.setattr(Attempt, "plan_near", no_plan)
+    X = np.concatenate([rows_of("uniform", d=2), np.full((3, 2), 0.5)])
+    rules = bckm.Constraints(size_min=10)
+    result = bckm.assign_to(DeviceArray(X), [[0.25, 0.5], [0.75, 0.5]], rules)
+    assert result.gap <= 1e-9
+    assert np.array_equal(np.bincount(result.labels.hidden), result.sizes)
+
+
+def test_looks_lead_on_from_where_moves_have_brought_some(monkeypatch):
+    """Moves that leave no more than a part of the wrong samples are followed by looks again."""
+    led, settled_prices = [], row_moves.settled_prices
+
+    def half_of_the_way(state, *args):
+        led.append(state.infeasibility)
+        found = settled_prices(state, *args)
+        return state.prices + 0.6 * (found - state.prices) if len(led) == 1 else found
+
+    def far(state, soft, target, deadline):
+        approach(state, soft, 300.0, deadline)
+
+    monkeypatch.setattr(row_moves, "settled_prices", half_of_the_way)
+    monkeypatch.setattr(row_moves, "ENDS", 1)
+    monkeypatch.setattr(gpu, "SOFT", 2000)
+    monkeypatch.setattr(attempt, "approach", far)
+    X = rows_of("uniform", d=4, n=20_000)
+    rules = bckm.Constraints(size_min=1990, size_max=2010)
+    result = bckm.assign_to(DeviceArray(X), X[::2000], rules)
+    assert len(led) > 1
+    assert led[1] < led[0]
+    assert result.gap <= 1e-9

@@ -58,6 +58,12 @@ class Taken:
         each = np.arange(index.size)
         return cls(rows, label, np.ones_like(index), index, index, each).united(most)
 
+    @property
+    def nbytes(self) -> int:
+        """Size of the message."""
+        arrays = (self.rows, self.label, self.number, self.first, self.index, self.which)
+        return sum(int(array.nbytes) for array in arrays)
+
     def united(self, most: int) -> Taken:
         """List equal rows once."""
         group = groups_of(self.rows)
@@ -129,10 +135,8 @@ class Answer:
         """Size of the message, about."""
         taken = self.taken
         arrays = (self.counts, self.farthest, self.high, self.low, self.minima, self.located)
-        rows = (taken.rows, taken.label, taken.number, taken.first, taken.index, taken.which)
-        return sum(int(array.nbytes) for array in (*arrays, *rows)) + (
-            self.spare.nbytes + self.drawn.nbytes
-        )
+        rows = taken.nbytes + self.spare.nbytes + self.drawn.nbytes
+        return sum(int(array.nbytes) for array in arrays) + rows
 
 
 def merged(answers: Iterable[Answer]) -> Answer:

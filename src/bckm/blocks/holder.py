@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray, IntArray
-from bckm.blocks.answer import Answer
+from bckm.blocks.answer import Answer, Taken
 from bckm.blocks.borders import Borders
 from bckm.blocks.labeling import Labeling
 from bckm.blocks.question import Question
@@ -73,8 +73,8 @@ class QuickHolder(Holder, Protocol):
     def borders(self, question: Question, goal: FloatArray) -> Borders:
         """So many rows of each cluster that are nearest to others, where the last look was."""
 
-    def tied(self, slack: float) -> bool:
-        """Whether any row had at most so much slack in the last look."""
+    def tied(self, slack: float) -> Taken | None:
+        """The rows that had at most so much slack in the last look; None if they are many."""
 
     def soft_rows(self, k: int) -> SoftRows | None:
         """Some of the rows, which know their best clusters; None where clusters are too many."""

@@ -15,7 +15,7 @@ from bckm._core.deadline import Deadline
 from bckm._core.types import FloatArray
 from bckm.assign.transport_state import SizeBounds, TransportState
 from bckm.blocks import whole_sums
-from bckm.blocks.answer import Answer, Taken
+from bckm.blocks.answer import FEW, Answer, Taken
 from bckm.blocks.borders import Borders
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import QuickHolder
@@ -61,21 +61,27 @@ class LookState(TransportState):
         self.cost = whole_sums.as_float(answer.cost, question.cost_scale)
 
     def settled(self) -> Settled | None:
-        """The assignment, where samples in their best clusters obey the bounds, none at a border.
+        """The assignment, where samples in their best clusters obey the bounds.
 
-        None if not: then there is more to do.
+        Those so near to a border that rounding decides are brought, to be listed with their labels.
+        None where sizes are wrong, or these are many: then there is more to do.
         """
         if self.infeasibility > 0:
             return None
         answer, prices, centers = self.answer, self.prices, self.question.centers
-        if self.holder.tied(float(margin_of(answer.farthest, centers, prices).max())):
+        margin = float(margin_of(answer.farthest, centers, prices).max())
+        tied = self.holder.tied(margin)
+        if tied is None or (tied.number > FEW).any():
             return None
+        self.answer = replace(answer, taken=tied)
         means = whole_sums.as_means(answer.high, answer.low, answer.counts)
         means = np.where(answer.counts[:, None] > 0, means, centers)
         gap = self.bounds.complementary_slack(self.units, prices)
         rounding = rounding_of_sums(centers, prices, self.cost, self.units, self.bounds)
-        bound, parts = max(self.cost - gap - rounding, 0.0), Parts.none()
-        return Settled(prices, self.cost, bound, gap, answer.counts, means, parts, parts.row)
+        rounding += margin * float(tied.number.sum())
+        bound, best = max(self.cost - gap - rounding, 0.0), tied.label.astype(np.int64)
+        parts = Parts.of(np.arange(best.size), best, tied.number)
+        return Settled(prices, self.cost, bound, gap, answer.counts, means, parts, best)
 
     def borders(self, goal: FloatArray) -> Borders:
         """So many rows of each cluster that are nearest to others."""

@@ -38,6 +38,7 @@ SOFT_LEAST = 8  # or none are drawn: rows are very wide
 SOFT_SEED = 1  # other rows than those of the survey
 PAIRS = 2**22  # of clusters, at most, between which such rows are counted
 EXACT = 0.1  # share of the rows of a cluster whose slacks are kept exact
+TIED = 2**12  # rows so near to a border that rounding decides: more are settled as by all holders
 COUNTED = 2**20  # rows whose slacks are counted, about
 
 
@@ -167,9 +168,23 @@ class GpuHolder:
             self._soft = many, passes.soft_rows(parts)
         return self._soft[1]
 
-    def tied(self, slack: float) -> bool:
-        """Whether any row had at most so much slack in the last look."""
-        return any(self._passes.within(one, slack).size for one in self._last.slack.values())
+    def tied(self, slack: float) -> Taken | None:
+        """The rows that had at most so much slack in the last look; None if they are many."""
+        kept, passes = self._last, self._passes
+        found = {at: passes.within(one, slack) for at, one in kept.slack.items()}
+        if sum(index.size for index in found.values()) > TIED:
+            return None
+        told = Taken.none(self.n_features, self.dtype)
+        if any(index.size for index in found.values()):
+            parts = [
+                (passes.gathered(rows, index), passes.taken(kept.label[at], index), index + at)
+                for at, rows in self._chunks(None)
+                for index in [found[at]]
+            ]
+            rows, label, number = (np.concatenate(one) for one in zip(*parts, strict=True))
+            told = Taken.found(rows, label, number, TIED)
+        self.received += told.nbytes
+        return told
 
     def depth(self, goal: FloatArray) -> FloatArray:
         """Up to which slack so many rows of each cluster lie, where the last look was, (k,)."""
