@@ -326,8 +326,8 @@ def test_looks_lead_on_from_where_moves_have_brought_some(monkeypatch):
         found = settled_prices(state, *args)
         return state.prices + 0.6 * (found - state.prices) if len(led) == 1 else found
 
-    def far(state, soft, target, deadline):
-        approach(state, soft, 300.0, deadline)
+    def far(state, soft, target, many, deadline):
+        approach(state, soft, 300.0, many, deadline)
 
     monkeypatch.setattr(row_moves, "settled_prices", half_of_the_way)
     monkeypatch.setattr(row_moves, "ENDS", 1)
@@ -339,3 +339,31 @@ def test_looks_lead_on_from_where_moves_have_brought_some(monkeypatch):
     assert len(led) > 1
     assert led[1] < led[0]
     assert result.gap <= 1e-9
+
+
+@pytest.mark.parametrize(("many", "hottest"), [(10.0, 100.0), (1e9, 1.0)])
+def test_where_no_prices_are_better_temperatures_are_higher(many, hottest, monkeypatch):
+    """Unless so few samples are wrong that moves can bring them where they belong."""
+    monkeypatch.setattr(gpu, "SOFT", 2000)
+    asked, correct = [], SoftPrices.correct
+
+    def lower(self, prices, counts, deadline, hotter):
+        asked.append(hotter)
+        if hotter == 100.0:
+            return correct(self, prices, counts, deadline, hotter)
+        return prices + np.where(np.arange(prices.size) == 0, 1e3, 0.0)
+
+    monkeypatch.setattr(SoftPrices, "correct", lower)
+    X, k = rows_of("uniform", d=4, n=20_000), 10
+    holder = gpu_holder(DeviceArray(X))
+    frame = holder.survey(1.0, 0).frame()
+    bounds = SizeBounds(np.full(k, 1990.0), np.full(k, 2010.0))
+    state = LookState(holder, frame, bounds)
+    centers = frame.inside(X[::2000])
+    state.evaluate(centers, np.zeros(k), Deadline())
+    wrong = state.infeasibility
+    soft = SoftPrices(holder.soft_rows(k), frame, centers, bounds, len(X))
+    approach(state, soft, 10.0, many, Deadline())
+    assert max(asked) == hottest
+    assert asked[:3] == ([1.0, 10.0, 100.0] if many == 10.0 else [1.0])
+    assert (state.infeasibility < 0.2 * wrong) == (many == 10.0)

@@ -25,6 +25,19 @@ def rows_of(kind, d=3, n=9001):
     return drawn_rows(0, n, d, kind, d)
 
 
+def limits_of(holder, goal, *, shorter):
+    """Limits of all pairs, (k, k), for goals of all pairs; infinite for a cluster itself."""
+    other, limit = holder.others(), np.full(goal.shape, np.inf)
+    told = holder.limits(np.take_along_axis(goal, other, axis=1), shorter=shorter)
+    np.put_along_axis(limit, other, told, axis=1)
+    return limit
+
+
+def moves_of(holder, limit):
+    """Moves within limits of all pairs, (k, k)."""
+    return holder.moves(np.take_along_axis(limit, holder.others(), axis=1))
+
+
 class Gaps:
     """What rows cost more in other clusters than in their own, at a question."""
 
@@ -63,7 +76,7 @@ def test_limits_have_as_many_rows_as_were_asked_for(chunk, monkeypatch):
     holder, gaps = gpu_holder(DeviceArray(X)), Gaps(X, question)
     holder.look(question)
     goal = np.ceil(1.2 * gaps.size[:, None] * rng.random((11, 11)) ** 3 + 1e-9)
-    limit = holder.limits(goal, shorter=False)
+    limit = limits_of(holder, goal, shorter=False)
     there = apart & (goal <= gaps.size[:, None])
     assert np.isinf(limit[~there]).all()
     assert (apart & ~there).any()
@@ -72,7 +85,7 @@ def test_limits_have_as_many_rows_as_were_asked_for(chunk, monkeypatch):
     assert (fewer < goal)[there].all()
     assert (more >= goal)[there].all()
     # or as many on the way by other clusters
-    short = holder.limits(goal, shorter=True)
+    short = limits_of(holder, goal, shorter=True)
     by_one = (limit[:, :, None] + limit[None]).min(axis=1)
     shortest = np.where(apart, limit, 0.0)
     for by in range(11):
@@ -92,18 +105,17 @@ def test_all_moves_within_limits_are_told(chunk, monkeypatch):
     question = drawn_question(X, 11)
     holder, gaps = gpu_holder(DeviceArray(X)), Gaps(X, question)
     holder.look(question)
-    holder.limits(np.ones((11, 11)), shorter=False)
     limit = np.quantile(gaps.gap, 0.15) * rng.uniform(-0.3, 1, (11, 11))
     limit[3] = -1.0
     np.fill_diagonal(limit, np.inf)
     crossed, received = holder._passes.crossed, holder.received
-    moves = holder.moves(limit)
+    moves = moves_of(holder, limit)
     gaps.check(moves, limit)
     assert 0 < moves.number.size < moves.place.size
     assert moves.number.size < 0.5 * len(X)
     assert holder._passes.crossed - crossed == moves.number.size
     assert holder.received - received == moves.nbytes
-    none = holder.moves(np.full((11, 11), -1.0))
+    none = moves_of(holder, np.full((11, 11), -1.0))
     assert none.number.size == none.place.size == 0
 
 
@@ -164,8 +176,8 @@ def test_pairs_are_those_of_the_last_look():
     for price in (question.prices, 0.5 * question.prices):
         question = replace(question, prices=price, draw=question.draw + 1)
         holder.look(question)
-        limit = (1 + 1e-12) * holder.limits(goal, shorter=False)
-        Gaps(X, question).check(holder.moves(limit), limit)
+        limit = (1 + 1e-12) * limits_of(holder, goal, shorter=False)
+        Gaps(X, question).check(moves_of(holder, limit), limit)
 
 
 def test_pairs_know_the_sums_of_all_rows_and_which_moved(monkeypatch):
@@ -188,7 +200,7 @@ def test_pairs_know_the_sums_of_all_rows_and_which_moved(monkeypatch):
         own.append(Gaps(X, question).own)
         if draw:
             moved += np.bincount(11 * own[-2] + own[-1], minlength=121)
-        holder.limits(np.ones((11, 11)), shorter=True)
+        holder.others()
     moved[::12] = 0
     assert moved.sum() > 100
     tally, met = told[-1]
@@ -198,7 +210,7 @@ def test_pairs_know_the_sums_of_all_rows_and_which_moved(monkeypatch):
     assert np.array_equal(tally.high, answer.high)
     assert np.array_equal(tally.farthest, answer.farthest)
     holder.look(drawn_question(X, 11, seed=1))
-    holder.limits(np.ones((11, 11)), shorter=True)
+    holder.others()
     assert told[-1][1] is None
 
 

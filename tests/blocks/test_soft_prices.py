@@ -95,6 +95,20 @@ def test_counts_of_all_rows_correct_prices(room, seed):
     assert case.wrong(prices) < wrong[0] / 5
 
 
+def test_prices_at_which_few_rows_are_wrong_are_left_to_looks():
+    """One of a hundred: what was drawn knows no better, and a look at all rows does."""
+    case = Case("uniform", n=20_000)
+    soft = case.soft(case.X[case.rng.random(case.n) < 0.1])
+    best = soft.lead(NONE, NONE, NEVER)
+    first = np.where(np.arange(case.k) == 0, np.ptp(best), 0.0)
+    little, more = best + 2e-4 * first, best + 1e-3 * first
+    asked = soft.bounds.lower
+    shares = [np.abs(soft._coldest(p).shared - asked).sum() / 2 for p in (little, more)]
+    assert 0.005 < shares[0] / soft.rows.size < 0.01 < shares[1] / soft.rows.size
+    assert soft.lead(little, NONE, NEVER) is little
+    assert soft.lead(more, NONE, NEVER) is not more
+
+
 @pytest.mark.parametrize("seed", [0, 1, 3])
 @pytest.mark.parametrize("room", [0.0, 0.1])
 def test_lessons_lead_back(room, seed):

@@ -31,7 +31,7 @@ from bckm.blocks.pairs import Pairs
 from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import Question
 from bckm.blocks.row_model import RowModel
-from bckm.blocks.row_moves import lead
+from bckm.blocks.row_moves import lead, many_of
 from bckm.blocks.settling import Parts, Settled, Settling, Short
 from bckm.blocks.soft_prices import SoftPrices
 from bckm.blocks.step import Memory, Step
@@ -243,7 +243,8 @@ class Attempt:
         for _ in range(APPROACHES):
             before = state.infeasibility
             if self.soft is not None:
-                approach(state, self.soft, max(ENOUGH * self.k, PATHS), deadline)
+                enough = max(ENOUGH * self.k, PATHS)
+                approach(state, self.soft, enough, many_of(self.k), deadline)
             lead(state, task.lower, task.upper, deadline)
             # what moves have left undone may be little enough for the next ones
             if self.soft is None or not 0 < state.infeasibility <= CLOSER * before:

@@ -85,16 +85,19 @@ class QuickHolder(Holder, Protocol):
         Slack: what the next best cluster costs more, or less than that.
         """
 
-    def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
-        """Up to which cost so many rows of each pair of clusters lie, (k, k), about.
+    def others(self) -> IntArray:
+        """Clusters that are near each, increasing: pairs of which limits are told, (k, m)."""
 
-        Where the last look was; infinite where there are not so many, and for pairs of which
-        nothing is known. `goal` (k, k). `shorter`: or as many rows on the way by other clusters.
+    def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
+        """Up to which cost so many rows of each cluster lie to its others, (k, m), about.
+
+        Where the last look was; infinite where there are not so many. `shorter`: or as many rows on
+        the way by other clusters.
         """
 
     def moves(self, limit: FloatArray) -> Moves | None:
         """All moves that cost at most a limit, where the last look was.
 
-        The limit of their cluster, (k,), or of their pair, (k, k), once `limits` have been told.
-        None if they are too many to be told.
+        The limit of their cluster, (k,), or of their pair, (k, m); see `others`. None if they are
+        too many to be told.
         """

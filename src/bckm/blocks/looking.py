@@ -22,9 +22,9 @@ from bckm.blocks.holder import QuickHolder
 from bckm.blocks.label_exceptions import margin_of
 from bckm.blocks.question import Question
 from bckm.blocks.settling import Parts, Settled, rounding_of_sums
-from bckm.blocks.soft_prices import SoftPrices
+from bckm.blocks.soft_prices import HOTTER, SoftPrices
 
-LOOKS = 20  # at most
+LOOKS = 30  # at most
 SLOW, PATIENCE = 0.8, 4  # a step that leaves more than this share is slow; so many are enough
 TRIES, SHORTER = 3, (0.05, 0.6)  # a step that lowers the dual is tried again, shorter,
 FEWER = 0.5  # but where it leaves no more than this share of the wrong samples
@@ -88,26 +88,42 @@ class LookState(TransportState):
         return self.holder.borders(self.question, goal)
 
 
-def approach(state: LookState, soft: SoftPrices, target: float, deadline: Deadline) -> None:
-    """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow."""
-    slow, centers = 0, state.question.centers
+def approach(
+    state: LookState, soft: SoftPrices, target: float, many: float, deadline: Deadline
+) -> None:
+    """Raise the dual until at most `target` samples are in the wrong cluster, or it gets slow.
+
+    Where more than `many` are left then, again from higher temperatures.
+    """
+    slow, hotter = 0, 0
     for _ in range(LOOKS):
-        before, dual, gradient = state.prices, state.dual, state.gradient
         wrong = state.infeasibility
         # a few more are brought where they belong by paths, too
         patience = 1 if wrong <= target + state.k else PATIENCE
-        if wrong <= target or slow >= patience:
+        if wrong <= target:
             return
-        after = soft.correct(before, state.answer.counts, deadline)
-        for _ in range(TRIES):
-            state.evaluate(centers, after, deadline)
-            if state.dual > dual or state.infeasibility <= FEWER * wrong:
-                break
-            step = after - before
-            rising, falling = float(step @ gradient), float(step @ state.gradient)
-            part = rising / (rising - falling) if rising > falling else 0.0
-            after = before + step * np.clip(part, *SHORTER)
-        else:
-            state.evaluate(centers, before, deadline)
+        there = state.prices
+        if slow < patience:
+            there = soft.correct(there, state.answer.counts, deadline, HOTTER[hotter])
+        if slow < patience and _is_reached(state, there, deadline):
+            slow += state.infeasibility > SLOW * wrong
+            continue
+        hotter, slow = hotter + 1, 0
+        if wrong <= many or hotter == len(HOTTER):
             return
-        slow += state.infeasibility > SLOW * wrong
+
+
+def _is_reached(state: LookState, there: FloatArray, deadline: Deadline) -> bool:
+    """Look where the dual is larger, on the way to these prices; False where it is not."""
+    before, dual, gradient, wrong = state.prices, state.dual, state.gradient, state.infeasibility
+    centers = state.question.centers
+    for _ in range(TRIES):
+        state.evaluate(centers, there, deadline)
+        if state.dual > dual or state.infeasibility <= FEWER * wrong:
+            return True
+        step = there - before
+        rising, falling = float(step @ gradient), float(step @ state.gradient)
+        part = rising / (rising - falling) if rising > falling else 0.0
+        there = before + step * np.clip(part, *SHORTER)
+    state.evaluate(centers, before, deadline)
+    return False

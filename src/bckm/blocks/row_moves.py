@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bckm.blocks.looking import LookState
 
 ROWS, LEAST, MOST = 2.0**16, 16.0, 1024.0  # rows whose moves are listed, in all, and of a cluster
-EACH, PER_WRONG = 4.0, 1.0  # rows of a pair of clusters that are listed, and for each wrong one
+EACH, PER_WRONG = 2.0, 1.0  # rows of a pair of clusters that are listed, and for each wrong one
 FEWER = 4.0  # times fewer, where they were too many to be told
 MORE = 4.0  # times as many where they are asked for
 MANY, MANY_EACH = 2000.0, 4.0  # wrong samples, in all or for each cluster: more take long
@@ -75,7 +75,7 @@ def lead(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline)
     backs, known = 0, not missing and 1 < k <= CLUSTERS and d <= WIDEST
     for _ in range(ENDS if known else 0):
         wrong, before, dual = state.infeasibility, state.prices, state.dual
-        if wrong == 0 or wrong > max(MANY, MANY_EACH * state.k):
+        if wrong == 0 or wrong > many_of(state.k):
             return
         after = settled_prices(state, lower, upper, deadline)
         if after is None:
@@ -90,6 +90,11 @@ def lead(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline)
                 return
         elif state.infeasibility > wrong / 2:
             return
+
+
+def many_of(k: int) -> float:
+    """How many samples may be wrong where moves are asked for."""
+    return max(MANY, MANY_EACH * k)
 
 
 def settled_prices(
@@ -127,20 +132,27 @@ def _by_rows(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadl
 
 def _by_pairs(state: LookState, lower: IntArray, upper: IntArray, deadline: Deadline) -> Found:
     """Prices by the cheapest moves of each pair of clusters, and more where paths need them."""
-    holder, over, moves, each = state.holder, np.abs(state.gradient), None, EACH
+    holder, over, k = state.holder, np.abs(state.gradient), state.k
+    other, moves, each = holder.others(), None, EACH
+    most = EACH + PER_WRONG * np.maximum(over[:, None], over[other])
     while moves is None and each >= EACH / FEWER**2:
-        goal = each / EACH * (EACH + PER_WRONG * np.maximum(over, over[:, None]))
+        goal = each / EACH * most
         limit = holder.limits(goal, shorter=True)
         moves, each = holder.moves(limit), each / FEWER
     if moves is None:
         return None, False
-    paths = _Paths(state, lower, upper, limit, moves)
+    pairs = np.arange(k)[:, None] * k + other
+    limits = np.full(k * k, np.inf)  # of all pairs
+    limits[pairs] = limit
+    paths = _Paths(state, lower, upper, limits.reshape(k, k), moves)
 
     def more(which: BoolArray) -> tuple[FloatArray, Moves | None]:
         nonlocal goal, limit
-        goal = np.where(which, MORE * goal, goal)
-        limit = np.where(which, np.maximum(holder.limits(goal, shorter=False), limit), limit)
-        return limit, holder.moves(np.where(which, limit, -1.0))
+        asked = which.ravel()[pairs]
+        goal = np.where(asked, MORE * goal, goal)
+        limit = np.where(asked, np.maximum(holder.limits(goal, shorter=False), limit), limit)
+        limits[pairs] = limit
+        return limits.reshape(k, k), holder.moves(np.where(asked, limit, -1.0))
 
     return paths.found(deadline, more)
 

@@ -28,6 +28,7 @@ HOTTER, MANY = (1.0, 10.0, 100.0), 0.05  # the same again from so many times mor
 COOLER, STAGES = 3.0, 16  # temperatures
 TRIES, SHORTER = 4, 0.3  # prices that lower the dual are tried again, nearer to the last ones
 ROUNDING = 1e-7  # of the dual: values are of float32
+STAY = 0.01  # share of rows in the wrong cluster: if it is less, a look at all rows tells more
 MOVED = 0.2  # share of rows in the wrong cluster, from which prices are forgotten
 NEARBY = 0.5  # of what lists reach: prices may move so far before rows are listed anew
 BLANK = 1e-30  # gaps in the units of the frame that are none
@@ -110,6 +111,9 @@ class SoftPrices:
         """From any prices to where the rows obey bounds, about."""
         bounds, best, highest = self._asked(lesson), prices, -np.inf
         enough = NOISE * float(np.sqrt(self.rows.size * prices.size))
+        self._see(prices)
+        if self._is_blank or self._left(bounds, prices) <= STAY * self.rows.size:
+            return prices
         best = self._nearer(bounds, best)
         for hotter in HOTTER:
             self._see(best)
@@ -127,16 +131,21 @@ class SoftPrices:
                 break
         return best
 
-    def correct(self, prices: FloatArray, counts: IntArray, deadline: Deadline) -> FloatArray:
-        """From prices at which clusters hold so many of all rows to such that bounds are obeyed."""
+    def correct(
+        self, prices: FloatArray, counts: IntArray, deadline: Deadline, hotter: float = 1.0
+    ) -> FloatArray:
+        """From prices at which clusters hold so many of all rows to such that bounds are obeyed.
+
+        The first temperature is so many times higher.
+        """
         deadline.check()
         self._see(prices)
         if self._is_blank:
             return prices
         soft = self._coldest(prices)
         bounds = self._asked(soft.shared - self.share * counts)
-        enough = LEFT * self._wrong(bounds, soft.shared, prices)
-        return self._cooled(prices, bounds, 1.0, enough, deadline)
+        enough = LEFT * self._left(bounds, prices)
+        return self._cooled(prices, bounds, hotter, enough, deadline)
 
     def lesson(self, prices: FloatArray, sizes: IntArray) -> FloatArray:
         """What the rows have above their share, at prices where all rows have these sizes, (k,)."""
@@ -176,7 +185,7 @@ class SoftPrices:
         deadline: Deadline,
     ) -> FloatArray:
         """Prices as temperatures fall, from so many times more, until that few rows are wrong."""
-        wrong = self._wrong(bounds, self._coldest(prices).shared, prices)
+        wrong = self._left(bounds, prices)
         if self._wrong(bounds, self._coldest(prices).units, prices) == 0 or wrong == 0:
             return prices
         share = float(np.clip(NEAR * wrong / self.rows.size, self.least, FARTHEST))
@@ -298,6 +307,9 @@ class SoftPrices:
 
     def _coldest(self, prices: FloatArray) -> Softened:
         return self._soften(prices, self.lowest)
+
+    def _left(self, bounds: SizeBounds, prices: FloatArray) -> float:
+        return self._wrong(bounds, self._coldest(prices).shared, prices)
 
     @staticmethod
     def _wrong(bounds: SizeBounds, units: FloatArray, prices: FloatArray) -> float:

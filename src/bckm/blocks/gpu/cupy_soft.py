@@ -23,10 +23,10 @@ WHOLE = 2.0**20  # units of shares
 HEATS, HOTTER = 4, 10.0  # temperatures, and by how much they rise
 BORDERING, OF_EACH = 2**13, 16  # rows near borders, in all or of each cluster: more tell no more
 SOME, FEW = 2**13, 2**11  # rows whose gaps, and lists, come to the host
-ACCURACY, ROUNDS = 1e-4, 300  # of a Newton step
+ACCURACY, ROUNDS = 1e-3, 300  # of a Newton step
 NONE = 1e38  # values of no cluster are larger
 DIRECTLY = 160  # clusters, at most, that are eliminated, where a matrix of them fits into a block
-ROWS = 64  # of the matrix, for each block that solves
+ROWS = 16  # of the matrix, for each block that solves
 
 
 @lru_cache(maxsize=16)

@@ -190,22 +190,25 @@ class GpuHolder:
         """Up to which slack so many rows of each cluster lie, where the last look was, (k,)."""
         return np.asarray(bin_ends()[self._place(goal) + 1])
 
-    def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
-        """Up to which cost so many rows of each pair lie, where the last look was, (k, k)."""
-        kept, k = self._last, self._last.question.k
+    def others(self) -> IntArray:
+        """Clusters that are near each, increasing: pairs of which limits are told, (k, m)."""
+        kept = self._last
         if kept.pairs is None:
             kept.pairs = self._passes.pairs(united(list(kept.tally.values())), kept.met)
             for at, rows in self._chunks(None):
                 kept.pairs.add(rows, kept.label[at], kept.tally[at].counts)
-        other, limit = kept.pairs.other, np.full((k, k), np.inf)
-        asked = np.take_along_axis(goal, other, axis=1)
-        np.put_along_axis(limit, other, kept.pairs.limits(asked, shorter=shorter), axis=1)
-        return limit
+        return kept.pairs.other
+
+    def limits(self, goal: FloatArray, *, shorter: bool) -> FloatArray:
+        """Up to which cost so many rows of each pair lie, where the last look was, (k, m)."""
+        self.others()
+        assert self._last.pairs is not None
+        return self._last.pairs.limits(goal, shorter=shorter)
 
     def moves(self, limit: FloatArray) -> Moves | None:
         """All moves that cost at most a limit; None if they are too many.
 
-        The limit of their cluster, (k,), or of their pair, (k, k), once `limits` have been told.
+        The limit of their cluster, (k,), or of their pair, (k, m).
         """
         kept, passes, before = self._last, self._passes, 0
         parts: list[Any] = []
@@ -214,8 +217,7 @@ class GpuHolder:
                 told = passes.moves(rows, kept.label[at], kept.slack[at], limit)
             else:
                 assert kept.pairs is not None
-                there = np.take_along_axis(limit, kept.pairs.other, axis=1)
-                told = kept.pairs.moves(chunk, rows, there)
+                told = kept.pairs.moves(chunk, rows, limit)
             if told is None:
                 return None
             index, place, cluster, cost = told
