@@ -8,7 +8,7 @@ import pytest
 import bckm
 from bckm._core.deadline import Deadline, TimeUp
 from bckm.assign.transport_state import SizeBounds
-from bckm.blocks import attempt, label_exceptions, row_moves
+from bckm.blocks import label_exceptions, looking, row_moves
 from bckm.blocks.answer import FEW
 from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.attempt import Attempt
@@ -332,7 +332,7 @@ def test_looks_lead_on_from_where_moves_have_brought_some(monkeypatch):
     monkeypatch.setattr(row_moves, "settled_prices", half_of_the_way)
     monkeypatch.setattr(row_moves, "ENDS", 1)
     monkeypatch.setattr(gpu, "SOFT", 2000)
-    monkeypatch.setattr(attempt, "approach", far)
+    monkeypatch.setattr(looking, "approach", far)
     X = rows_of("uniform", d=4, n=20_000)
     rules = bckm.Constraints(size_min=1990, size_max=2010)
     result = bckm.assign_to(DeviceArray(X), X[::2000], rules)

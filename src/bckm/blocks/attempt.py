@@ -25,13 +25,13 @@ from bckm.blocks.gathering import unproven_labels
 from bckm.blocks.holder import QuickHolder
 from bckm.blocks.look import scan
 from bckm.blocks.look_model import Model
-from bckm.blocks.looking import LookState, approach
+from bckm.blocks.looking import LookState, settle_sizes
 from bckm.blocks.modeling import listed_model, solved_model
 from bckm.blocks.pairs import Pairs
 from bckm.blocks.planning import ALL, SCANNED, Plan, Planner
 from bckm.blocks.question import Question
 from bckm.blocks.row_model import RowModel
-from bckm.blocks.row_moves import lead, many_of
+from bckm.blocks.row_moves import lead
 from bckm.blocks.settling import Parts, Settled, Settling, Short
 from bckm.blocks.soft_prices import SoftPrices
 from bckm.blocks.step import Memory, Step
@@ -51,8 +51,6 @@ FAR, FARTHER = 0.02, 0.2  # share of all samples, more of which cannot be brough
 # by looks alone; by looks and rows that lead from one to the next
 ENOUGH = 0.5  # samples per cluster that may be wrong after looks at holders that are quick
 PATHS = 300.0  # or so many in all, which paths bring where they belong
-APPROACHES, CLOSER = 4, 0.75  # times that looks lead to where moves do the rest, as long as no
-# more than that share of the wrong samples is left
 ENDS = 4  # times that moves may be asked for after looks that bring rows
 FEW = 400.0  # wrong samples that are settled at once: more by paths take long
 TIES = 0.5  # share of the wrong samples, or more, that are at borders: paths divide them soon
@@ -240,15 +238,8 @@ class Attempt:
             later = None if memory is None else np.zeros(self.k)
             model = self.sample.model(centers, prices, later, deadline)
             state.evaluate(centers, model.prices, deadline)
-        for _ in range(APPROACHES):
-            before = state.infeasibility
-            if self.soft is not None:
-                enough = max(ENOUGH * self.k, PATHS)
-                approach(state, self.soft, enough, many_of(self.k), deadline)
-            lead(state, task.lower, task.upper, deadline)
-            # what moves have left undone may be little enough for the next ones
-            if self.soft is None or not 0 < state.infeasibility <= CLOSER * before:
-                break
+        enough = max(ENOUGH * self.k, PATHS)
+        settle_sizes(state, self.soft, enough, task.lower, task.upper, deadline)
         self.looks, self.log = state.looks, state.log
         return state
 

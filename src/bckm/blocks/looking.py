@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bckm._core.deadline import Deadline
-from bckm._core.types import FloatArray
+from bckm._core.types import FloatArray, IntArray
 from bckm.assign.transport_state import SizeBounds, TransportState
 from bckm.blocks import whole_sums
 from bckm.blocks.answer import FEW, Answer, Taken
@@ -21,10 +21,13 @@ from bckm.blocks.frame import Frame
 from bckm.blocks.holder import QuickHolder
 from bckm.blocks.label_exceptions import margin_of
 from bckm.blocks.question import Question
+from bckm.blocks.row_moves import lead, many_of
 from bckm.blocks.settling import Parts, Settled, rounding_of_sums
 from bckm.blocks.soft_prices import HOTTER, SoftPrices
 
 LOOKS = 30  # at most
+ROUNDS, CLOSER = 4, 0.75  # looks and moves, as long as no more than that share of the wrong
+# samples is left
 SLOW, PATIENCE = 0.8, 4  # a step that leaves more than this share is slow; so many are enough
 TRIES, SHORTER = 3, (0.05, 0.6)  # a step that lowers the dual is tried again, shorter,
 FEWER = 0.5  # but where it leaves no more than this share of the wrong samples
@@ -86,6 +89,25 @@ class LookState(TransportState):
     def borders(self, goal: FloatArray) -> Borders:
         """So many rows of each cluster that are nearest to others."""
         return self.holder.borders(self.question, goal)
+
+
+def settle_sizes(
+    state: LookState,
+    soft: SoftPrices | None,
+    enough: float,
+    lower: IntArray,
+    upper: IntArray,
+    deadline: Deadline,
+) -> None:
+    """To where all samples belong: by looks until so few are wrong, then by moves."""
+    for _ in range(ROUNDS):
+        wrong = state.infeasibility
+        if soft is not None:
+            approach(state, soft, enough, many_of(state.k), deadline)
+        lead(state, lower, upper, deadline)
+        # what moves have left undone may be little enough for the next ones
+        if soft is None or not 0 < state.infeasibility <= CLOSER * wrong:
+            return
 
 
 def approach(
