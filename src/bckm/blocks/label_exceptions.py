@@ -56,9 +56,14 @@ def margin_of(own: FloatArray, centers: FloatArray, prices: FloatArray) -> Float
 
     `own` is what their clusters cost, about as much as the second best ones where that matters.
     """
+    rounding = rounding_of_values(own, centers, prices)
+    return np.asarray(rounding + MARGIN * rounding_of_gaps(centers, prices))
+
+
+def rounding_of_values(own: FloatArray, centers: FloatArray, prices: FloatArray) -> FloatArray:
+    """By how much values of the best two clusters may be wrong, added up by features in float64."""
     size = 2 * own + 4 * np.abs(prices).max()
-    rounding: FloatArray = (centers.shape[1] + 4) * UNIT * size
-    return rounding + MARGIN * rounding_of_gaps(centers, prices)
+    return np.asarray((centers.shape[1] + 4) * UNIT * size)
 
 
 def _singles(parts: Parts, taken: Taken, rows: IntArray) -> tuple[IntArray, IntArray]:

@@ -19,7 +19,7 @@ from bckm.blocks.answer import FEW, Answer, Taken
 from bckm.blocks.borders import Borders
 from bckm.blocks.frame import Frame
 from bckm.blocks.holder import QuickHolder
-from bckm.blocks.label_exceptions import margin_of
+from bckm.blocks.label_exceptions import margin_of, rounding_of_values
 from bckm.blocks.question import Question
 from bckm.blocks.row_moves import lead, many_of
 from bckm.blocks.settling import Parts, Settled, rounding_of_sums
@@ -72,8 +72,7 @@ class LookState(TransportState):
         if self.infeasibility > 0:
             return None
         answer, prices, centers = self.answer, self.prices, self.question.centers
-        margin = float(margin_of(answer.farthest, centers, prices).max())
-        tied = self.holder.tied(margin)
+        tied = self.holder.tied(float(margin_of(answer.farthest, centers, prices).max()))
         if tied is None or (tied.number > FEW).any():
             return None
         self.answer = replace(answer, taken=tied)
@@ -81,7 +80,8 @@ class LookState(TransportState):
         means = np.where(answer.counts[:, None] > 0, means, centers)
         gap = self.bounds.complementary_slack(self.units, prices)
         rounding = rounding_of_sums(centers, prices, self.cost, self.units, self.bounds)
-        rounding += margin * float(tied.number.sum())
+        inexact = rounding_of_values(answer.farthest[tied.label], centers, prices)
+        rounding += float(tied.number @ inexact)  # another cluster may be better by as much
         bound, best = max(self.cost - gap - rounding, 0.0), tied.label.astype(np.int64)
         parts = Parts.of(np.arange(best.size), best, tied.number)
         return Settled(prices, self.cost, bound, gap, answer.counts, means, parts, best)
