@@ -124,12 +124,11 @@ def approach(
         patience = 1 if wrong <= target + state.k else PATIENCE
         if wrong <= target:
             return
-        there = state.prices
         if slow < patience:
-            there = soft.correct(there, state.answer.counts, deadline, HOTTER[hotter])
-        if slow < patience and _is_reached(state, there, deadline):
-            slow += state.infeasibility > SLOW * wrong
-            continue
+            there = soft.correct(state.prices, state.answer.counts, deadline, HOTTER[hotter])
+            if _is_reached(state, there, deadline):
+                slow += state.infeasibility > SLOW * wrong
+                continue
         hotter, slow = hotter + 1, 0
         if wrong <= many or hotter == len(HOTTER):
             return
