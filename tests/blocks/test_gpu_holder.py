@@ -350,6 +350,19 @@ def test_looks_lead_on_from_where_moves_have_brought_some(monkeypatch):
     assert result.gap <= 1e-9
 
 
+def test_prices_that_stay_are_not_looked_at_again(monkeypatch):
+    monkeypatch.setattr(SoftPrices, "correct", lambda self, prices, *_: prices)
+    X, k = rows_of("uniform", d=4, n=20_000), 10
+    holder = gpu_holder(DeviceArray(X))
+    frame = holder.survey(1.0, 0).frame()
+    bounds, centers = SizeBounds(np.full(k, 1990.0), np.full(k, 2010.0)), frame.inside(X[::2000])
+    state = LookState(holder, frame, bounds)
+    state.evaluate(centers, np.zeros(k), Deadline())
+    soft = SoftPrices(holder.soft_rows(k), frame, centers, bounds, len(X))
+    approach(state, soft, 10.0, 10.0, Deadline())
+    assert state.looks == 1
+
+
 @pytest.mark.parametrize(("many", "hottest"), [(10.0, 100.0), (1e9, 1.0)])
 def test_where_no_prices_are_better_temperatures_are_higher(many, hottest, monkeypatch):
     """Unless so few samples are wrong that moves can bring them where they belong."""

@@ -106,7 +106,7 @@ class Answer:
     high, low : arrays (k, d)
         Sums of the rows of each cluster, in two pieces; see `whole_sums`. Empty if not asked for.
     taken : Taken
-        Rows that may change their cluster.
+        Rows that may change their cluster, or that others might label otherwise.
     spare, drawn : Drawn
         Some of these, in case they are too many; some of the rows beyond.
     minima : array (k, k)

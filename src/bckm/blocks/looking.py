@@ -25,9 +25,9 @@ from bckm.blocks.row_moves import lead, many_of
 from bckm.blocks.settling import Parts, Settled, rounding_of_sums
 from bckm.blocks.soft_prices import HOTTER, SoftPrices
 
-LOOKS = 30  # at most
-ROUNDS, CLOSER = 4, 0.75  # looks and moves, as long as no more than that share of the wrong
-# samples is left
+LOOKS = 30  # corrections of prices, at most, each with one or a few looks
+ROUNDS, CLOSER = 4, 0.75  # looks and moves in turn, as long as moves leave no more than that share
+# of the wrong samples
 SLOW, PATIENCE = 0.8, 4  # a step that leaves more than this share is slow; so many are enough
 TRIES, SHORTER = 3, (0.05, 0.6)  # a step that lowers the dual is tried again, shorter,
 FEWER = 0.5  # but where it leaves no more than this share of the wrong samples
@@ -101,9 +101,9 @@ def settle_sizes(
 ) -> None:
     """To where all samples belong: by looks until so few are wrong, then by moves."""
     for _ in range(ROUNDS):
-        wrong = state.infeasibility
         if soft is not None:
             approach(state, soft, enough, many_of(state.k), deadline)
+        wrong = state.infeasibility
         lead(state, lower, upper, deadline)
         # what moves have left undone may be little enough for the next ones
         if soft is None or not 0 < state.infeasibility <= CLOSER * wrong:
@@ -126,7 +126,7 @@ def approach(
             return
         if slow < patience:
             there = soft.correct(state.prices, state.answer.counts, deadline, HOTTER[hotter])
-            if _is_reached(state, there, deadline):
+            if there is not state.prices and _is_reached(state, there, deadline):
                 slow += state.infeasibility > SLOW * wrong
                 continue
         hotter, slow = hotter + 1, 0

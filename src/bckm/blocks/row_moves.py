@@ -5,8 +5,8 @@ are listed: of the rows of each cluster that are nearest to others or, where gro
 far apart, a few of each pair of clusters, or as many as go cheaper by way of others. Shortest paths
 along the cheapest moves (`kernels/blocks/row_paths`) bring all sizes within their bounds; where
 these need moves of pairs that are not listed, the holder is asked for more. Prices in the middle of
-what the moves permit are proven by the look that follows: if all sizes are right there, and no
-sample is at a border, nothing is left to do.
+what the moves permit are proven by the look that follows: if all sizes are right there, and few
+samples are at a border, nothing is left to do.
 """
 
 from __future__ import annotations

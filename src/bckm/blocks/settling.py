@@ -84,7 +84,7 @@ class Settled:
     sizes, means : arrays (k,), (k, d)
         Samples of each cluster, and their mean (the center, where there are none).
     parts : Parts
-        Labels of the rows that the look returned.
+        Labels of the rows that the look returned, or that were asked for after it.
     best : array (u,)
         The best cluster of these rows at the prices.
     """
