@@ -14,9 +14,11 @@ from bckm.blocks.array_holder import ArrayHolder
 from bckm.blocks.attempt import Attempt
 from bckm.blocks.gpu import holder as gpu
 from bckm.blocks.gpu.arrays import gpu_holder
+from bckm.blocks.label_exceptions import rounding_of_values
 from bckm.blocks.labeling import Ties
 from bckm.blocks.looking import LookState, approach
 from bckm.blocks.question import Listed
+from bckm.blocks.settling import rounding_of_sums
 from bckm.blocks.soft_prices import SoftPrices
 from bckm.blocks.survey import sampled
 from bckm.kernels import missing
@@ -298,6 +300,20 @@ def test_a_row_at_a_border_is_not_left_to_rounding(chunk, monkeypatch):
     assert len(holder.tied(1e-9).rows) == 0
 
 
+def test_the_bound_gives_up_what_rounding_hides_of_rows_at_borders():
+    """Prices that are large make it large enough to be seen."""
+    state, _ = at_a_border(copies=FEW)
+    counts, centers, prices = state.units, state.question.centers, np.full(2, 1e6)
+    state.bounds = SizeBounds(counts, counts)
+    state.evaluate(centers, prices, Deadline())
+    settled = state.settled()
+    tied = state.answer.taken
+    assert tied.number.sum() >= FEW
+    hidden = rounding_of_values(state.answer.farthest[tied.label], centers, prices) @ tied.number
+    sums = rounding_of_sums(centers, prices, settled.cost, counts, state.bounds)
+    assert np.isclose(settled.cost - settled.gap - settled.bound - sums, hidden, rtol=0.1)
+
+
 def test_rows_at_borders_cost_no_proof():
     """Half of the centers are twice the same: what rounding may hide is little."""
     problem = device_problem(110)
@@ -350,17 +366,38 @@ def test_looks_lead_on_from_where_moves_have_brought_some(monkeypatch):
     assert result.gap <= 1e-9
 
 
-def test_prices_that_stay_are_not_looked_at_again(monkeypatch):
-    monkeypatch.setattr(SoftPrices, "correct", lambda self, prices, *_: prices)
+def begun():
+    """A state at prices of zero, where many samples are wrong, and rows that lead on."""
     X, k = rows_of("uniform", d=4, n=20_000), 10
     holder = gpu_holder(DeviceArray(X))
     frame = holder.survey(1.0, 0).frame()
     bounds, centers = SizeBounds(np.full(k, 1990.0), np.full(k, 2010.0)), frame.inside(X[::2000])
     state = LookState(holder, frame, bounds)
     state.evaluate(centers, np.zeros(k), Deadline())
-    soft = SoftPrices(holder.soft_rows(k), frame, centers, bounds, len(X))
+    return state, SoftPrices(holder.soft_rows(k), frame, centers, bounds, len(X))
+
+
+def test_prices_that_stay_are_not_looked_at_again(monkeypatch):
+    monkeypatch.setattr(SoftPrices, "correct", lambda self, prices, *_: prices)
+    state, soft = begun()
     approach(state, soft, 10.0, 10.0, Deadline())
     assert state.looks == 1
+
+
+def test_where_it_gets_slow_temperatures_are_higher(monkeypatch):
+    """Each is tried until steps that leave most of the wrong samples are many."""
+    asked, correct = [], SoftPrices.correct
+
+    def slow(self, prices, counts, deadline, hotter):
+        asked.append(hotter)
+        there = correct(self, prices, counts, deadline, hotter)
+        return prices + (1.0 if hotter == 100.0 else 0.02) * (there - prices)
+
+    monkeypatch.setattr(SoftPrices, "correct", slow)
+    state, soft = begun()
+    approach(state, soft, 10.0, 10.0, Deadline())
+    assert asked[:9] == [1.0] * 4 + [10.0] * 4 + [100.0]
+    assert state.infeasibility <= 20.0
 
 
 @pytest.mark.parametrize(("many", "hottest"), [(10.0, 100.0), (1e9, 1.0)])
@@ -376,15 +413,8 @@ def test_where_no_prices_are_better_temperatures_are_higher(many, hottest, monke
         return prices + np.where(np.arange(prices.size) == 0, 1e3, 0.0)
 
     monkeypatch.setattr(SoftPrices, "correct", lower)
-    X, k = rows_of("uniform", d=4, n=20_000), 10
-    holder = gpu_holder(DeviceArray(X))
-    frame = holder.survey(1.0, 0).frame()
-    bounds = SizeBounds(np.full(k, 1990.0), np.full(k, 2010.0))
-    state = LookState(holder, frame, bounds)
-    centers = frame.inside(X[::2000])
-    state.evaluate(centers, np.zeros(k), Deadline())
+    state, soft = begun()
     wrong = state.infeasibility
-    soft = SoftPrices(holder.soft_rows(k), frame, centers, bounds, len(X))
     approach(state, soft, 10.0, many, Deadline())
     assert max(asked) == hottest
     assert asked[:3] == ([1.0, 10.0, 100.0] if many == 10.0 else [1.0])

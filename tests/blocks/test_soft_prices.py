@@ -78,6 +78,23 @@ def test_any_prices_lead_to_where_bounds_are_obeyed(kind, room, begin):
     assert case.dual(found) > case.dual(prices)
 
 
+@pytest.mark.parametrize("hotter", [1.0, 100.0])
+def test_corrections_begin_at_the_temperature_that_is_asked_for(hotter, monkeypatch):
+    case = Case("uniform", n=20_000)
+    soft, asked, soften = case.soft(case.X), [], SoftRows.soften
+
+    def watched(self, prices, temperature):
+        asked.append(temperature)
+        return soften(self, prices, temperature)
+
+    soft._see(NONE)
+    wrong = soft._left(soft.bounds, NONE) / soft.rows.size
+    first = soft._temperature(min(2 * wrong, 0.2))
+    monkeypatch.setattr(SoftRows, "soften", watched)
+    soft.correct(NONE, case.counts(NONE), NEVER, hotter)
+    assert np.isclose(max(asked), hotter * first)
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("room", [0.0, 0.1])
 def test_counts_of_all_rows_correct_prices(room, seed):

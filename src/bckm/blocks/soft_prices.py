@@ -163,9 +163,6 @@ class SoftPrices:
 
     def _nearer(self, bounds: SizeBounds, prices: FloatArray) -> FloatArray:
         """These prices, or none at all: after large moves the last ones are worse."""
-        self._see(prices)
-        if self._is_blank:
-            return prices
         wrong = self._wrong(bounds, self._coldest(prices).units, prices)
         if wrong <= MOVED * self.rows.size or not prices.any():
             return prices
